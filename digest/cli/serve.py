@@ -127,7 +127,7 @@ def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:
     settings = site.config.web
     webs = [WebServer(create_app(site, schedule.pulse), *split_bind(settings.bind))]
     if settings.metrics_bind:
-        app = create_metrics_app(site, schedule.pulse, schedule.metrics)
+        app = create_metrics_app(site, schedule.pulse, schedule.jobs.metrics)
         webs.append(WebServer(app, *split_bind(settings.metrics_bind), room=_MONITORS))
     return webs
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
 from digest.model.subscriptions import ActiveRevision, QueryOutcome
+from digest.poll.rules import FIRST_LOOK_PAPERS
 from digest.query import StandingQueries, analyse, matches, parse_query
 
 if TYPE_CHECKING:
@@ -208,10 +209,6 @@ _TOLD_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
 
 def _entering_kind(kind: Kind) -> Kind:
     return Kind.CROSS_LIST if kind is Kind.METADATA else kind
-
-
-FIRST_LOOK_PAPERS = 15
-"""Shown where the days looked back hold fewer."""
 
 
 def choose_first_look(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:

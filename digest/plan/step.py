@@ -27,10 +27,9 @@ from digest.plan.digests import (
     plan_digest,
 )
 from digest.plan.links import make_links, remember_tokens
-from digest.plan.turns import Outcome, TurnFacts, covered_since, decide_turn, leave_quiet
+from digest.plan.turns import Outcome, TurnFacts, covered_since, decide_turn, first_due, leave_quiet
 from digest.poll.ledger import load_coverage, reach_back
 from digest.query import analyse
-from digest.serve.configuration import make_due_what_waits
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
@@ -380,6 +379,21 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
             _attempt(site, report, due.subscription.name, partial(_plan_first_look, drafts, due))
     _plan_due(site, report, drafts, patience)
     return report
+
+
+def make_due_what_waits(conn: Connection, now: datetime) -> None:
+    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
+
+    Of a database that was restored all stays as it was found: what it says of pauses tells what was sent before.
+    """
+    if database.is_restored(conn):
+        return
+    subscription_store.end_pauses(conn, now)
+    waiting = subscription_store.load_subscriptions(conn, matches.undue_subscriptions(conn))
+    for due in waiting:
+        if due.subscription.has_digests:
+            at = first_due(due.subscription, now, due.last_slot)
+            subscription_store.make_due(conn, [due.id], at)
 
 
 def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelta | None) -> None:

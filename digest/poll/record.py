@@ -277,6 +277,11 @@ class PollReport:
         """The mailings that came out while nobody looked, and the last one, in order; [] in everyday life."""
         return sorted(self.mailings) if len(self.mailings) > 1 else []
 
+    @property
+    def has_nothing(self) -> bool:
+        """Whether the look failed before it met any paper: "nothing changed" would say too much of it."""
+        return bool(self.failures) and not self.papers
+
     def describe_changes(self) -> str:
         """Say how many changes of each kind, in the order a digest shows them; of a first look how much it met."""
         if self.is_bootstrap and self.kinds.keys() <= {Kind.KNOWN}:

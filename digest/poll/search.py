@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from digest.arxiv.pages import walk_search
 from digest.compare import Horizon
-from digest.match.rules import FIRST_LOOK_PAPERS
 from digest.model.errors import ArxivMoved, ArxivRefused, ArxivThrottled
 from digest.model.papers import ArxivId
 from digest.model.polls import Source
@@ -22,6 +21,7 @@ from digest.poll.record import RecordedRun, horizon_of, load_horizons, make_judg
 from digest.poll.rules import (
     EDIT_MARGIN,
     FALLBACK_AFTER,
+    FIRST_LOOK_PAPERS,
     JOINT_LOOKBACKS,
     REQUESTS_A_DAY,
     SearchPast,

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from digest.match.rules import read_exclusion
 from digest.model.errors import QueryError
 from digest.model.subscriptions import DestinationKind, Origin, SubscriptionState
-from digest.plan.turns import first_due, next_due, realign_due
+from digest.plan.step import make_due_what_waits
+from digest.plan.turns import next_due, realign_due
 from digest.query import parse_query
-from digest.store import database
-from digest.store import matches as match_store
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
@@ -184,18 +183,3 @@ def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) ->
                     subscriber_store.leave(conn, destination, new.subscription.name, how=how, at=now)
                     kept_away.append((str(destination), new.subscription.name, old.subscription.name))
     return tuple(kept_away)
-
-
-def make_due_what_waits(conn: Connection, now: datetime) -> None:
-    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
-
-    Of a database that was restored all stays as it was found: what it says of pauses tells what was sent before.
-    """
-    if database.is_restored(conn):
-        return
-    subscription_store.end_pauses(conn, now)
-    waiting = subscription_store.load_subscriptions(conn, match_store.undue_subscriptions(conn))
-    for due in waiting:
-        if due.subscription.has_digests:
-            at = first_due(due.subscription, now, due.last_slot)
-            subscription_store.make_due(conn, [due.id], at)

@@ -25,7 +25,7 @@ from digest.deliver.dispatch import LANES
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
 from digest.serve.installation import SignsOfLife
-from digest.serve.steps import Steps
+from digest.serve.jobs import Jobs
 from digest.serve.telemetry import Pulse
 from digest.store.workers import BEAT
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from digest.config import Config
     from digest.poll.installation import Site
-    from digest.serve.telemetry import Metrics
 
 _log = logging.getLogger("digest.schedule")
 
@@ -46,6 +45,7 @@ EVERY: Mapping[str, float] = MappingProxyType(
         "plan": 30.0,
         "deliver-mail": 5.0,
         "deliver-posts": 5.0,
+        "publish": 60.0,
         "watch": 60.0,
         "heartbeat": BEAT,
     }
@@ -74,17 +74,13 @@ class Job:
         name: what it is called in logs and health.
         step: does it once.
         wakes: jobs that have something to do afterwards, and need not wait for their time.
-        wakes_once: jobs that begin with the end of its first turn.
         goes_beside: it waits for others outside, and so keeps no other job waiting, on SQLite either.
-        then: what it does besides, when those were woken.
     """
 
     name: str
     step: Callable[[], None]
     wakes: tuple[str, ...] = ()
-    wakes_once: tuple[str, ...] = ()
     goes_beside: bool = False
-    then: Callable[[], None] | None = None
 
 
 class Schedule:
@@ -97,8 +93,8 @@ class Schedule:
 
     def __init__(self, site: Site, *, every: Mapping[str, float] = EVERY) -> None:
         self._stopping = threading.Event()
-        self.steps = Steps(site, self._stopping.is_set)
-        self.pulse = Pulse(remarks=self.steps.remarks)
+        self.jobs = Jobs(site, self._stopping.is_set)
+        self.pulse = Pulse()
         self._site = site
         self._signs = SignsOfLife(site)
         self._every = every
@@ -108,17 +104,17 @@ class Schedule:
         self._edited: Callable[[], Config] | None = None
         self._idle = threading.Condition()
         self._working = 0
-        self._begun: set[str] = set()
         self._jobs = {
             job.name: job
             for job in (
-                Job("poll", self.steps.poll, wakes=("plan",)),
-                Job("plan", self.steps.plan, wakes=_DELIVERING, wakes_once=("watch",), then=self.steps.publish),
+                Job("poll", self.jobs.poll, wakes=("plan",)),
+                Job("plan", self.jobs.plan, wakes=(*_DELIVERING, "publish", "watch")),
                 *(
-                    Job(name, partial(self.steps.deliver, lane), goes_beside=True)
+                    Job(name, partial(self.jobs.deliver, lane), goes_beside=True)
                     for name, lane in zip(_DELIVERING, LANES, strict=True)
                 ),
-                Job("watch", self.steps.watch, goes_beside=True),
+                Job("publish", self.jobs.publish),
+                Job("watch", self.jobs.watch, goes_beside=True),
             )
         }
         # A job that is late is run all the same, once; one still at it, and one that failed, is told by the
@@ -134,11 +130,6 @@ class Schedule:
             self._note_event,
             EVENT_JOB_EXECUTED | EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES,
         )
-
-    @property
-    def metrics(self) -> Metrics:
-        """What was counted."""
-        return self.steps.metrics
 
     def start(self) -> None:
         """Begin. Nothing is planned before arXiv has been looked at, or the look has failed."""
@@ -166,7 +157,7 @@ class Schedule:
         if load is None:
             return
         try:
-            self.steps.reload(load)
+            self.jobs.reload(load)
         except BaseException:
             self._keep_edit(load)
             raise
@@ -217,28 +208,11 @@ class Schedule:
             self.pulse.board.begin(job.name, SystemClock().now())
             self._count(1)
             try:
-                self._do(job)
+                job.step()
             finally:
                 self._count(-1)
-
-    def _do(self, job: Job) -> None:
-        failure: Exception | None = None
-        try:
-            job.step()
-        except Exception as error:  # noqa: BLE001 - raised below, when what does not depend on it is done
-            failure = error
-        for name in (*job.wakes, *(name for name in job.wakes_once if name not in self._begun)):
-            self._wake(name)
-        self._begun.update(job.wakes_once)
-        if job.then is not None and not self._stopping.is_set():
-            try:
-                job.then()
-            except Exception as error:
-                if failure is None:
-                    raise
-                self._note_trouble(job.name, error)
-        if failure is not None:
-            raise failure
+                for name in job.wakes:
+                    self._wake(name)
 
     def _count(self, change: int) -> None:
         with self._idle:
@@ -254,7 +228,7 @@ class Schedule:
             board.end(name, SystemClock().now(), type(event.exception).__name__)
             self._note_trouble(name, event.exception)
         else:
-            board.end(name, SystemClock().now(), self.pulse.remarks.get(name, ""))
+            board.end(name, SystemClock().now(), self.jobs.remarks.get(name, ""))
             self.pulse.troubles.pop(name, None)
 
     def _note_trouble(self, name: str, error: BaseException) -> None:

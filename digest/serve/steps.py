@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.deliver.dispatch import deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
-from digest.deliver.step import settling_times
+from digest.deliver.step import DeliverReport, settling_times
 from digest.match.step import MatchReport, match
-from digest.model.alarms import AlarmName
-from digest.model.errors import DigestError, StoreError
+from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
 from digest.plan.step import PlanReport, plan
 from digest.poll.record import PollReport
@@ -21,33 +19,32 @@ from digest.poll.step import check_gaps, poll
 from digest.serve.alarms import WatchReport, watch
 from digest.serve.configuration import RosterReport, sync_roster
 from digest.serve.installation import at_work, polling_alone
-from digest.serve.telemetry import Metrics, Verb, log_event
 from digest.store import database, hold_worker, views, workers
 from digest.store import outbox as outbox_module
-from digest.store import queries as feed_store
 from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
 from digest.store.outbox_sends import Holds, load_holds
 from digest.store.views import Waits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
     from datetime import datetime
 
-    from digest.config import Config
     from digest.deliver.dispatch import Lane
-    from digest.deliver.step import DeliverReport
     from digest.poll.installation import Site
 
 
 CLOCKS_DIFFER = timedelta(days=1)
 """By how much the clocks of hosts may differ; what is less passes by itself."""
 
+LONGEST_DELIVERY = 60.0
+"""Seconds after which delivering says what it did and takes its next turn, unless a send hangs."""
+
 ORPHANS_SETTLE = timedelta(minutes=1)
 """How long a message a dead process may have sent is left alone at most: the other side may still be taking it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PassReport:
     """What one pass did, verb by verb; `watch` says what is amiss.
 
@@ -56,12 +53,12 @@ class PassReport:
     `is_restored` says that nothing is sent before `digest db resume`.
     """
 
-    roster: RosterReport
-    poll: PollReport
-    match: MatchReport
-    plan: PlanReport
-    deliver: DeliverReport
-    feeds: FeedReport
+    roster: RosterReport = field(default_factory=RosterReport)
+    poll: PollReport = field(default_factory=PollReport)
+    match: MatchReport = field(default_factory=MatchReport)
+    plan: PlanReport = field(default_factory=PlanReport)
+    deliver: DeliverReport = field(default_factory=DeliverReport)
+    feeds: FeedReport = field(default_factory=FeedReport)
     watch: WatchReport = field(default_factory=WatchReport)
     waiting: int = 0
     in_doubt: Waits = field(default_factory=Waits)
@@ -99,57 +96,96 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
     Raises:
         StoreBusy: another process is at work on this database.
     """
-    tell = site.progress.begin
     with hold_worker(site.store), at_work(site):
         recover(site)
-        roster = sync_roster(site)
-        with polling_alone(site) as other:
-            busy = PollReport(why_not=f"another process, {other}, is asking arXiv right now")
-            polled = busy if other else ask_arxiv(site, even_if_not_due=poll_anyway)
-        has_nothing = bool(polled.failures) and not polled.papers  # of which "nothing changed" would say too much
-        if polled.was_due and not has_nothing:
-            tell("compare", "")
-            site.progress.end("compare", polled.describe_changes())
-        tell("match", "")
-        matched = match(site, first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
-        if matched.changes or matched.looked_back or not has_nothing:
-            site.progress.end("match", matched.describe())
-        planned = plan(site, patience=patience)
-        tell("deliver", "")
-        delivered = deliver(site)
-        feeds = publish_feeds(site)
-        site.progress.end("deliver", delivered.describe(feeds.written))
+        report = PassReport(sync_roster(site))
+        steps = Steps(site, report, poll_anyway=poll_anyway, patience=patience)
+        for step in (steps.poll, steps.match, steps.plan, steps.deliver, steps.publish, steps.watch):
+            step()
+        site.progress.end("deliver", report.deliver.describe(report.feeds.written))
         with site.store.read() as conn:
             left = views.load_open(conn, site.clock.now())
-            holds = load_holds(conn)
-            is_restored = database.is_restored(conn)
-        watched = watch(site, planning=planned.trouble)
-    return PassReport(
-        roster,
-        polled,
-        matched,
-        planned,
-        delivered,
-        feeds,
-        watched,
-        waiting=left.counts.get(DeliveryState.READY, 0),
-        in_doubt=left.in_doubt,
-        is_restored=is_restored,
-        holds=holds,
-    )
+            report.waiting, report.in_doubt = left.counts.get(DeliveryState.READY, 0), left.in_doubt
+            report.holds, report.is_restored = load_holds(conn), database.is_restored(conn)
+    return report
 
 
-def ask_arxiv(site: Site, *, even_if_not_due: bool = False) -> PollReport:
-    """Ask arXiv for what is due, for ids that are missing, and for the past of new saved queries.
+class Steps:
+    """The steps of one installation: `run` walks them once, in order, the jobs of `serve` again and again.
 
-    Each look at arXiv also lets go of what has had its time: pages of earlier looks first of all.
+    Args:
+        site: the installation.
+        report: takes what each step did last.
+        poll_anyway: ask arXiv even if the last look is fresh.
+        patience: how long a due digest may wait for a mailing that is not complete; None for as long as its
+            cadence says.
     """
-    polled = poll(site, even_if_not_due=even_if_not_due)
-    check_gaps(site, polled)
-    look_back(site, polled)
-    if polled.was_due:
-        database.delete_expired(site.store, site.clock.now())
-    return polled
+
+    def __init__(
+        self, site: Site, report: PassReport, *, poll_anyway: bool = False, patience: timedelta | None = None
+    ) -> None:
+        self.report = report
+        self._site, self._poll_anyway, self._patience = site, poll_anyway, patience
+
+    def poll(self) -> PollReport:
+        """Ask arXiv for what is due, for ids that are missing, and for the past of new saved queries.
+
+        Where another process is at it this one leaves arXiv alone. Each look also deletes what has had its time.
+        """
+        site = self._site
+        with polling_alone(site) as other:
+            if other:
+                polled = PollReport(why_not=f"another process, {other}, is asking arXiv right now")
+            else:
+                if site.store.path is None:
+                    with site.store.begin() as conn:
+                        run_store.abandon_running(conn, site.clock.now())
+                polled = poll(site, even_if_not_due=self._poll_anyway)
+                check_gaps(site, polled)
+                look_back(site, polled)
+                if polled.was_due:
+                    database.delete_expired(site.store, site.clock.now())
+        self.report.poll = polled
+        if polled.was_due and not polled.has_nothing:
+            site.progress.begin("compare", "")
+            site.progress.end("compare", polled.describe_changes())
+        return polled
+
+    def match(self) -> MatchReport:
+        """Match what was found, and give first digests unless arXiv could not be asked for what they lack."""
+        progress, polled = self._site.progress, self.report.poll
+        progress.begin("match", "")
+        matched = match(self._site, first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
+        if matched.changes or matched.looked_back or not polled.has_nothing:
+            progress.end("match", matched.describe())
+        self.report.match = matched
+        return matched
+
+    def plan(self) -> PlanReport:
+        """Freeze the digests that are due."""
+        self.report.plan = plan(self._site, patience=self._patience)
+        return self.report.plan
+
+    def deliver(
+        self, lane: Lane | None = None, *, should_stop: Callable[[], bool] = lambda: False
+    ) -> DeliverReport:
+        """Send what is due, on some ways out or on all."""
+        self._site.progress.begin("deliver", "")
+        if lane is None:
+            self.report.deliver = deliver(self._site)
+        else:
+            self.report.deliver = deliver(self._site, lanes=[lane], should_stop=should_stop, turn=LONGEST_DELIVERY)
+        return self.report.deliver
+
+    def publish(self) -> FeedReport:
+        """Write the feeds that are files."""
+        self.report.feeds = publish_feeds(self._site)
+        return self.report.feeds
+
+    def watch(self) -> WatchReport:
+        """Tell the operator what should have happened and has not."""
+        self.report.watch = watch(self._site, planning=self.report.plan.trouble)
+        return self.report.watch
 
 
 def recover(site: Site) -> None:
@@ -177,171 +213,3 @@ def _refuse_moment_to_come(last: datetime | None, now: datetime) -> None:
             hint="Set this machine's clock right. If it is, wait until then, or `digest db restore` a backup from"
             " before.",
         )
-
-
-_log = logging.getLogger("digest.schedule")
-
-LONGEST_DELIVERY = 60.0
-"""Seconds after which delivering says what it did and takes its next turn, unless a send hangs."""
-
-_NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "webhooks", "web", "templates")
-
-
-class Steps:
-    """The steps of one installation.
-
-    Args:
-        site: the installation.
-        is_stopping: whether nothing new is to be begun.
-
-    Attributes:
-        metrics: what was counted.
-        told: what the log was told last, by outcome: what stays the same is told once.
-        remarks: what could not be done in a job's last turn, which went to its end all the same, by job; those
-            without any are missing.
-    """
-
-    def __init__(self, site: Site, is_stopping: Callable[[], bool]) -> None:
-        self.metrics = Metrics()
-        self.told: dict[str, object] = {}
-        self.remarks: dict[str, str] = {}
-        self._site = site
-        self._is_stopping = is_stopping
-        self._published_run: int | None = None
-
-    def poll(self) -> None:
-        """Ask arXiv for what is due, unless another worker is at it, and match what came.
-
-        What a worker stored that died before it matched waits for no other look, nor for the end of that one's.
-        """
-        self._match(first_looks=False)
-        with polling_alone(self._site) as other:
-            if other:
-                _log.debug("%s is asking arXiv", other)
-            else:
-                self._poll()
-
-    def _poll(self) -> None:
-        if self._site.store.path is None:
-            with self._site.store.begin() as conn:
-                run_store.abandon_running(conn, self._site.clock.now())
-        with self.metrics.time_verb(Verb.POLL):
-            polled = ask_arxiv(self._site)
-        self.metrics.set_late_requests(self._site.client.late_requests)
-        if polled.was_due and not polled.failures:
-            log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
-        for failure in polled.failures:
-            log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
-        if polled.caught_up:
-            first, last = polled.caught_up[0].isoformat(), polled.caught_up[-1].isoformat()
-            log_event(Verb.POLL, "caught up", first=first, last=last, mailings=len(polled.caught_up))
-        for kind, papers in polled.kinds.items():
-            self.metrics.count_papers(str(kind), papers)
-        self._match(first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
-
-    def _match(self, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> None:
-        with self.metrics.time_verb(Verb.MATCH):
-            matched = match(self._site, first_looks=first_looks, awaiting=awaiting)
-        if matched.changes or matched.first_looks:
-            papers, looks = len(matched.papers), matched.first_looks
-            log_event(Verb.MATCH, "complete", changes=matched.changes, papers=papers, first_looks=looks)
-            self.metrics.count_matches(papers)
-
-    def plan(self) -> None:
-        """Freeze the digests that are due."""
-        with self.metrics.time_verb(Verb.PLAN):
-            planned = plan(self._site, patience=None)
-        for digest in planned.digests:
-            name, papers = digest.subscription, len(digest.entries)
-            log_event(Verb.PLAN, "frozen", subscription=name, slot=digest.slot, papers=papers)
-        self._tell_once("waiting", logging.INFO, planned.waiting)
-        self._tell_once("failed", logging.WARNING, planned.failures)
-        if planned.trouble:
-            self.remarks["plan"] = planned.trouble
-        else:
-            self.remarks.pop("plan", None)
-
-    def _tell_once(self, outcome: str, level: int, subscriptions: list[str]) -> None:
-        """Log what stays the same from turn to turn only when it changes."""
-        if subscriptions != self.told.get(outcome, []):
-            log_event(Verb.PLAN, outcome, level=level, subscriptions=subscriptions)
-        self.told[outcome] = subscriptions
-
-    def deliver(self, lane: Lane) -> None:
-        """Send what is due on some ways out."""
-        with self.metrics.time_verb(Verb.DELIVER):
-            report = deliver(self._site, lanes=[lane], should_stop=self._is_stopping, turn=LONGEST_DELIVERY)
-        for transport, messages in sorted(report.sent.items()):
-            log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
-            self.metrics.count_deliveries(transport, "sent", messages)
-        for outcome, lines in (
-            ("retried", report.retries),
-            ("unknown", report.unknown),
-            ("held", report.held),
-            ("dead", report.dead),
-        ):
-            for line in lines:  # each begins with its destination, and that with the transport
-                log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=line)
-                self.metrics.count_deliveries(line.partition(":")[0], outcome)
-
-    def publish(self) -> None:
-        """Write the feeds that are files, where something was matched since."""
-        with self._site.store.read() as conn:
-            newest = feed_store.newest_match_run(conn)
-        if newest != self._published_run:
-            feeds = publish_feeds(self._site)
-            for failure in feeds.failures:
-                log_event(Verb.RENDER, "failed", level=logging.WARNING, why=failure)
-            if not feeds.failures:
-                self._published_run = newest
-            if feeds.written:
-                log_event(Verb.RENDER, "published", files=feeds.written)
-
-    def watch(self) -> None:
-        """Tell the operator what should have happened and has not."""
-        watched = watch(self._site)
-        for failure in watched.failures:
-            _log.error("%s", failure)
-        self.metrics.set_late(is_late=any(alarm.name is AlarmName.MAILING for alarm in watched.alarms))
-        alarms = [alarm.detail for alarm in watched.alarms]
-        if alarms != self.told.get("alarms", []):
-            for alarm in alarms:
-                _log.error("alarm: %s", alarm)
-        self.told["alarms"] = alarms
-
-    def reload(self, load: Callable[[], Config]) -> None:
-        """Take over the saved queries and subscriptions of a file that was edited, and where alarms go.
-
-        All stays as it was where the file is refused, or anything is raised.
-
-        Raises:
-            StoreError: the database does not take the subscriptions now.
-        """
-        site = self._site
-        try:
-            config = load()
-        except DigestError as error:
-            what = error.message.partition("\n")[0]  # of several mistakes how many; `digest config check` has each
-            _log.error("digest.toml was not taken over: %s. %s", what.rstrip("."), error.hint)
-            return
-        before = site.config
-        restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
-        site.config = replace(
-            site.config,
-            queries=config.queries,
-            subscriptions=config.subscriptions,
-            defaults=config.defaults,
-            alarms=config.alarms,
-        )
-        try:
-            report = sync_roster(site)
-        except BaseException:
-            site.config = before
-            raise
-        self._published_run = None
-        fields = {name: getattr(report, name) for name in ("added", "edited", "ended")}
-        _log.info("digest.toml was taken over", extra={"fields": fields})
-        for sentence in (*report.doubts, *report.remarks):
-            _log.warning("%s", " ".join(sentence.splitlines()[:2]))  # without the place, which a line can't show
-        if restart:
-            _log.warning("what changed in %s counts after a restart", ", ".join(restart))

@@ -109,9 +109,9 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
             return PlainTextResponse("The database does not answer.", UNAVAILABLE)
         waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
         metrics.set_outbox({str(state): outbox.counts.get(state, 0) for state in _WAITING}, waited)
-        metrics.set_ready(is_ready=not find_failures(site, pulse))
+        metrics.ready.set(not find_failures(site, pulse))
         if last_look is not None:
-            metrics.set_last_poll(last_look)
+            metrics.last_poll.set(last_look.timestamp())
         return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
 
     return Starlette(routes=[Route("/metrics", show_metrics)])

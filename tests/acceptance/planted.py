@@ -21,10 +21,9 @@ import digest.plan.step
 import digest.serve.steps
 from digest.model.messages import DeliveryState, Receipt
 from digest.model.papers import Paper
-from digest.plan.step import Drafts
+from digest.plan.step import Drafts, make_due_what_waits
 from digest.plan.turns import TurnFacts, decide_turn
 from digest.poll.installation import Site
-from digest.serve.configuration import make_due_what_waits
 from digest.store import coverage, matches, outbox, outbox_sends, runs, subscriptions
 
 

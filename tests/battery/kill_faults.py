@@ -31,7 +31,7 @@ from digest.plan.step import Drafts
 from digest.plan.turns import next_due
 from digest.poll import record
 from digest.poll.installation import Site
-from digest.serve.steps import Steps
+from digest.serve.jobs import Jobs
 from digest.store import matches
 from digest.store import outbox_sends as outbox
 from digest.store import papers as paper_store
@@ -96,7 +96,7 @@ def _move_mark_first(weakness: Weakness) -> None:
 
 
 def _move_mark_last(weakness: Weakness) -> None:
-    match_batch, deliver = matching_step._match_batch, Steps.deliver
+    match_batch, deliver = matching_step._match_batch, Jobs.deliver
     moves: list[tuple[int, int]] = []
 
     def match_once(site: Site, report: MatchReport) -> bool:
@@ -108,16 +108,16 @@ def _move_mark_last(weakness: Weakness) -> None:
                 match_batch(site, report)
         return False
 
-    def deliver_and_move(steps: Steps, lane: Lane) -> None:
-        deliver(steps, lane)
+    def deliver_and_move(jobs: Jobs, lane: Lane) -> None:
+        deliver(jobs, lane)
         if moves:
             weakness.expose()
-            with steps._site.store.begin() as conn:
+            with jobs._site.store.begin() as conn:
                 matches.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
             moves.clear()
 
     matching_step._match_batch = match_once
-    Steps.deliver = deliver_and_move  # type: ignore[method-assign, assignment]  # that is the point
+    Jobs.deliver = deliver_and_move  # type: ignore[method-assign, assignment]  # that is the point
 
 
 def _miss_late_papers(_: Weakness) -> None:

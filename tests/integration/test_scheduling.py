@@ -102,7 +102,7 @@ def test_a_digest_waits_ninety_minutes_for_its_mailing_and_then_says_what_is_wro
     due = SUNDAY.replace(hour=2, minute=0)
     world.clock.sleep((due + timedelta(minutes=70) - world.clock.now()).total_seconds())
     with scheduled(world, OFTEN) as (schedule, _):
-        wait_until(lambda: schedule.steps.told.get("waiting") == ["perf-team"])
+        wait_until(lambda: schedule.jobs.told.get("waiting") == ["perf-team"])
         assert len(world.mail.mails) == 1
         world.clock.sleep(timedelta(minutes=25).total_seconds())
         mails = world.mail.wait_for(2)
@@ -141,7 +141,7 @@ def test_what_cannot_be_planned_is_said_by_health_and_the_list_of_jobs(world: Wo
         world.write_config(to=MAIL)
         schedule.reload(lambda: load_config(file, world.environ))
         wait_until(lambda: not turns(site)["plan"].trouble)
-        assert "plan" not in schedule.pulse.remarks
+        assert "plan" not in schedule.jobs.remarks
 
 
 def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(world: World) -> None:
@@ -151,8 +151,8 @@ def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(w
     world.arxiv.add(LATER)
     world.clock.sleep((SUNDAY + timedelta(hours=3) - world.clock.now()).total_seconds())
     with scheduled(world, SELDOM) as (schedule, site):
-        wait_until(lambda: "alarms" in schedule.steps.told)
-        assert schedule.steps.told["alarms"] == []
+        wait_until(lambda: "alarms" in schedule.jobs.told)
+        assert schedule.jobs.told["alarms"] == []
         assert AlarmName.DIGEST not in kept_alarms(site)
 
 
@@ -314,7 +314,7 @@ def test_feed_files_are_written_when_something_was_matched_and_not_again(world: 
     path = world.folder / "feed.atom"
     with scheduled(world, SELDOM | {"plan": 0.05, "poll": 0.05}) as (schedule, _):
         wait_until(path.exists)
-        wait_until(lambda: schedule.steps._published_run is not None)
+        wait_until(lambda: schedule.jobs._published_run is not None)
         path.unlink()
         threading.Event().wait(0.5)
         assert not path.exists()

@@ -168,7 +168,7 @@ def test_readiness_turns_red_where_the_database_does_not_answer(desk: Desk) -> N
 
 def test_what_was_counted_is_told_in_prometheus_format(desk: Desk) -> None:
     metrics = Metrics()
-    metrics.count_deliveries("mailto", "sent", 2)
+    metrics.deliveries.labels("mailto", "sent").inc(2)
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("UPDATE deliveries SET state = 'ready' WHERE id = 1")
     with serving(create_metrics_app(desk.site, Pulse(), metrics)) as url:

@@ -14,10 +14,10 @@ def sample(metrics: Metrics, line: str) -> float:
 
 def test_what_is_counted_can_be_read_in_prometheus_format() -> None:
     metrics = Metrics()
-    metrics.count_papers("new", 298)
-    metrics.count_matches(9)
-    metrics.count_deliveries("mailto", "sent")
-    metrics.count_deliveries("slack", "dead", 2)
+    metrics.papers.labels("new").inc(298)
+    metrics.matches.inc(9)
+    metrics.deliveries.labels("mailto", "sent").inc()
+    metrics.deliveries.labels("slack", "dead").inc(2)
     assert sample(metrics, 'digest_papers_total{kind="new"}') == 298
     assert sample(metrics, "digest_matches_total") == 9
     assert sample(metrics, 'digest_deliveries_total{state="dead",transport="slack"}') == 2
@@ -28,9 +28,9 @@ def test_gauges_say_how_things_stand_now() -> None:
     metrics = Metrics()
     metrics.set_outbox({"ready": 3, "held": 1}, 12.5)
     metrics.set_outbox({"ready": 0, "held": 1}, 0)
-    metrics.set_last_poll(datetime(2026, 11, 20, tzinfo=UTC))
-    metrics.set_ready(is_ready=True)
-    metrics.set_late_requests(1)
+    metrics.last_poll.set(datetime(2026, 11, 20, tzinfo=UTC).timestamp())
+    metrics.ready.set(1)
+    metrics.late_requests.set(1)
     assert sample(metrics, "digest_arxiv_late_requests") == 1
     assert sample(metrics, 'digest_outbox{state="ready"}') == 0
     assert sample(metrics, 'digest_outbox{state="held"}') == 1
@@ -51,6 +51,6 @@ def test_a_verb_is_timed_also_where_it_fails() -> None:
 
 def test_two_processes_parts_count_apart() -> None:
     first, second = Metrics(), Metrics()
-    first.count_matches(5)
+    first.matches.inc(5)
     assert sample(first, "digest_matches_total") == 5
     assert sample(second, "digest_matches_total") == 0
