@@ -11,7 +11,7 @@ from digest import tex
 from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
-from digest.query.canonical import canonicalise, measure_nesting, print_tree
+from digest.query.canonical import canonicalise, measure_nesting, print_condition, print_tree
 from digest.query.names import Person, UnclearPerson, spell_name
 from digest.query.pasted import read_pasted
 from digest.query.queries import Query
@@ -56,8 +56,8 @@ _WILDCARD = re.compile(r"[*?]")
 _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
 _WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
 """Elsewhere between quotes signs are mere signs: "is it all you need?"."""
-_STAR_LEFT_OUT = "between quotes a * is left out: without them it finds beginnings"
 _STAR_IN_QUOTES = re.compile(r"\w\*(?=\s|\Z)")
+_OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
@@ -103,6 +103,9 @@ def _read_star(source: Source, term: TermToken) -> _Reading:
                 term.position,
                 "between quotes a * is left out: without them it finds beginnings",
             )
+        if operator := _OPERATOR_IN_QUOTES.search(term.value):
+            message = f"{operator[0]} is a word to look for here: between quotes it joins nothing"
+            source.note(NoteKind.READ_AS, term.position, message)
         return _Reading(term.value, has_star=False)
     value = term.value.rstrip("*")
     _refuse_wildcard(source, term, _WILDCARD.search(value))
@@ -153,7 +156,9 @@ def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | 
         return None
     shape = Shape.BEGINNING if has_star else Shape.PHRASE if term.is_quoted and len(kept) > 1 else Shape.WORD
     if prefix is Prefix.ALL:
-        return _name_everywhere(plain, words, kept, shape)
+        condition = _name_everywhere(plain, words, kept, shape)
+        _note_everywhere(source, term, condition)
+        return condition
     return intern_condition(prefix, shape, _join_words(words, kept, shape))
 
 
@@ -183,6 +188,16 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
     if len(kept) == 1 or not is_printable:
         text = _join_words(words, kept, shape)
     return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(text))
+
+
+def _note_everywhere(source: Source, term: TermToken, condition: Condition) -> None:
+    """Say what `all:` holds at arXiv, and what finds a category or a paper that stands alone."""
+    if term.prefix is Prefix.ALL:
+        message = "all: is wider at arXiv: there it also holds names of categories and years"
+        source.note(NoteKind.READ_AS, term.position, message)
+    elif keywords := spread_keyword(condition.text):
+        message = f"{term.value} is looked for in every field; {print_condition(keywords[0])} finds it alone"
+        source.note(NoteKind.READ_AS, term.position, message)
 
 
 def _leave_out_sign(source: Source, term: TermToken) -> None:

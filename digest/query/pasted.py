@@ -2,6 +2,7 @@
 
     export.arxiv.org/api/query?search_query=…&id_list=…       the search interface
     arxiv.org/search/?query=…&searchtype=…                     the search page, also /search/cs
+    arxiv.org/search/advanced?terms-0-term=…                   the longer search form; its dates are left out
     arxiv.org/a/warner_s_1                                     what one author wrote
     arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds
     arxiv.org/abs/2603.10026                                   one paper
@@ -47,7 +48,9 @@ _SEARCHED = frozenset(("search_query", "id_list", "query"))
 
 _AUTHOR_PAGE = re.compile(r"a/([A-Za-z\-]+(?:_[A-Za-z\-]+)*_[A-Za-z]+)_\d+(?:\.\w+)?/?")
 _LISTING = re.compile(r"(?:list|archive|rss|atom|year)/([A-Za-z.+-]+?)(?:/.*)?")
+_TERM = re.compile(r"terms-(\d+)-term")
 _PAPER = re.compile(r"(?:abs|pdf|html|format)/(.+?)(?:\.pdf)?/?")
+_ADVANCED = re.compile(r"search/advanced/?")
 _SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
 _HINT = "Paste the address of a search, a listing, an author or a paper, or write the query itself."
 
@@ -67,6 +70,22 @@ _FIELDS: Mapping[str, Prefix] = {
 }
 """What the search page calls a field -> ours. Classes, ORCID and author ids are known to arXiv alone."""
 
+_PHYSICS = (
+    "astro-ph cond-mat gr-qc hep-ex hep-lat hep-ph hep-th math-ph nlin nucl-ex nucl-th physics quant-ph".split()  # noqa: SIM905  # thirteen quoted words read worse
+)
+_SUBJECTS: Mapping[str, Sequence[str]] = {
+    "computer_science": ["cs"],
+    "economics": ["econ"],
+    "eess": ["eess"],
+    "mathematics": ["math"],
+    "physics": _PHYSICS,
+    "q_biology": ["q-bio"],
+    "q_finance": ["q-fin"],
+    "statistics": ["stat"],
+}
+"""What the longer search form calls its subjects -> the archives each stands for."""
+
+_OPERATORS = {"OR": "OR", "NOT": "ANDNOT"}
 _PAGING = re.compile(r"(?:&(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*))+\s*\Z")
 _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", re.IGNORECASE)
 """Signs of the language, and letters beyond ASCII: no text has these but one from an address."""
@@ -155,6 +174,8 @@ class _Address:
         path = self._path
         if path.rstrip("/") == "api/query":
             return self._read_api()
+        if _ADVANCED.fullmatch(path):
+            return self._read_advanced()
         if found := _SEARCH.fullmatch(path):
             return self._read_search(re.findall(r"[^,]+", found["archives"] or ""))
         if found := _AUTHOR_PAGE.fullmatch(path):
@@ -178,16 +199,43 @@ class _Address:
     def _read_search(self, archives: Sequence[str]) -> str:
         if not all(map(taxonomy.is_archive, archives)):
             raise self._fail("This page of arXiv's is no search", _HINT)
-        kind = self._parameters.get("searchtype", "all")
+        clauses = self._read_clauses("query", "searchtype")
+        return self._limit(" AND ".join(clauses), archives)
+
+    def _read_advanced(self) -> str:
+        """Return the terms of the longer form, joined from left to right."""
+        query = ""
+        for name in self._parameters:
+            if found := _TERM.fullmatch(name):
+                clauses = self._read_clauses(name, f"terms-{found[1]}-field")
+                term = f"({' AND '.join(clauses)})" if len(clauses) > 1 else clauses[0] if clauses else ""
+                written = self._parameters.get(f"terms-{found[1]}-operator", "AND")
+                before = f"({query})" if " " in query else query
+                joined = f"{before} {_OPERATORS.get(written, 'AND')} {term}"
+                query = joined if query and term else query or term
+        archives = [
+            archive
+            for subject, known in _SUBJECTS.items()
+            if f"classification-{subject}" in self._parameters
+            for archive in known
+        ]
+        one = self._parameters.get("classification-physics_archives", "")
+        if one in archives:
+            archives = [archive for archive in archives if archive not in _PHYSICS or archive == one]
+        return self._limit(query, archives)
+
+    def _read_clauses(self, query: str, field: str) -> list[str]:
+        kind = self._parameters.get(field, "all")
         if kind not in _FIELDS:
             message = f"What arXiv calls {kind!r} can't be looked for here: its interfaces don't say it"
             raise self._fail(message, f"Known are {' '.join(_FIELDS)}.")
-        clauses = list(_write_clauses(_FIELDS[kind], self._parameters.get("query", "")))
-        if archives:
-            clauses.append(_write_categories(archives))
-        if not clauses:
+        return list(_write_clauses(_FIELDS[kind], self._parameters.get(query, "")))
+
+    def _limit(self, query: str, archives: Sequence[str]) -> str:
+        limits = [_write_categories(archives)] if archives else []
+        if not query and not limits:
             raise self._fail("This address looks for nothing", _HINT)
-        return " AND ".join(clauses)
+        return " AND ".join([f"({query})" if query and limits else query, *limits] if query else limits)
 
 
 def _write_clauses(prefix: Prefix, value: str) -> Iterator[str]:

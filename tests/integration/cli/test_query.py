@@ -80,6 +80,7 @@ def test_checking_claims_nothing_of_arxiv_but_the_differences_that_are_known(dig
     )
     told = [line for line in said.lines if "arXiv" in line and not line.startswith("arXiv is asked")]
     assert [line.split("note", 1)[-1].strip() for line in told] == [
+        "all: is wider at arXiv: there it also holds names of categories and years",
         "no operator: read as AND, where arXiv reads OR",
     ]
 

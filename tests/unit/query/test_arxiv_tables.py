@@ -9,6 +9,7 @@ import pytest
 from digest.model.errors import QueryError
 from digest.query import NoteKind, parse_query, to_arxiv
 
+READ_AS = NoteKind.READ_AS
 MISSING, LEFT_OUT = NoteKind.MISSING_OPERATOR, NoteKind.LEFT_OUT
 EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
 
@@ -77,7 +78,7 @@ READ = [
     ("ti:aa\r\nAND ti:bb", "ti:aa AND ti:bb", "(ti:aa AND ti:bb)", set()),
     ("ti:'gpu'", "ti:gpu", "ti:gpu", set()),
     ('au:"or"', "au:or", 'au:"or"', set()),
-    ('"gpu AND cpu"', 'all:"gpu and cpu"', 'all:"gpu and cpu"', set()),
+    ('"gpu AND cpu"', 'all:"gpu and cpu"', 'all:"gpu and cpu"', {READ_AS}),
     # words: stems, stop words, accents, hyphens, beginnings
     ("ti:the-gpu", "ti:gpu", "ti:gpu", set()),
     ("ti:aa AND the", "ti:aa", "ti:aa", {LEFT_OUT}),

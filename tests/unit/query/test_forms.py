@@ -82,12 +82,12 @@ FORMS = [
     (
         "10.1103/PhysRevD.99.052004",
         "all:10.1103/PhysRevD.99.052004",
-        "",
+        "every field; doi:10.1103/PhysRevD.99.052004 finds it alone",
     ),
     ("doi:10.1002/%28SICI%291097-0118", 'doi:"10.1002/(SICI)1097-0118"', "read as doi:10.1002/(SICI)1097-0118"),
-    ("2603.10026", "all:2603.10026", ""),
+    ("2603.10026", "all:2603.10026", "every field; id:2603.10026 finds it alone"),
     ("arXiv: 2603.10026v2", "id:2603.10026v2", ""),
-    ("math.GT/0309136", "all:math.GT/0309136", ""),
+    ("math.GT/0309136", "all:math.GT/0309136", "id:math/0309136 finds it alone"),
     ("https://arxiv.org/abs/2603.10026", "id:2603.10026", 'read as id:"2603.10026"'),
     ("cat: math.PR", "cat:math.PR", ""),
     ("cat:math.PR,math.CO", "cat:math.CO OR cat:math.PR", "read as cat:(math.PR OR math.CO)"),
@@ -95,9 +95,10 @@ FORMS = [
     ("cs.CL, cs.LG, stat.ML", "cat:cs.CL OR cat:cs.LG OR cat:stat.ML", "read as cat:(cs.CL OR cs.LG OR stat.ML)"),
     ("cs.CL%2Ccs.LG", "cat:cs.CL OR cat:cs.LG", "read as cat:(cs.CL OR cs.LG)"),
     ("ti:(cs.CL,cs.LG)", "ti:cs.cl-cs.lg", ""),
-    ("hep-th", "all:hep-th", ""),
-    ("all:hep-th", "all:hep-th", ""),
-    ("cat:hep-th OR gr-qc", "all:gr-qc OR cat:hep-th", ""),
+    ("hep-th", "all:hep-th", "hep-th is looked for in every field; cat:hep-th finds it alone"),
+    ("all:hep-th", "all:hep-th", "wider at arXiv"),
+    ("cat:hep-th OR gr-qc", "all:gr-qc OR cat:hep-th", "cat:gr-qc finds it alone"),
+    ('abs:"graph AND network"', 'abs:"graph and network"', "AND is a word to look for here"),
     ("cat:math.*", "cat:math", ""),
     ("cat:cs.NA", "cat:math.NA", ""),
     ("cat:alg-geom", "cat:math.AG", "alg-geom is no longer in use and read as math.AG"),
@@ -160,7 +161,7 @@ FORMS = [
     (
         "all:random+graphs",
         "all:random-graphs",
-        "",
+        "wider at arXiv",
     ),
     ("+ti:percolation +abs:threshold", "abs:threshold AND ti:percolation", "read as ti:percolation abs:threshold"),
     ("ti:percolation%2BAND%2Babs:x", "abs:x AND ti:percolation", "read as ti:percolation AND abs:x"),
@@ -248,6 +249,22 @@ API = "https://export.arxiv.org/api/query?search_query="
         ("arxiv.org/search/?query=cs.*&searchtype=cross_list_category", "cat:cs"),
         ("arxiv.org/search/?query=10.1000%2FAbC&searchtype=doi", "doi:10.1000/AbC"),
         ("arxiv.org/search/?query=C%2B%2B+transf*+-x1&searchtype=comments", "co:c AND co:transf* AND co:x1"),
+        # the longer search page: terms are joined from left to right, subjects are archives, dates are left out
+        (
+            (
+                "arxiv.org/search/advanced?terms-0-operator=AND&terms-0-term=graph+neural&terms-0-field=title"
+                "&terms-1-operator=OR&terms-1-term=gnn&terms-1-field=abstract&classification-computer_science=y"
+                "&classification-physics_archives=all&date-filter_by=past_12&size=50"
+            ),
+            "((ti:graph AND ti:neural) OR abs:gnn) AND cat:cs",
+        ),
+        (
+            (
+                "arxiv.org/search/advanced?terms-0-term=x1&terms-0-field=author&terms-1-operator=NOT"
+                "&terms-1-term=%22b+c%22&classification-physics=y&classification-physics_archives=hep-th"
+            ),
+            '(au:x1 ANDNOT all:"b c") AND cat:hep-th',
+        ),
         # pages
         ("https://arxiv.org/a/warner_s_1", 'au:"warner, s"'),
         ("https://arxiv.org/list/hep-th/recent?skip=0&show=50", "cat:hep-th"),
@@ -278,7 +295,7 @@ def test_an_address_is_read_as_the_query_that_brings_the_same(address: str, read
         ("export.arxiv.org/api/query?start=10", "api/query", "looks for nothing"),
         ("arxiv.org/search/?query=05C80&searchtype=msc_class", "search/", "can't be looked for here"),
         ("https://info.arxiv.org/help", "help", "no search"),
-        ("https://arxiv.org/search/advanced?terms-0-term=gpu", "search/", "no search"),
+        ("https://arxiv.org/search/advanced?advanced=", "search/", "looks for nothing"),
         ("https://arxiv.org/abs/2603.10026 and more", "https", "An address must stand alone"),
         (f"{API}ti:a1&start=0 AND cat:cs.PF", "https", "An address must stand alone"),
         ("https://example.org/list/cs.PF/new", "https", "only arXiv's are understood"),
