@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 CLOCKS_DIFFER = timedelta(days=1)
 """By how much the clocks of hosts may differ; what is less passes by itself."""
 
-LONGEST_DELIVERY = 60.0
-"""Seconds after which delivering says what it did and takes its next turn, unless a send hangs."""
-
 ORPHANS_SETTLE = timedelta(minutes=1)
 """How long a message a dead process may have sent is left alone at most: the other side may still be taking it."""
 
@@ -174,7 +171,7 @@ class Steps:
         if lane is None:
             self.report.deliver = deliver(self._site)
         else:
-            self.report.deliver = deliver(self._site, lanes=[lane], should_stop=should_stop, turn=LONGEST_DELIVERY)
+            self.report.deliver = deliver(self._site, lanes=[lane], should_stop=should_stop)
         return self.report.deliver
 
     def publish(self) -> FeedReport:
