@@ -15,8 +15,8 @@ from sqlalchemy import Integer, delete, exists, func, inspect, or_, select, text
 
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
-from digest.store.bulk import ManyRows
 from digest.store.dialect import in_chunks, metadata
+from digest.store.dialect import insert as insert_unless_there
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, raw_pages, tokens
 
 if TYPE_CHECKING:
@@ -328,17 +328,11 @@ class StoredToken:
     created_at: datetime
 
 
-def remember_tokens(conn: Connection, rows: Sequence[tuple[Any, ...]], *, at: datetime) -> None:
+def remember_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
     """Keep what tokens stand for from a moment (UTC) on, in one statement; each as `make_token_row` wrote it."""
-    _TOKENS.insert(conn, rows, created_at=at)
-
-
-_TOKENS = ManyRows(
-    tokens,
-    ("hash", "purpose", "destination", "subscription", "digest_id"),
-    ("created_at",),
-    unless=("hash",),
-)
+    if rows:
+        keep = insert_unless_there(conn, tokens).on_conflict_do_nothing(index_elements=["hash"])
+        conn.execute(keep, [row | {"created_at": at} for row in rows])
 
 
 def make_token_row(
@@ -348,9 +342,15 @@ def make_token_row(
     destination: str = "",
     subscription: str = "",
     digest_id: int | None = None,
-) -> tuple[Any, ...]:
+) -> dict[str, Any]:
     """Return what is kept of a token, by its hash (`digest.model.secrets.token_hash`)."""
-    return token_hash, TokenPurpose(purpose).value, destination, subscription, digest_id
+    return {
+        "hash": token_hash,
+        "purpose": TokenPurpose(purpose).value,
+        "destination": destination,
+        "subscription": subscription,
+        "digest_id": digest_id,
+    }
 
 
 def find_token(conn: Connection, token_hash: str) -> StoredToken | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
@@ -24,7 +24,6 @@ from digest.model.messages import (
 from digest.model.papers import Field, Reason, Span
 from digest.model.subscriptions import Grouping, Replacements
 from digest.store import dialect
-from digest.store.bulk import ManyRows, ManyTakes
 from digest.store.papers import load_versions
 from digest.store.schema import changes, deliveries, digests, matches, subscriptions
 from digest.store.subscribers import destination_key
@@ -98,7 +97,10 @@ def save_digests(conn: Connection, drafts: Sequence[Draft], *, at: datetime) -> 
     if not drafts:
         return {}
     texts = _load_text_keys(conn, (entry.change_id for draft in drafts for entry in draft.digest.entries))
-    ids = _DIGESTS.number(conn, [_write_row(draft, texts) for draft in drafts])
+    rows = [_write_row(draft, texts) for draft in drafts]
+    keep = dialect.insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
+    kept = conn.execute(keep.returning(digests.c.subscription_id, digests.c.id), rows)
+    ids = {row.subscription_id: row.id for row in kept}
     stored = [draft for draft in drafts if draft.subscription_id in ids]
     _consume(conn, stored, ids)
     _save_deliveries(conn, stored, ids, at)
@@ -106,17 +108,19 @@ def save_digests(conn: Connection, drafts: Sequence[Draft], *, at: datetime) -> 
     return ids
 
 
-_DIGESTS = ManyRows(
-    digests,
-    ("subscription_id", "slot", "occasion", "planned_at", "zone", "title", "content", "papers", "shown"),
-    unless=("subscription_id", "slot"),
-)
-
-
-def _write_row(draft: Draft, texts: Mapping[int, int]) -> tuple[Any, ...]:
+def _write_row(draft: Draft, texts: Mapping[int, int]) -> dict[str, Any]:
     digest = draft.digest
-    told = digest.planned_at, digest.zone, digest.title, freeze(digest, texts), len(digest.entries), digest.shown
-    return draft.subscription_id, digest.slot, digest.occasion.value, *told
+    return {
+        "subscription_id": draft.subscription_id,
+        "slot": digest.slot,
+        "occasion": digest.occasion.value,
+        "planned_at": digest.planned_at,
+        "zone": digest.zone,
+        "title": digest.title,
+        "content": freeze(digest, texts),
+        "papers": len(digest.entries),
+        "shown": digest.shown,
+    }
 
 
 def load_digest(conn: Connection, digest_id: int) -> Digest:
@@ -213,16 +217,18 @@ def _load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, in
     return keys
 
 
-_CONSUMED = ManyTakes(matches, "digest_id", ("match_run_id", "subscription_id"))
-
-
 def _consume(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int]) -> None:
     rows = [
-        (ids[draft.subscription_id], run_id, draft.subscription_id)
+        {"of_digest": ids[draft.subscription_id], "of_run": run_id, "of_subscription": draft.subscription_id}
         for draft in drafts
         for run_id in set(draft.consumed)
     ]
-    if _CONSUMED.take(conn, rows) != len(rows):
+    take = update(matches).where(
+        matches.c.match_run_id == bindparam("of_run"),
+        matches.c.subscription_id == bindparam("of_subscription"),
+        matches.c.digest_id.is_(None),
+    )
+    if rows and conn.execute(take.values(digest_id=bindparam("of_digest")), rows).rowcount != len(rows):
         raise StoreBusy(
             "another process has planned some of these matches meanwhile",
             hint="Nothing is lost; this pass plans what is left.",
@@ -244,27 +250,24 @@ _READY: dict[str, Any] = {
 }
 """What every delivery begins with."""
 
-_DELIVERIES = ManyRows(
-    deliveries,
-    ("digest_id", "destination", "part", "parts", "idempotency_key", "share"),
-    (*_READY, "not_before", "created_at"),
-)
-
 
 def _save_deliveries(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int], at: datetime) -> None:
+    shared = _READY | {"not_before": at, "created_at": at}
     rows = [
-        (
-            ids[draft.subscription_id],
-            destination_key(plan.destination),
-            plan.part,
-            plan.parts,
-            plan.idempotency_key,
-            str(plan.share or ""),
-        )
+        shared
+        | {
+            "digest_id": ids[draft.subscription_id],
+            "destination": destination_key(plan.destination),
+            "part": plan.part,
+            "parts": plan.parts,
+            "idempotency_key": plan.idempotency_key,
+            "share": str(plan.share or ""),
+        }
         for draft in drafts
         for plan in draft.plans
     ]
-    _DELIVERIES.insert(conn, rows, **_READY, not_before=at, created_at=at)
+    if rows:
+        conn.execute(insert(deliveries), rows)
 
 
 def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
