@@ -1,28 +1,21 @@
 """Reaches PostgreSQL: over which hosts, how long anything is waited for, what every session keeps to.
 
-Nothing waits for ever. The server ends statements, lock waits and forgotten transactions; the kernels on
-both sides notice a peer that acknowledges nothing; and where something in between acknowledges but passes
-nothing on (a proxy whose other side is gone), the session itself gives up a server that stays silent.
+The server ends statements, lock waits and forgotten transactions, and the kernels on both sides notice a peer
+that acknowledges nothing.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import select
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, text
-from sqlalchemy.exc import InvalidatePoolError
 
 from digest import __version__
-from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from psycopg import Connection as Session
     from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine import ExceptionContext
@@ -32,9 +25,6 @@ POOL = 10
 
 POOL_WAIT = 30.0
 """Seconds somebody waits for one of them to become free."""
-
-REST = 5.0
-"""Seconds a connection may have rested, in silence, and be taken for alive without asking the server."""
 
 CONNECTION: dict[str, str] = {
     "connect_timeout": "5",  # a host that is down, of several: the next is tried
@@ -46,6 +36,7 @@ CONNECTION: dict[str, str] = {
 """What libpq is told unless the URL says otherwise (https://www.postgresql.org/docs/current/libpq-connect.html)."""
 
 SESSION: dict[str, str] = {
+    "synchronous_commit": "on",  # what was sent and forgotten would be sent again
     "statement_timeout": "30s",  # ours take milliseconds; the longest, over millions of rows, seconds
     "lock_timeout": "20s",  # longer than anybody lawfully holds a row, shorter than a claim's lease
     "idle_in_transaction_session_timeout": "120s",  # matching a large batch thinks in between, but not so long
@@ -56,19 +47,11 @@ SESSION: dict[str, str] = {
 }
 """What each session is set to, unless the URL's `options` say otherwise."""
 
-SILENCE = 40.0
-"""Seconds without a word from the server, in the middle of a statement, after which the session is given up:
-longer than `statement_timeout`, which a server that can be reached keeps to."""
-
-PATIENT = 3600.0
-"""The same for what may take long: schema changes, and waiting for others who make them."""
-
 _HOSTS = "several-hosts"
 
 _READ_ONLY = "25006"
 """The error of a server that takes no writes: a primary that became a standby."""
 
-_SEVERAL = re.compile(r"[?&]host=[^&]*(?:,|%2C|&(?:.*&)?host=)", re.IGNORECASE)
 _AUTHORITY = re.compile(
     r"(?P<scheme>\w+(?:\+\w+)?://)(?:(?P<user>[^/@]*)@)?(?P<hosts>[^/?]+)(?P<rest>.*)", re.DOTALL
 )
@@ -92,6 +75,7 @@ def open_engine(url: URL, *, pool: int = POOL) -> Engine:
             max_overflow=0,
             pool_timeout=POOL_WAIT,
             pool_use_lifo=True,
+            pool_pre_ping=True,
         )
     except ModuleNotFoundError as error:
         raise ConfigurationError(
@@ -99,8 +83,6 @@ def open_engine(url: URL, *, pool: int = POOL) -> Engine:
             hint="Install it with: pip install 'preprint-digest[postgres]'",
         ) from error
     event.listen(engine, "do_connect", _connect)
-    event.listen(engine, "checkout", _make_sure)
-    event.listen(engine, "checkin", _begin_rest)
     event.listen(engine, "handle_error", _leave_standby)
     return engine
 
@@ -108,12 +90,11 @@ def open_engine(url: URL, *, pool: int = POOL) -> Engine:
 def spread_hosts(url: str) -> str:
     """Rewrite libpq's way to name several hosts, `//user@h1:5432,h2:5432/name`, to the one SQLAlchemy reads.
 
-    Of several hosts, however they are named, the one that takes writes is sought, if the URL asks for no other.
+    The one that takes writes is sought, if the URL asks for no other.
     """
     found = _AUTHORITY.fullmatch(url)
     if found is None or "," not in found["hosts"]:
-        seeks = url.startswith("postgres") and _SEVERAL.search(url) and "target_session_attrs=" not in url
-        return f"{url}&target_session_attrs=read-write" if seeks else url
+        return url
     hosts, ports = zip(*(_split_port(host) for host in found["hosts"].split(",")), strict=True)
     path, _, query = found["rest"].partition("?")
     named = [f"host={','.join(hosts)}", f"port={','.join(ports)}", *filter(None, [query])]
@@ -145,7 +126,6 @@ def be_patient(conn: Connection) -> None:
     """Let this transaction wait as long as it takes, for locks and for slow statements."""
     for name in ("lock_timeout", "statement_timeout"):
         conn.execute(text("SELECT set_config(:name, '0', true)"), {"name": name})
-    conn.connection.driver_connection.silence = PATIENT  # type: ignore[union-attr]  # it is one of ours
 
 
 def find_weakness(conn: Connection) -> str:
@@ -158,8 +138,10 @@ def find_weakness(conn: Connection) -> str:
 
 
 def _connect(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> Session[Any]:
+    import psycopg  # noqa: PLC0415 - an extra: SQLite works without
+
     settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
-    session = _session_class().connect(
+    session = psycopg.connect(
         *arguments,
         **{
             **CONNECTION,
@@ -169,66 +151,14 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
             "client_encoding": "UTF8",  # whatever the surroundings say
         },
     )
-    try:
-        _insist_on_unicode(session)
-        _insist_on_durability(session)
-        session.rests_since = monotonic()  # type: ignore[attr-defined]  # it is one of ours
-    except BaseException:
-        session.close()
-        raise
-    return session
-
-
-def _insist_on_unicode(session: Session[Any]) -> None:
-    """Refuse a database that can't hold every name there is; the server says its encoding as it is called."""
     encoding, name = session.info.parameter_status("server_encoding"), session.info.dbname
     if encoding not in (None, "UTF8"):  # something in between may keep it to itself
+        session.close()
         raise StoreError(
             f"the database {name} has the encoding {encoding}, and Digest needs UTF8",
             hint="Make another with `createdb -E UTF8 -T template0 NAME`, and name it in url under [store].",
         )
-
-
-def _insist_on_durability(session: Session[Any]) -> None:
-    """Never take an answer for a commit that a crash would undo: what was sent would be sent again."""
-    session.autocommit = True
-    ask = "SELECT current_setting('synchronous_commit')"
-    if session.execute(ask).fetchone() == ("off",):
-        session.execute("SET synchronous_commit = on")
-        if session.execute(ask).fetchone() == ("off",):
-            raise StoreError(
-                "PostgreSQL keeps synchronous_commit off, so that a crash may undo what it answered",
-                hint="Remove that setting for this database or role.",
-            )
-    session.autocommit = False
-
-
-def _begin_rest(session: Session[Any] | None, _record: object) -> None:
-    if session is not None:
-        session.silence = 0.0  # type: ignore[attr-defined]  # it is one of ours
-        session.rests_since = monotonic()  # type: ignore[attr-defined]  # the same
-
-
-def _make_sure(session: Session[Any], _record: object, _lent: object) -> None:
-    """Ask whether a connection that rested is still alive; where it is not, others aren't either."""
-    from psycopg import Error  # noqa: PLC0415 - an extra: SQLite works without
-
-    rested = monotonic() - session.rests_since  # type: ignore[attr-defined]  # it is one of ours
-    try:
-        if rested < REST and not _has_news(session):
-            return
-        session.autocommit = True
-        session.execute("SELECT 1")
-        session.autocommit = False
-    except Error as error:
-        raise InvalidatePoolError(str(error)) from error
-
-
-def _has_news(session: Session[Any]) -> bool:
-    """Whether there is something to read, be it the end: unasked, a server hardly ever says anything else."""
-    poll = select.poll()  # unlike select it takes descriptors beyond 1,024
-    poll.register(session.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
+    return session
 
 
 def _leave_standby(context: ExceptionContext) -> None:
@@ -238,36 +168,3 @@ def _leave_standby(context: ExceptionContext) -> None:
     )
     if wants_to_write and getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
         context.is_disconnect = True
-
-
-@cache
-def _session_class() -> type[Session[Any]]:
-    import psycopg  # noqa: PLC0415 - an extra: SQLite works without
-
-    class WatchedSession(psycopg.Connection[Any]):
-        """A session that gives up a server which says nothing for longer than `SILENCE`, and `silence` seconds."""
-
-        silence = 0.0
-        rests_since = float("-inf")
-
-        def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - psycopg's own
-            return super().wait(self._watch(gen), *arguments, **named)
-
-        def _watch(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-            # psycopg wakes what waits several times a second, with nothing in hand while nothing came.
-            heard_at = monotonic()
-            try:
-                wanted = next(gen)
-                while True:
-                    ready = yield wanted
-                    if ready:
-                        heard_at = monotonic()
-                    elif monotonic() - heard_at > max(SILENCE, self.silence):
-                        self.pgconn.finish()
-                        waited = f"{monotonic() - heard_at:.0f} s"
-                        raise psycopg.OperationalError(f"nothing said for {waited}: given up")
-                    wanted = gen.send(ready)
-            except StopIteration as end:
-                return end.value
-
-    return WatchedSession

@@ -1,16 +1,15 @@
-"""What holds of every session with a PostgreSQL, over links that are cut, dead, or swallow what is sent."""
+"""What holds of every session with a PostgreSQL, over links that are cut or dead."""
 
 from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 from sqlalchemy import literal, make_url, select, text, update
 
-from digest.model.clock import monotonic
 from digest.model.errors import StoreBusy, StoreError
 from digest.store import migrate, open_store, postgresql
 from digest.store.engine import connect
@@ -135,19 +134,6 @@ def test_of_several_hosts_the_one_that_can_be_reached_is_used(url: str, link: Li
             "postgresql://[::1]:1,[::2]/n?target_session_attrs=any",
             "postgresql:///n?host=::1,::2&port=1,5432&target_session_attrs=any",
         ),
-        (
-            "postgresql://u@/n?host=h1,h2&port=5432,5433",
-            "postgresql://u@/n?host=h1,h2&port=5432,5433&target_session_attrs=read-write",
-        ),
-        (
-            "postgresql:///n?host=h1,h2&target_session_attrs=any",
-            "postgresql:///n?host=h1,h2&target_session_attrs=any",
-        ),
-        ("postgres:///n?host=h1%2Ch2", "postgres:///n?host=h1%2Ch2&target_session_attrs=read-write"),
-        (
-            "postgresql:///n?host=h1:1&port=2&host=h2:2",
-            "postgresql:///n?host=h1:1&port=2&host=h2:2&target_session_attrs=read-write",
-        ),
         ("postgresql:///n?host=/tmp", "postgresql:///n?host=/tmp"),
         ("sqlite:////a,b.db", "sqlite:////a,b.db"),
     ],
@@ -180,32 +166,6 @@ def test_cut_links_are_noticed_and_made_anew(url: str, link: Link) -> None:
     store.close()
 
 
-def test_a_connection_is_asked_whether_it_is_there_only_when_it_has_rested_for_a_while(
-    url: str, link: Link, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = open_store(over(link, url), pool=1)
-    asked = []
-    original = psycopg.Connection.execute
-
-    def execute(session: Any, query: Any, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - passed on
-        asked.append(query)
-        return original(session, query, *given, **named)
-
-    monkeypatch.setattr(psycopg.Connection, "execute", execute)
-
-    def work() -> None:
-        with store.read() as conn:
-            conn.execute(select(marks))
-
-    work()
-    work()
-    assert asked == []
-    monkeypatch.setattr(postgresql, "REST", 0.0)
-    work()
-    assert asked == ["SELECT 1"]
-    store.close()
-
-
 def test_links_cut_while_nobody_looks_are_made_anew_without_a_failure(url: str, link: Link) -> None:
     store = open_store(over(link, url), pool=2)
     with store.read() as one, store.begin() as other:
@@ -214,33 +174,6 @@ def test_links_cut_while_nobody_looks_are_made_anew_without_a_failure(url: str, 
         link.cut()
         with store.begin() as conn:
             conn.execute(update(marks).values(value=5))
-    store.close()
-
-
-def test_a_server_that_says_nothing_is_given_up(url: str, link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgresql, "SILENCE", 0.3)
-    store = open_store(over(link, url))
-    begun = monotonic()
-    with pytest.raises(StoreError, match="nothing said"):
-        work_until_it_fails(store, link.swallow)
-    assert monotonic() - begun < 5
-    link.mend(cut=True)
-    with store.begin() as conn:
-        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
-    store.close()
-
-
-def test_a_slow_statement_is_not_silence_where_somebody_is_patient(
-    url: str, link: Link, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postgresql, "SILENCE", 0.3)
-    store = open_store(over(link, url, "?options=-c%20statement_timeout=100"), pool=1)
-    with store.begin() as conn:
-        postgresql.be_patient(conn)
-        conn.execute(text("SELECT pg_sleep(0.8)"))
-    with pytest.raises(StoreError, match="statement timeout"), store.begin() as conn:
-        conn.execute(text("SELECT pg_sleep(0.8)"))
-    assert show(store, "statement_timeout") == ["100ms"]
     store.close()
 
 
