@@ -38,9 +38,6 @@ NAME = "arxiv"
 PASSER_BY = "try:"
 """How holders are called that ask once and keep no worker's lock."""
 
-BUDGET = 0.3
-"""Seconds a grant's round trip to the database may take; a slower one is stale and is not used."""
-
 SIMULATED_MARGIN = 1.0
 """Added to the spacing under a simulated clock, which may tell whole seconds only."""
 
@@ -57,9 +54,6 @@ LONGEST_RETRY_AFTER = 24 * 3600.0
 
 _LONGEST_NAP = 1.0
 """Seconds slept at most before looking again: another process may have let go early."""
-
-_JUMP = 300.0
-"""Seconds by which a time may lie too far ahead before it is taken for the clock's having gone back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +94,8 @@ class Gate:
         self._store, self._clock, self._holder = store, clock, holder
         self._spacing = spacing + (SIMULATED_MARGIN if clock.is_simulated else 0.0)
         self._lease, self._patience, self._jitter = lease, patience, jitter
-        self._usable = math.inf if clock.is_simulated else lease - deadline - BUDGET
+        self._usable = math.inf if clock.is_simulated else lease - deadline
         self._ended_at = -math.inf
-        self._owed: list[tuple[Grant, GateOutcome]] = []
-        self._is_in_doubt = False
 
     def acquire(self) -> Grant:
         """Wait until one request may be made.
@@ -115,7 +107,6 @@ class Gate:
         """
         waited = 0.0
         while True:
-            self._settle()
             self._keep_own_spacing()
             grant = self._try_acquire()
             if grant is not None:
@@ -128,15 +119,14 @@ class Gate:
         """Tell the gate that the request of this grant has ended; spacing counts from now.
 
         A grant that was lost meanwhile frees nothing, but still moves the next request on and opens the
-        breaker: both only ever ask for more patience. Where the database does not answer it is told before
-        the next request; meanwhile the lease keeps everybody away.
+        breaker: both only ever ask for more patience. Where the database does not answer, the lease keeps
+        everybody away until it ends.
         """
         self._ended_at = monotonic()
         try:
             self._write_release(grant, outcome)
         except StoreError as error:
-            self._owed.append((grant, outcome))
-            _log.warning("the end of a request to arXiv is noted later: %s", error.message)
+            _log.warning("the end of a request to arXiv is not noted, its lease has to end: %s", error.message)
 
     def _write_release(self, grant: Grant, outcome: GateOutcome) -> None:
         with self._store.begin() as conn:
@@ -156,20 +146,6 @@ class Gate:
                 values["breaker_reason"] = str(outcome.outcome)
             conn.execute(update(gate).where(gate.c.name == NAME).values(values))
 
-    def _settle(self) -> None:
-        """Make good what the database was not told, or did without our hearing of it, when it was away last."""
-        while self._owed:
-            self._write_release(*self._owed[0])
-            del self._owed[0]
-        if self._is_in_doubt:
-            with self._store.begin() as conn:
-                now = _now(self._clock)
-                mine = update(gate).where(
-                    gate.c.name == NAME, gate.c.holder == self._holder, gate.c.lease_until > now
-                )
-                conn.execute(mine.values(lease_until=now, next_at=later(gate.c.next_at, now + self._spacing)))
-            self._is_in_doubt = False
-
     def _keep_own_spacing(self) -> None:
         """Wait the spacing since our own last request also by a clock that nobody puts right or replaces."""
         left = self._ended_at + self._spacing - monotonic()
@@ -177,12 +153,7 @@ class Gate:
             self._sleep(left)
 
     def _try_acquire(self) -> Grant | None:
-        self._is_in_doubt = True
-        grant = self._ask_for_grant()
-        self._is_in_doubt = False
-        return grant
-
-    def _ask_for_grant(self) -> Grant | None:
+        asked_at = monotonic()  # before the database looks at its own clock
         with self._store.begin() as conn:
             now = _now(self._clock)
             take = (
@@ -197,30 +168,16 @@ class Gate:
                     holder=self._holder,
                     token=gate.c.token + 1,
                     lease_until=now + self._lease,
-                    next_at=now + self._spacing + BUDGET,
+                    next_at=now + self._spacing,
                 )
             )
-            asked = monotonic()
             token = conn.execute(take.returning(gate.c.token)).scalar()
-        if token is None:
-            return None
-        if monotonic() - asked <= BUDGET:
-            return Grant(token, asked + self._usable)
-        self._give_back(token)
-        return None
-
-    def _give_back(self, token: int) -> None:
-        """Free the lease of a grant that came too slowly to be used; the spacing it took stays."""
-        with self._store.begin() as conn:
-            free = update(gate).where(gate.c.name == NAME, gate.c.token == token)
-            conn.execute(free.values(lease_until=_now(self._clock)))
+        return None if token is None else Grant(token, asked_at + self._usable)
 
     def _choose_nap(self, patience: float) -> float:
         """Return how long to sleep before asking again, having seen why it was refused."""
-        with self._store.begin() as conn:
+        with self._store.read() as conn:
             row, now = _look(conn, self._clock)
-            if _mend_jump(conn, row, now, lease=self._lease, spacing=self._spacing):
-                return 0.0
         if row.breaker_until - now > patience:
             raise _throttled(row, row.breaker_until - now)
         if patience <= 0:
@@ -333,24 +290,6 @@ def _now(clock: Clock | None) -> ColumnElement[float]:
 def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
     row = conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == NAME)).one()
     return row, row.now
-
-
-def _mend_jump(conn: Connection, row: Row[Any], now: float, *, lease: float, spacing: float) -> bool:
-    """Bring times that lie impossibly far ahead back within reach: the clock they were read from went back.
-
-    Returns:
-        Whether there were any.
-    """
-    furthest = {"next_at": spacing + BUDGET, "lease_until": lease, "breaker_until": LONGEST_RETRY_AFTER}
-    mended = {
-        name: now + min(reach, _JUMP)
-        for name, reach in furthest.items()
-        if getattr(row, name) - now > reach + _JUMP
-    }
-    if mended:
-        unchanged = (gate.c[name] == getattr(row, name) for name in mended)
-        conn.execute(update(gate).where(gate.c.name == NAME, *unchanged).values(mended))
-    return bool(mended)
 
 
 def _throttled(row: Row[Any], seconds: float) -> ArxivThrottled:

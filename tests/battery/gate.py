@@ -45,15 +45,14 @@ class Pace:
     spacing: float
     lease: float
     deadline: float
-    budget: float
     dawdle: float
     pause: tuple[float, float]
     hole: tuple[float, float]
     between: tuple[float, float]
 
 
-SCALED = Pace("a tenth of the time", 0.3, 1.8, 0.9, 0.15, 0.2, (0.2, 4.0), (0.5, 4.0), (0.1, 0.6))
-REAL = Pace("the real three seconds", 3.0, 18.0, 9.0, 0.3, 1.0, (1.0, 25.0), (1.0, 12.0), (1.0, 4.0))
+SCALED = Pace("a tenth of the time", 0.3, 1.8, 0.9, 0.2, (0.2, 4.0), (0.5, 4.0), (0.1, 0.6))
+REAL = Pace("the real three seconds", 3.0, 18.0, 9.0, 1.0, (1.0, 25.0), (1.0, 12.0), (1.0, 4.0))
 
 
 @dataclass
@@ -194,7 +193,6 @@ def live(pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresSer
                 spacing=pace.spacing,
                 lease=pace.lease,
                 deadline=pace.deadline,
-                budget=pace.budget,
                 dawdle=pace.dawdle,
                 shift=SHIFTS[number % len(SHIFTS)],
                 plant=asked.plant,

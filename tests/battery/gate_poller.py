@@ -21,16 +21,13 @@ from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.model import clock as clock_module
 from digest.model.clock import Grant, SystemClock
 from digest.model.errors import DigestError
-from digest.store import Gate, open_store, postgresql
+from digest.store import Gate, open_store
 from digest.store import gate as gate_module
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
     from digest.model.clock import Clock
-
-_SILENCE = 3.0
-"""Seconds after which a silent database is given up here: the product's forty, scaled."""
 
 _NAP = 0.05
 
@@ -47,7 +44,6 @@ class PollerSettings:
         spacing: seconds between requests.
         lease: seconds a grant lasts.
         deadline: seconds a request may take.
-        budget: seconds a grant's way may take.
         dawdle: seconds, at most, between a grant and its request: where a pause does most harm.
         shift: seconds by which its host's clock is wrong.
         plant: a fault of its own that the battery must find; "" for none.
@@ -60,7 +56,6 @@ class PollerSettings:
     spacing: float
     lease: float
     deadline: float
-    budget: float
     dawdle: float
     shift: float
     plant: str = ""
@@ -90,8 +85,6 @@ def main(text: str) -> None:
     settings = PollerSettings(**json.loads(text))
     logging.basicConfig(level=logging.WARNING, filename=f"{settings.journal}.log")
     _shift_clock(settings.shift)
-    postgresql.SILENCE = _SILENCE
-    gate_module.BUDGET = settings.budget
     DawdlingGate.dawdle, DawdlingGate.is_careless = settings.dawdle, settings.plant == "no-age"
     if settings.plant == "host-clock":
         gate_module._now = _read_host_clock

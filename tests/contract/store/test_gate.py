@@ -9,18 +9,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import event, make_url, select, update
+from sqlalchemy import select, update
 
 from digest.model.clock import GateOutcome, ManualClock, Outcome, SystemClock, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
-from digest.store import Gate, create_standalone, open_store, postgresql
+from digest.store import Gate, create_standalone
 from digest.store import gate as gate_module
 from digest.store.schema import gate as gate_table
 from tests.contract.store.made import NOW
-from tests.links import Link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from digest.store import Store
@@ -45,8 +43,8 @@ def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_ne
         grant = gate.acquire()
         assert released is None or monotonic() - released >= SPACING
         clock.sleep(0.02)
-        gate.release(grant, OK)
         released = monotonic()
+        gate.release(grant, OK)
 
 
 def test_every_grant_has_a_token_of_its_own(store: Store) -> None:
@@ -117,15 +115,6 @@ def test_a_process_that_knows_itself_alone_need_not_wait_for_the_dead(store: Sto
         gate_module.adopt_gate(conn, clock)
     Gate(store, clock, "alive").acquire()
     assert 3 <= elapsed(clock) < 10
-
-
-def test_a_grant_that_came_too_slowly_is_not_used(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = ManualClock(NOW)
-    ticks = iter([0.0, 0.9])
-    monkeypatch.setattr(gate_module, "monotonic", lambda: next(ticks, 5.0))
-    grant = Gate(store, clock, "me").acquire()
-    assert grant.token == 2
-    assert elapsed(clock) >= 3
 
 
 def test_a_lost_grant_frees_nothing_but_still_asks_for_patience(store: Store) -> None:
@@ -217,21 +206,11 @@ def test_stopping_ends_the_wait(store: Store) -> None:
     assert monotonic() - begun < 5
 
 
-@pytest.mark.parametrize("column", ["next_at", "lease_until", "breaker_until"])
-def test_a_clock_that_went_back_does_not_close_the_gate_for_ever(store: Store, column: str) -> None:
-    clock = ManualClock(NOW)
-    with store.begin() as conn:
-        far = (clock.now() + timedelta(days=400)).timestamp()
-        conn.execute(update(gate_table).values({column: far}))
-    Gate(store, clock, "me", patience=10**6).acquire()
-    assert elapsed(clock) <= 600
-
-
 def test_what_was_granted_so_late_that_it_could_outlive_the_lease_says_so(store: Store) -> None:
+    assert Gate(store, ManualClock(NOW), "tester", spacing=0, lease=0).acquire().good_until == math.inf
     begun = monotonic()
     grant = Gate(store, SystemClock(), "me", lease=20, deadline=15).acquire()
-    assert begun + 4 < grant.good_until < monotonic() + 5
-    assert Gate(store, ManualClock(NOW), "tester", spacing=0, lease=0).acquire().good_until == math.inf
+    assert begun + 5 <= grant.good_until <= monotonic() + 5
 
 
 def test_a_clock_put_forward_brings_our_own_requests_no_nearer(store: Store) -> None:
@@ -243,51 +222,6 @@ def test_a_clock_put_forward_brings_our_own_requests_no_nearer(store: Store) -> 
         conn.execute(update(gate_table).values(next_at=0.0, lease_until=0.0))
     gate.acquire()
     assert monotonic() - ended >= 0.6
-
-
-@pytest.fixture
-def link(url: str) -> Iterator[Link]:
-    """A line to the server, over TCP."""
-    with Link(f"{make_url(url).query['host']}/.s.PGSQL.5432") as link:
-        yield link
-
-
-@pytest.fixture
-def distant(url: str, link: Link, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """The store over that line."""
-    monkeypatch.setattr(postgresql, "SILENCE", 0.3)
-    parsed = make_url(url)
-    distant = open_store(f"postgresql://{parsed.username}@127.0.0.1:{link.port}/{parsed.database}")
-    yield distant
-    distant.close()
-
-
-@pytest.mark.parametrize("database", ["postgresql"])
-def test_an_end_the_database_was_not_told_is_told_before_the_next_request(distant: Store, link: Link) -> None:
-    gate = Gate(distant, SystemClock(), "me", spacing=SPACING)
-    grant = gate.acquire()
-    link.swallow()
-    gate.release(grant, GateOutcome(Outcome.THROTTLED, 4000.0))
-    link.mend(cut=True)
-    with pytest.raises(ArxivThrottled):
-        gate.acquire()
-    assert breaker(distant).seconds > 3990
-
-
-@pytest.mark.parametrize("database", ["postgresql"])
-def test_a_grant_whose_answer_was_lost_keeps_its_own_process_from_nothing(distant: Store, link: Link) -> None:
-    gate = Gate(distant, SystemClock(), "me", spacing=SPACING)
-    first = gate.acquire()
-    gate.release(first, OK)
-    SystemClock().sleep(SPACING + gate_module.BUDGET)  # so that the first question is granted
-    event.listen(distant.engine, "commit", lambda _: link.mute(), once=True)
-    with pytest.raises(StoreError, match="nothing said"):
-        gate.acquire()
-    link.mend(cut=True)
-    begun = monotonic()
-    grant = gate.acquire()
-    assert grant.token == first.token + 2, "the lost one was given, and nobody has it"
-    assert SPACING <= monotonic() - begun < 5
 
 
 def test_a_standalone_gate_keeps_its_pace_over_processes(tmp_path: Path) -> None:
