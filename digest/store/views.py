@@ -1,14 +1,4 @@
-"""Read-only looks at the outbox: what waits, what was sent, and whether there is anything to do.
-
-So it is one statement, built once, that reads: nobody who writes is waited for, and each part of it is answered
-by an index. A yes may be a false alarm; a no never is.
-
-PostgreSQL plans a statement that comes again and again once for all moments, if that promises to be no dearer
-than planning it each time, which takes longer than the answer. Then it takes a third of all subscriptions for due
-and, asked whether there is any, looks through the table for the first; asked for the first in the order of an
-index, it looks into that. The one row asked for stands in the statement itself: of a limit that comes as a
-parameter it expects a tenth of the table, and goes on planning.
-"""
+"""Read-only looks at the outbox: what waits, what was sent, and whether there is anything to do."""
 
 from __future__ import annotations
 
@@ -19,11 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import (
     Select,
     and_,
-    bindparam,
     exists,
     func,
-    literal,
-    literal_column,
     not_,
     or_,
     select,
@@ -34,7 +21,7 @@ from sqlalchemy import (
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount, DeliveryState
 from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, SubscriptionState
-from digest.store.dialect import Moment, in_chunks, unpack
+from digest.store.dialect import in_chunks, unpack
 from digest.store.outbox import IN_DOUBT, read_deliveries, waits_for_held
 from digest.store.queries import every_revision, read_revision
 from digest.store.schema import (
@@ -70,18 +57,33 @@ if TYPE_CHECKING:
     from digest.store.engine import Store
 
 
-_NOW = bindparam("now", type_=Moment)
-_ONE: ColumnElement[int] = literal_column("1")
-
-
 def has_turns(conn: Connection, now: datetime) -> bool:
-    """Whether any subscription's turn has come, or may have: see `digest.plan.step.plan`."""
-    return conn.execute(_TURNS, {"now": now}).first() is not None
+    """Whether any subscription's turn has come, or may have: see `digest.plan.step.plan`.
+
+    A yes may be a false alarm; a no never is.
+    """
+    own = subscriptions.c
+    is_let_go = or_(own.file_paused_until.is_(None), own.file_paused_until <= now)
+    is_resumed = and_(own.state == SubscriptionState.PAUSED, own.paused_until <= now)
+    is_active = own.state == SubscriptionState.ACTIVE
+    waits = (
+        is_active,
+        own.id == matches.c.subscription_id,
+        matches.c.match_run_id > own.plan_after,
+        is_sent_for(),
+    )
+    turns = (
+        exists().where(own.next_due_at <= now, or_(is_active, is_resumed), is_let_go),
+        exists().where(PAUSED_SUBSCRIPTION, own.paused_until <= now),
+        exists().where(UNPLANNED_FIRST_LOOK, *waits),
+        exists().where(own.next_due_at.is_(None), matches.c.digest_id.is_(None), *waits),
+    )
+    return bool(conn.execute(select(or_(*turns))).scalar())
 
 
 def has_deliveries(conn: Connection) -> bool:
     """Whether any delivery is on its way, or waits to be."""
-    return conn.execute(_ON_THEIR_WAY).first() is not None
+    return conn.execute(select(deliveries.c.id).where(ACTIVE_DELIVERY).limit(1)).first() is not None
 
 
 def is_sent_for() -> ColumnElement[bool]:
@@ -93,44 +95,6 @@ def is_sent_for() -> ColumnElement[bool]:
         places.destination != str(Destination(DestinationKind.FEED)),
         *(not_(places.destination.like(f"{DestinationKind.FILE}:%{suffix}")) for suffix in FEED_SUFFIXES),
     )
-
-
-def _has_first(
-    moment: ColumnElement[datetime], *conditions: ColumnElement[bool] | TextClause
-) -> ColumnElement[bool]:
-    """Return the condition that there is a row, the first by a moment; see above."""
-    return select(moment).where(*conditions).order_by(moment).limit(_ONE).scalar_subquery().is_not(None)
-
-
-_IS_LET_GO = or_(subscriptions.c.file_paused_until.is_(None), subscriptions.c.file_paused_until <= _NOW)
-_IS_LIVE = or_(
-    subscriptions.c.state == SubscriptionState.ACTIVE,
-    and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= _NOW),
-)
-
-_TURNS = select(literal(1)).where(
-    or_(
-        _has_first(subscriptions.c.next_due_at, subscriptions.c.next_due_at <= _NOW, _IS_LIVE, _IS_LET_GO),
-        _has_first(subscriptions.c.paused_until, PAUSED_SUBSCRIPTION, subscriptions.c.paused_until <= _NOW),
-        exists().where(
-            UNPLANNED_FIRST_LOOK,
-            subscriptions.c.id == matches.c.subscription_id,
-            subscriptions.c.state == SubscriptionState.ACTIVE,
-            matches.c.match_run_id > subscriptions.c.plan_after,
-            is_sent_for(),
-        ),
-        exists().where(
-            subscriptions.c.state == SubscriptionState.ACTIVE,
-            subscriptions.c.next_due_at.is_(None),
-            matches.c.subscription_id == subscriptions.c.id,
-            matches.c.digest_id.is_(None),
-            matches.c.match_run_id > subscriptions.c.plan_after,
-            is_sent_for(),
-        ),
-    )
-)
-
-_ON_THEIR_WAY = select(deliveries.c.id).where(ACTIVE_DELIVERY).limit(_ONE)
 
 
 _LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
@@ -307,25 +271,15 @@ def load_open(conn: Connection, now: datetime) -> Outbox:
 
 def _load_outbox(conn: Connection, counts: dict[DeliveryState, int], now: datetime) -> Outbox:
     is_doubtful = deliveries.c.state == DeliveryState.UNKNOWN
-    in_doubt = _count_waits(conn, is_doubtful) if counts.get(DeliveryState.UNKNOWN) else Waits()
-    return Outbox(counts, _find_oldest_due(conn, now), in_doubt)
-
-
-def _count_waits(conn: Connection, which: ColumnElement[bool]) -> Waits:
-    found = select(func.count(), func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, which)
-    number, first_at = conn.execute(found).one()
-    return Waits(number, first_at)
+    doubtful = select(func.count(), func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, is_doubtful)
+    is_due = (deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now)
+    due = select(func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, *is_due, not_(waits_for_held()))
+    return Outbox(counts, conn.execute(due).scalar(), Waits(*conn.execute(doubtful).one()))
 
 
 def _count_states(conn: Connection, which: ColumnElement[bool] | TextClause) -> dict[DeliveryState, int]:
     by_state = select(deliveries.c.state, func.count()).where(which).group_by(deliveries.c.state)
     return {DeliveryState(state): count for state, count in conn.execute(by_state)}
-
-
-def _find_oldest_due(conn: Connection, now: datetime) -> datetime | None:
-    is_due = (deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now)
-    due = select(deliveries.c.not_before).where(ACTIVE_DELIVERY, *is_due, not_(waits_for_held()))
-    return conn.execute(due.order_by(deliveries.c.not_before).limit(1)).scalar()
 
 
 def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta) -> list[SubscriptionLine]:

@@ -2,13 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-from sqlalchemy import Text, cast, func, insert, literal, select, text, true
-
 from digest.model.messages import DeliveryState, Occasion
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store.schema import subscriptions
 from digest.store.subscriptions import end, pause, set_next_due
 from digest.store.views import has_deliveries, has_turns
 from tests.contract.store.made import (
@@ -102,25 +98,3 @@ def test_the_outbox_is_asked_for_only_while_something_is_in_it(store: Store) -> 
         assert outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "nobody there", MORNING)
     with store.read() as conn:
         assert not has_deliveries(conn)
-
-
-def test_among_many_subscriptions_postgresql_looks_into_indexes_however_often_it_is_asked(store: Store) -> None:
-    if store.dialect != "postgresql":
-        pytest.skip("SQLite plans each statement for the moment it names")
-    subscribe(store, make_subscription())
-    copied = [column.name for column in subscriptions.columns if column.name not in ("id", "name")]
-    numbers = func.generate_series(1, MANY).table_valued("number").render_derived()
-    name = literal("copy-") + cast(numbers.c.number, Text)
-    with store.begin() as conn:
-        copies = select(name, *(subscriptions.c[column] for column in copied)).join_from(
-            subscriptions, numbers, true()
-        )
-        conn.execute(insert(subscriptions).from_select(["name", *copied], copies))
-        conn.execute(text("ANALYZE subscriptions"))
-        for _ in range(20):  # after some times a statement is planned once for all
-            assert not has_turns(conn, NOW)
-        scanned = text("SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'subscriptions'")
-        before = conn.execute(scanned).scalar_one()
-        for _ in range(20):
-            assert not has_turns(conn, NOW)
-        assert conn.execute(scanned).scalar_one() == before
