@@ -148,8 +148,7 @@ def _as_json(report: PassReport) -> dict[str, Any]:
             "ended": report.roster.ended,
             "turned": report.roster.turned,
             "unreadable": dict(report.roster.unreadable),
-            "dropped": [asdict(dropped) for dropped in report.roster.dropped],
-            "abandoned": [asdict(abandoned) for abandoned in report.roster.abandoned],
+            "let_go": [asdict(one) for one in report.roster.let_go],
         },
         "poll": {
             "was_due": report.poll.was_due,

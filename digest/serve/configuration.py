@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from digest.model.subscriptions import Subscription
     from digest.poll.installation import Site
-    from digest.store.subscribers import Abandoned, Dropped
+    from digest.store.subscribers import LetGo
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,7 @@ class RosterReport:
         going_on: those of them that go on as they were read before.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         lookalikes: (ended, new) subscriptions that ask for the same and may be one.
-        dropped: what waited for destinations that subscriptions have no more, and goes nowhere.
-        abandoned: what waited for subscriptions that have ended, and goes nowhere.
+        let_go: what waited for subscriptions and destinations that are named no more, and goes nowhere.
         kept_away: (destination, new subscription, the one left): who left keeps being left alone.
     """
 
@@ -56,8 +55,7 @@ class RosterReport:
     not_excluding: tuple[tuple[str, str], ...] = ()
     lookalikes: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
-    dropped: tuple[Dropped, ...] = ()
-    abandoned: tuple[Abandoned, ...] = ()
+    let_go: tuple[LetGo, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -95,7 +93,7 @@ class RosterReport:
     @property
     def lost(self) -> tuple[str, ...]:
         """What goes nowhere, and why: sentences without full stops."""
-        return (*(one.describe() for one in self.dropped), *(one.describe() for one in self.abandoned))
+        return tuple(one.describe() for one in self.let_go)
 
 
 def sync_roster(site: Site) -> RosterReport:
@@ -140,8 +138,7 @@ def sync_roster(site: Site) -> RosterReport:
         ),
         lookalikes=lookalikes,
         kept_away=kept_away,
-        dropped=subscriptions.dropped,
-        abandoned=subscriptions.abandoned,
+        let_go=subscriptions.let_go,
     )
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from digest.store.subscribers import Abandoned, Dropped
+    from digest.store.subscribers import LetGo
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,7 @@ class SyncReport:
         added, edited, ended: names.
         turned: saved queries among the edited that mean something else now, not just written otherwise.
         going_on: saved queries that can't be read and go on as they were read before.
-        dropped: what waited for destinations that subscriptions have no more.
-        abandoned: what waited for subscriptions that have ended.
+        let_go: what waited for subscriptions and destinations that are named no more.
     """
 
     added: tuple[str, ...] = ()
@@ -150,8 +149,7 @@ class SyncReport:
     ended: tuple[str, ...] = ()
     turned: tuple[str, ...] = ()
     going_on: tuple[str, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
-    abandoned: tuple[Abandoned, ...] = ()
+    let_go: tuple[LetGo, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

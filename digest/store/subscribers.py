@@ -21,7 +21,7 @@ from digest.model.subscriptions import (
     normalise_address,
 )
 from digest.store import dialect
-from digest.store.dialect import Moment, in_chunks, insert_into, later, make_storable
+from digest.store.dialect import Moment, insert_into, later, make_storable
 from digest.store.dialect import insert as insert_destinations
 from digest.store.schema import (
     consents,
@@ -30,16 +30,14 @@ from digest.store.schema import (
     digests,
     match_runs,
     matches,
-    saved_queries,
     subscribers,
     subscription_destinations,
-    subscription_queries,
     subscriptions,
     suppressions,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection
     from datetime import datetime
 
     from sqlalchemy import Connection, Insert
@@ -386,126 +384,52 @@ def _log_consent(
     conn.execute(insert(consents), row)
 
 
-_MOST_NAMED = 3
-"""Digests that are named one by one at most."""
-
 _WAITING = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD)
 """Certainly not sent. What is `sending` or `unknown` may be on its way: it is decided when it is next begun."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
-    """What waited for a destination that the file names no more, and goes nowhere.
+class LetGo:
+    """What waited for something that the file names no more, and goes nowhere.
 
     Attributes:
-        subscription: whose digests they were.
-        destination: where they would have gone.
-        messages: how many.
-        digests: the ids of the digests in them, which are kept.
+        subscription: the name of a subscription that has ended, or of one that has a destination less.
+        destination: where the messages would have gone; "" where the subscription has ended.
+        messages: how many waited or were held.
+        papers: how many had matched and were in no digest yet.
     """
 
     subscription: str
     destination: str
     messages: int
-    digests: tuple[int, ...]
+    papers: int = 0
 
     def describe(self) -> str:
-        """Say in a sentence what became of them, and how their papers can still be read."""
-        are = "message that waited or was" if self.messages == 1 else "messages that waited or were"
-        shown = [f"digest preview {self.subscription} --digest {id_}" for id_ in self.digests[:_MOST_NAMED]]
-        more = f" and {len(self.digests) - _MOST_NAMED} more" if len(self.digests) > _MOST_NAMED else ""
+        """Say in a sentence without full stop what became of them, and how they can still be read."""
+        name = self.subscription
+        to = f" to {self.destination}" if self.destination else ""
+        messages = f"{count(self.messages, 'message')}{to}" if self.messages else ""
+        papers = count(self.papers, "paper") if self.papers else ""
+        waited = " and ".join(filter(None, (messages, papers)))
+        gone = f"{self.destination} in {name}" if self.destination else name
         return (
-            f"{self.messages} {are} held for {self.destination} will not be sent: digest.toml names it no more in"
-            f" {self.subscription}. To read what was in them: {', '.join(shown)}{more}"
+            f"digest.toml names {gone} no more: {waited} that waited will not"
+            f" be sent (digest subscription show {name}, digest preview {name} --digest NUMBER)"
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Abandoned:
-    """What waited for a subscription that the file names no more, and goes nowhere.
-
-    Attributes:
-        subscription: its name.
-        papers: how many matched and were in no digest yet.
-        messages: how many that were planned had not been sent.
-        queries: the saved queries it had, which go on listing what they found.
-    """
-
-    subscription: str
-    papers: int
-    messages: int
-    queries: tuple[str, ...] = ()
-
-    def describe(self) -> str:
-        """Say in a sentence what became of them, and how they can still be read."""
-        papers = f"{count(self.papers, 'paper')} that waited for its next digest" if self.papers else ""
-        held = "was held" if self.messages == 1 else "were held"
-        messages = f"{count(self.messages, 'message')} that waited or {held}" if self.messages else ""
-        goes = "goes" if self.papers + self.messages == 1 else "go"
-        listed = ", ".join(f"digest query history {name}" for name in self.queries[:_MOST_NAMED])
-        return (
-            f"{self.subscription} has ended, since digest.toml names it no more:"
-            f" {' and '.join(filter(None, (papers, messages)))} {goes} nowhere. Named again, it tells what is"
-            f" found from then on{f'; {listed} lists what was found before' if listed else ''}"
-        )
-
-
-def find_abandoned(conn: Connection, names: Mapping[int, str]) -> tuple[Abandoned, ...]:
-    """Return what waits for subscriptions that are about to end, by name; nothing for those without any.
-
-    Args:
-        conn: the transaction that ends them.
-        names: the names, by id, of those that had somewhere to send digests to.
-    """
-    papers: dict[int, int] = {}
-    messages: dict[int, int] = {}
-    queries: dict[int, list[str]] = {}
-    told = matches.c.digest_id.is_not(None) | (matches.c.match_run_id <= subscriptions.c.plan_after)
+def count_waiting(conn: Connection, subscription_id: int) -> int:
+    """Count the papers that matched a subscription and are in no digest yet."""
     waiting = (
-        select(matches.c.subscription_id, func.sum(matches.c.papers))
+        select(func.coalesce(func.sum(matches.c.papers), 0))
         .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
-        .where(~told)
-        .group_by(matches.c.subscription_id)
-    )
-    unsent = (
-        select(digests.c.subscription_id, func.count())
-        .join(deliveries, deliveries.c.digest_id == digests.c.id)
-        .where(deliveries.c.state.in_(_WAITING))
-        .group_by(digests.c.subscription_id)
-    )
-    asked = (
-        select(subscription_queries.c.subscription_id, saved_queries.c.name)
-        .join(saved_queries, saved_queries.c.id == subscription_queries.c.query_id)
-        .order_by(subscription_queries.c.position)
-    )
-    for some in in_chunks(names):
-        papers |= dict(conn.execute(waiting.where(matches.c.subscription_id.in_(some))).all())
-        messages |= dict(conn.execute(unsent.where(digests.c.subscription_id.in_(some))).all())
-        for id_, query in conn.execute(asked.where(subscription_queries.c.subscription_id.in_(some))):
-            queries.setdefault(id_, []).append(query)
-    return tuple(
-        Abandoned(names[id_], papers.get(id_, 0), messages.get(id_, 0), tuple(queries.get(id_, ())))
-        for id_ in sorted(papers.keys() | messages.keys(), key=names.__getitem__)
-    )
-
-
-def find_dropped(
-    conn: Connection, subscription: str, subscription_id: int, destinations: Iterable[str]
-) -> list[Dropped]:
-    """Return what waits for destinations of a subscription that are about to be dropped."""
-    found = (
-        select(deliveries.c.destination, deliveries.c.digest_id)
         .where(
-            deliveries.c.state.in_(_WAITING),
-            of_subscriptions([subscription_id]),
-            deliveries.c.destination.in_(list(destinations)),
+            matches.c.subscription_id == subscription_id,
+            matches.c.digest_id.is_(None),
+            matches.c.match_run_id > subscriptions.c.plan_after,
         )
-        .order_by(deliveries.c.destination, deliveries.c.digest_id)
     )
-    waiting: dict[str, list[int]] = {}
-    for destination, digest_id in conn.execute(found):
-        waiting.setdefault(destination, []).append(digest_id)
-    return [Dropped(subscription, to, len(ids), tuple(dict.fromkeys(ids))) for to, ids in waiting.items()]
+    return int(conn.execute(waiting).scalar_one())
 
 
 def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, at: datetime) -> int:

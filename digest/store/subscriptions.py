@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import re
-from datetime import timedelta
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import Select, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Select, delete, func, insert, or_, select, update
 
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.errors import ConfigurationError
-from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     EVERYTHING,
-    SLACK_KINDS,
     Destination,
     DueSubscription,
     Grouping,
@@ -33,7 +28,6 @@ from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revi
 from digest.store.schema import (
     PAUSED_SUBSCRIPTION,
     deliveries,
-    digests,
     match_runs,
     saved_queries,
     subscription_destinations,
@@ -43,11 +37,9 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import (
     DestinationState,
-    Dropped,
+    LetGo,
+    count_waiting,
     destination_key,
-    find_abandoned,
-    find_dropped,
-    known_address,
     of_subscriptions,
     suppress_waiting,
 )
@@ -59,73 +51,6 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row, Table
 
     from digest.model.subscriptions import ActiveRevision
-    from digest.store.subscribers import Abandoned
-
-
-FRESH = timedelta(days=5)
-"""Digests older than that stay where they are: who mends a name after weeks wants no flood of old news."""
-
-_STUCK = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
-
-
-def follow_mended_names(
-    conn: Connection, subscription_id: int, dropped: Iterable[str], added: Iterable[str], at: datetime
-) -> int:
-    """Send what never got anywhere to the place that is named instead; return how many deliveries that are.
-
-    That is so where the file names one Slack channel, or one of its webhooks, less than before and another
-    one more, and nothing was ever on its way to the one before: then its name was a slip.
-
-    Args:
-        conn: the transaction that reads the file into the store.
-        subscription_id: whose.
-        dropped: destinations that are named no more.
-        added: destinations that were not named before.
-        at: the moment (UTC).
-    """
-    before, now = [[Destination.parse(text) for text in places] for places in (dropped, added)]
-    moved = 0
-    for kind in SLACK_KINDS:
-        old = [one for one in before if one.kind is kind]
-        new = [one for one in now if one.kind is kind]
-        if len(old) == len(new) == 1 and not _was_reached(conn, old[0]):
-            moved += _move(conn, subscription_id, str(old[0]), str(new[0]), at)
-    return moved
-
-
-def _was_reached(conn: Connection, destination: Destination) -> bool:
-    """Whether a destination was ever known on the other side, or anything was on its way there."""
-    tried = exists().where(deliveries.c.destination == str(destination), deliveries.c.attempts > 0)
-    return bool(known_address(conn, destination)) or bool(conn.execute(select(tried)).scalar())
-
-
-def _move(conn: Connection, subscription_id: int, old: str, new: str, at: datetime) -> int:
-    """Give digests whose every part is stuck another place; no other process is at any of them."""
-    there = deliveries.alias("there")
-    found = (
-        select(deliveries.c.id, deliveries.c.digest_id, deliveries.c.state, deliveries.c.last_error)
-        .join(digests, digests.c.id == deliveries.c.digest_id)
-        .where(
-            digests.c.subscription_id == subscription_id,
-            digests.c.planned_at > at - FRESH,
-            deliveries.c.destination == old,
-            ~exists().where(there.c.digest_id == deliveries.c.digest_id, there.c.destination == new),
-        )
-        .order_by(deliveries.c.id)
-        .with_for_update(of=deliveries)
-    )
-    rows = conn.execute(found).all()
-    others = {row.digest_id for row in rows if row.state not in _STUCK}
-    ids = [row.id for row in rows if row.digest_id not in others]
-    fresh = {"state": DeliveryState.READY, "ended_at": None, "last_error": "", "not_before": at}
-    conn.execute(update(deliveries).where(deliveries.c.id.in_(ids)).values(destination=new, **fresh))
-    return len(ids)
-
-
-_log = logging.getLogger("digest.store")
-
-_STORED_ZONE = re.compile(r"(?<=:\d\d) [^\s,]+")
-"""The zone of a cadence or of quiet hours, as they print themselves: behind a time."""
 
 
 def load_subscriptions(
@@ -236,13 +161,11 @@ def resume(conn: Connection, subscription_id: int, next_due_at: datetime | None)
     return _change(conn, subscription_id, (SubscriptionState.PAUSED,), values)
 
 
-def end(conn: Connection, subscription_id: int, at: datetime) -> bool:
-    """End a subscription: waiting deliveries are suppressed, history stays. False where it has ended."""
+def end(conn: Connection, subscription_id: int, at: datetime) -> int:
+    """End a subscription: waiting deliveries are suppressed, history stays. Returns how many were."""
     values = {"state": SubscriptionState.ENDED, "ended_at": at, "next_due_at": None, "paused_until": None}
-    if not _change(conn, subscription_id, _LIVE, values):
-        return False
-    suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
-    return True
+    _change(conn, subscription_id, _LIVE, values)
+    return suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
 
 
 def is_from_file(conn: Connection, subscription_id: int) -> bool:
@@ -381,29 +304,14 @@ def _read_kinds(names: str) -> tuple[Kind, ...]:
 
 @lru_cache(maxsize=1024)
 def read_cadence(phrase: str) -> Cadence:
-    """Read a phrase once: a hundred thousand subscriptions share a few.
-
-    For a zone that is no more, as releases of the zones' data drop old names, UTC stands in: one that nobody can
-    reckon with must not keep all others from what is theirs.
-    """
-    try:
-        return Cadence.parse(phrase)
-    except ConfigurationError as error:
-        return Cadence.parse(_stand_in(phrase, error))
+    """Read a phrase once: a hundred thousand subscriptions share a few."""
+    return Cadence.parse(phrase)
 
 
 @lru_cache(maxsize=1024)
 def read_quiet_hours(phrase: str) -> QuietHours | None:
     """Read quiet hours once, in the same way; "" stands for none."""
-    try:
-        return QuietHours.parse(phrase) if phrase else None
-    except ConfigurationError as error:
-        return QuietHours.parse(_stand_in(phrase, error))
-
-
-def _stand_in(phrase: str, error: ConfigurationError) -> str:
-    _log.warning("%s; UTC stands in for it until the subscription names another", error.message)
-    return _STORED_ZONE.sub(" UTC", phrase, count=1)
+    return QuietHours.parse(phrase) if phrase else None
 
 
 NOT_NAMED = "the file names it no more"
@@ -467,8 +375,7 @@ class _Syncing:
         self._links = _by_subscription(conn, subscription_queries, "query_id")
         self._query_ids = _load_query_ids(conn, origin)
         self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
-        self._dropped: list[Dropped] = []
-        self._abandoned: tuple[Abandoned, ...] = ()
+        self._let_go: list[LetGo] = []
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
 
     def run(self, wanted: Sequence[Subscription]) -> SyncReport:
@@ -483,8 +390,7 @@ class _Syncing:
             elif self._edit(subscription, row):
                 edited.append(subscription.name)
         ended = self._end_others({subscription.name for subscription in wanted})
-        dropped, abandoned = tuple(self._dropped), self._abandoned
-        return SyncReport(tuple(added), tuple(edited), ended, dropped=dropped, abandoned=abandoned)
+        return SyncReport(tuple(added), tuple(edited), ended, let_go=tuple(self._let_go))
 
     def _check_name(self, subscription: Subscription, row: Row[Any] | None) -> None:
         if row is not None and row.origin != self._origin:
@@ -590,14 +496,12 @@ class _Syncing:
             for destination, place in places.items()
             if destination not in named and place["state"] == DestinationState.ACTIVE
         ]
-        added = [destination for destination, values in writes if values.get("state") == DestinationState.ACTIVE]
         writes += [(destination, gone) for destination in dropped]
         self._write(subscription_destinations, key, "destination", writes, places)
-        if dropped:
-            follow_mended_names(self._conn, key, dropped, added, self._at)
-            which = of_subscriptions([key]) & deliveries.c.destination.in_(dropped)
-            self._dropped += find_dropped(self._conn, subscription.name, key, dropped)
-            suppress_waiting(self._conn, which, NOT_NAMED, self._at)
+        for destination in dropped:
+            theirs = of_subscriptions([key]) & (deliveries.c.destination == destination)
+            messages = suppress_waiting(self._conn, theirs, NOT_NAMED, self._at)
+            self._note_let_go(LetGo(subscription.name, destination, messages))
         return bool(writes)
 
     def _sync_links(self, key: int, subscription: Subscription) -> bool:
@@ -649,15 +553,14 @@ class _Syncing:
             for row in self._stored.values()
             if row.origin == self._origin and row.name not in names and row.state != SubscriptionState.ENDED
         ]
-        ids = [row.id for row in others]
-        if ids:
-            told = {row.id: row.name for row in others if _has_way_out(self._places.get(row.id, {}))}
-            self._abandoned = find_abandoned(self._conn, told)
-            ending = update(subscriptions).where(subscriptions.c.id.in_(ids))
-            gone = {"state": SubscriptionState.ENDED, "ended_at": self._at, "next_due_at": None}
-            self._conn.execute(ending.values(gone))
-            suppress_waiting(self._conn, of_subscriptions(ids), "the subscription has ended", self._at)
+        for row in sorted(others, key=lambda row: row.name):
+            papers = count_waiting(self._conn, row.id) if _has_way_out(self._places.get(row.id, {})) else 0
+            self._note_let_go(LetGo(row.name, "", end(self._conn, row.id, self._at), papers))
         return tuple(sorted(row.name for row in others))
+
+    def _note_let_go(self, let_go: LetGo) -> None:
+        if let_go.messages or let_go.papers:
+            self._let_go.append(let_go)
 
 
 def _configured(subscription: Subscription) -> dict[str, Any]:

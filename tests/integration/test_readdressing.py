@@ -1,4 +1,4 @@
-"""A channel's name that is mended, and a channel made anew: what waited goes where the name leads now."""
+"""A channel made anew: what waited goes where the name leads now."""
 
 from __future__ import annotations
 
@@ -18,19 +18,6 @@ from tests.integration.web.world import World, live_in
 def world(tmp_path: Path) -> Iterator[World]:
     with live_in(tmp_path) as world:
         yield world
-
-
-def test_a_digest_for_a_mistyped_channel_goes_out_once_its_name_is_mended(world: World) -> None:
-    world.write_config(to=("slack:#paprs",))
-    pass_by(world, 1)
-    stored, _ = look(world)
-    assert stored.delivery.state is DeliveryState.DEAD
-    assert "there is no channel #paprs" in stored.delivery.last_error
-    world.write_config(to=CHANNEL)
-    pass_by(world, 2)
-    stored, _ = look(world)
-    assert (str(stored.delivery.destination), stored.delivery.state) == ("slack:#papers", DeliveryState.SENT)
-    assert len(world.slack.messages) == 1
 
 
 @by_night

@@ -25,7 +25,7 @@ from digest.model.subscriptions import (
 from digest.store import matches, subscribers, subscriptions
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import deliveries, subscription_queries
-from digest.store.subscribers import Abandoned
+from digest.store.subscribers import LetGo
 from digest.store.subscriptions import load_excluding, load_subscriptions
 from tests.contract.store.made import (
     DAY,
@@ -187,8 +187,7 @@ def test_a_feed_alone_has_no_next_turn(store: Store) -> None:
 
 def test_a_subscription_the_file_names_no_more_ends_and_what_waits_is_suppressed(store: Store) -> None:
     store_digest(store, MAIL, SLACK)
-    abandoned = (Abandoned("team", papers=0, messages=2, queries=("perf",)),)
-    gone = SyncReport(added=("other",), ended=("team",), abandoned=abandoned)
+    gone = SyncReport(added=("other",), ended=("team",), let_go=(LetGo("team", "", messages=2),))
     assert sync(store, make_subscription("other")) == gone
     assert states(store) == [DeliveryState.SUPPRESSED] * 2
     assert (load(store).state, load(store).next_due_at) == ("ended", None)
@@ -199,11 +198,7 @@ def test_a_subscription_that_comes_back_is_told_only_what_is_matched_from_then_o
     ids = subscribe(store, make_subscription())
     (change,) = store_papers(store, [make_paper()])
     run_id = store_match(store, {ids["team"]: (change.id,)})
-    (abandoned,) = sync(store, make_subscription("other")).abandoned
-    assert abandoned.describe() == (
-        "team has ended, since digest.toml names it no more: 1 paper that waited for its next digest goes nowhere."
-        " Named again, it tells what is found from then on; digest query history perf lists what was found before"
-    )
+    assert sync(store, make_subscription("other")).let_go == (LetGo("team", "", messages=0, papers=1),)
     assert sync(store, make_subscription(), make_subscription("other"), at_day=2).added == ("team",)
     found = load(store)
     assert (found.id, found.state, found.plan_after) == (ids["team"], "active", run_id)
@@ -241,7 +236,8 @@ def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them
 
 def test_a_destination_taken_from_the_file_gets_nothing_more_until_it_is_named_again(store: Store) -> None:
     store_digest(store, MAIL, SLACK)
-    assert sync(store, make_subscription(destinations=(SLACK,))).edited == ("team",)
+    report = sync(store, make_subscription(destinations=(SLACK,)))
+    assert report == SyncReport(edited=("team",), let_go=(LetGo("team", str(MAIL), messages=1),))
     assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.READY]
     assert load(store).subscription.destinations == (SLACK,)
     sync(store, make_subscription(destinations=(SLACK, MAIL)))
