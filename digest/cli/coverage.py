@@ -11,7 +11,7 @@ from digest.cli.output import cut, describe_guarantee, json_option, print_json, 
 from digest.inspect.coverage import load_ledger
 from digest.model.announcements import EASTERN
 from digest.model.errors import count
-from digest.store import coverage as gap_store
+from digest.store import runs as gap_store
 from digest.store import runs as run_store
 from digest.store import views
 
@@ -147,7 +147,7 @@ def _describe_outcome(run: PollRun) -> str:
 
 
 def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    lines = gap_store.list_gaps(conn, limit=limit)
+    lines = gap_store.load_gaps(conn, limit=limit)
     if as_json:
         print_json([{"id": str(line.gap.id), **_as_dict(line.gap), **_as_dict(line, "gap")} for line in lines])
         return

@@ -12,10 +12,10 @@ from digest.model.polls import Source
 from digest.poll.coverage import assess_coverage, is_late, join_coverages, was_asked
 from digest.poll.ledger import JOINT
 from digest.poll.rules import REQUESTS_A_DAY
-from digest.store import coverage, views
 from digest.store import papers as mailing_store
 from digest.store import runs as run_store
-from digest.store.coverage import list_askings
+from digest.store import views
+from digest.store.queries import load_askings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.model.polls import PollSummary
-    from digest.store.coverage import GapState
+    from digest.store.runs import GapState
 
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,7 @@ def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> L
     return Ledger(
         source=source,
         mailings=tuple(load_mailings(conn, source, now, first_at=_find_first(conn, source, keys), days=days)),
-        gaps=coverage.count_gaps(conn),
+        gaps=run_store.count_gaps(conn),
         requests=views.count_requests(conn, now - timedelta(hours=24)),
     )
 
@@ -106,11 +106,13 @@ def load_mailings(
 
 def _list_looks(conn: Connection, source: str, since: datetime, keys: list[str]) -> list[Looks]:
     """Return what was looked at since a moment (UTC): at everything at once, or for each saved query."""
-    polls = run_store.polls_since_each(conn, source, since)
+    polls: dict[str, list[PollSummary]] = {}
+    for poll in run_store.polls_since(conn, source, since):
+        polls.setdefault(poll.query_key, []).append(poll)
     if keys == [JOINT]:
         return [Looks(polls.get(JOINT, ()))]
     begun: dict[frozenset[str], datetime] = {}
-    for asking in list_askings(conn, since):
+    for asking in load_askings(conn, since):
         begun[asking.texts] = min(asking.since, begun.get(asking.texts, asking.since))
     return [
         Looks([poll for key in sorted({*texts, JOINT}) for poll in polls.get(key, ())], first)
@@ -120,7 +122,7 @@ def _list_looks(conn: Connection, source: str, since: datetime, keys: list[str])
 
 def _find_first(conn: Connection, source: str, keys: list[str]) -> datetime | None:
     """Return when the first complete look began."""
-    began = (coverage.load_cursor(conn, source, key).bootstrapped_at for key in {*keys, JOINT})
+    began = (run_store.load_cursor(conn, source, key).bootstrapped_at for key in {*keys, JOINT})
     return min(filter(None, began), default=None)
 
 

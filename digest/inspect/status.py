@@ -16,9 +16,9 @@ from digest.model.messages import DeliveryState
 from digest.poll.ledger import load_whole_coverage
 from digest.poll.rules import next_look_at
 from digest.serve.alarms import load_alarms
-from digest.store import coverage as cursor_store
 from digest.store import database, views
 from digest.store import queries as query_store
+from digest.store import runs as cursor_store
 from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
 from digest.store import workers as alarm_store

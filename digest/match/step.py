@@ -24,10 +24,10 @@ from digest.model.cadences import CadenceKind
 from digest.model.errors import QueryError, count
 from digest.model.polls import Source
 from digest.query import StandingQueries, parse_query
-from digest.store import coverage as cursor_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
+from digest.store import runs as cursor_store
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:

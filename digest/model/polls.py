@@ -22,6 +22,16 @@ class Source(StrEnum):
     FALLBACK = "fallback"
 
 
+class RunOutcome(StrEnum):
+    """How a run ended; `EMPTY` is complete too: arXiv was asked and had nothing."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    EMPTY = "empty"
+
+
 @dataclass(frozen=True, slots=True)
 class PollSummary:
     """A finished poll, as far as coverage cares.
@@ -36,6 +46,7 @@ class PollSummary:
         failure: why it is not complete, "" where it is.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
         is_bootstrap: it was the source's first look: everything it met is known from before.
+        query_key: the canonical query it looked for, "" for all.
     """
 
     source: str
@@ -47,6 +58,7 @@ class PollSummary:
     failure: str = ""
     highest: tuple[int, int] = (0, 0)
     is_bootstrap: bool = False
+    query_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

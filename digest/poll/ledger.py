@@ -43,7 +43,7 @@ def load_coverage(conn: Connection, source: str, queries: Iterable[str], now: da
         polls = run_store.recent_polls(conn, source, [JOINT], now)
         checks = run_store.recent_polls(conn, Source.GAPS, [JOINT], now)
         return assess_coverage(polls, now, checks=checks, new=new)
-    alone = run_store.list_keys(conn, source) - {JOINT}
+    alone = run_store.load_keys(conn, source) - {JOINT}
     keys = sorted({query if query in alone else JOINT for query in queries}) or [JOINT]
     looks = dict.fromkeys(tuple(run_store.recent_polls(conn, source, {key, JOINT}, now)) for key in keys)
     return join_coverages([assess_coverage(polls, now, new=new) for polls in looks])

@@ -25,10 +25,10 @@ from digest.model.polls import Source
 from digest.poll.coverage import VISIBLE_AFTER
 from digest.poll.rules import EDIT_MARGIN, JOINT_LOOKBACK, SEARCH_LOOKBACKS, Walked, doubt_harvest, doubt_search
 from digest.query import analyse, matches, parse_query
-from digest.store import coverage as cursor_store
 from digest.store import papers as mailing_store
 from digest.store import runs
-from digest.store.coverage import list_watches
+from digest.store import runs as cursor_store
+from digest.store.queries import load_watches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from digest.model.papers import Paper
     from digest.poll.installation import Site
     from digest.query import Query
-    from digest.store.coverage import Cursor, Together, Watch
-    from digest.store.runs import PollRun
+    from digest.store.queries import Watch
+    from digest.store.runs import Cursor, PollRun, Together
 
 
 _FIRST_REACH: Final = timedelta(days=max(days for days, _ in SEARCH_LOOKBACKS))
@@ -157,7 +157,7 @@ def load_horizons(conn: Connection) -> Horizons:
     harvest = cursor_store.load_cursor(conn, Source.HARVEST)
     searched = cursor_store.load_cursors(conn, Source.QUERY)
     horizons = Horizons(horizon_of(harvest), {}, {})
-    for watch in list_watches(conn):
+    for watch in load_watches(conn):
         text, cursor = watch.canonical, searched.get(watch.canonical)
         by_harvest, by_search = _last_look(harvest, watch), _last_look(cursor, watch)
         if by_harvest is not None:
@@ -421,7 +421,8 @@ class RecordedRun:
                 conn, papers, self._judge, run_id=self._id, at=at, as_of=page.page.response_date
             )
             runs.save_page(conn, self._id, number=self._pages, url=page.url, at=at, body=page.body)
-            runs.quarantine_entries(conn, self._id, self._pages, quarantined, at)
+            set_aside = ((entry.position, entry.error, entry.snippet) for entry in quarantined)
+            runs.quarantine_entries(conn, self._id, self._pages, set_aside, at)
             self._count(papers, changes, len(quarantined))
             runs.note_page(
                 conn,

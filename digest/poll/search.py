@@ -35,10 +35,10 @@ from digest.poll.rules import (
     spare_requests,
 )
 from digest.query import analyse, confine_queries, matches, parse_query, to_arxiv
-from digest.store import coverage as cursor_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
+from digest.store import runs as cursor_store
 from digest.store import runs as run_store
 from digest.store import views
 
@@ -169,7 +169,7 @@ def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) ->
     due a while after its beginning, not at once.
     """
     steps = [days for days, _ in JOINT_LOOKBACKS]
-    reached = {days: run_store.last_reaching_each(conn, Source.QUERY, days) for days in steps}
+    reached = {days: run_store.last_reaching(conn, Source.QUERY, days) for days in steps}
     pasts: dict[str, SearchPast] = {}
     for text in texts:
         own, looked = horizons.own[text], horizons.looked.get(text)

@@ -36,9 +36,9 @@ from digest.poll.rules import (
     spare_requests,
 )
 from digest.poll.search import poll_queries, stand_in_for_harvest
-from digest.store import coverage, views
 from digest.store import papers as mailing_store
 from digest.store import runs as run_store
+from digest.store import views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,15 +64,15 @@ def check_gaps(site: Site, report: PollReport) -> None:
         return
     now = site.clock.now()
     with site.store.begin() as conn:
-        cursor = coverage.load_cursor(conn, Source.HARVEST)
-        stored, mark = coverage.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
+        cursor = run_store.load_cursor(conn, Source.HARVEST)
+        stored, mark = run_store.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
         missing = list(find_missing(stored, mark))
         if is_sparse(stored, missing, mark):
-            coverage.void_gaps(conn, [(gap, SPARSE) for gap in coverage.load_open(conn)], now)
+            run_store.void_gaps(conn, [(gap, SPARSE) for gap in run_store.load_open(conn)], now)
         else:
-            coverage.note_missing(conn, missing, now)
-        coverage.close_found(conn, now)
-        due = choose_due(coverage.load_open(conn), now)
+            run_store.note_missing(conn, missing, now)
+        run_store.close_found(conn, now)
+        due = choose_due(run_store.load_open(conn), now)
         made_today = views.count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
     in_budget = spare_requests(report.requests, made_today)
@@ -116,11 +116,11 @@ def _settle(site: Site, asked: Sequence[Gap]) -> None:
     """Note that ids were asked for, which of them were found, and which are given up."""
     now = site.clock.now()
     with site.store.begin() as conn:
-        coverage.close_found(conn, now)
-        coverage.note_asked(conn, asked, now)
+        run_store.close_found(conn, now)
+        run_store.note_asked(conn, asked, now)
         still = {gap.id for gap in asked}
-        given_up = [gap for gap in coverage.load_open(conn) if gap.id in still and is_void(gap)]
-        coverage.void_gaps(conn, [(gap, explain_void(gap)) for gap in given_up], now)
+        given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and is_void(gap)]
+        run_store.void_gaps(conn, [(gap, explain_void(gap)) for gap in given_up], now)
 
 
 def _count(gaps: Sequence[Gap]) -> str:
@@ -151,9 +151,11 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     now = site.clock.now()
     with site.store.read() as conn:
         horizons = load_horizons(conn)
-        cursor = coverage.load_cursor(conn, Source.HARVEST)
+        cursor = run_store.load_cursor(conn, Source.HARVEST)
         last = run_store.last_looks(conn, Source.HARVEST)
-        reaching = {days: run_store.last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
+        reaching = {
+            days: run_store.last_reaching(conn, Source.HARVEST, days).get("") for days, _ in HARVEST_OVERLAPS
+        }
         newest = mailing_store.find_newest(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or is_poll_due(last, now)):

@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,7 @@ def open_client(
 
 def _log_request(store: Store, request: RequestLog) -> None:
     with store.begin() as conn:
-        page_store.log_request(conn, request)
+        page_store.log_request(conn, asdict(request))
 
 
 def _open_renderer(config: Config) -> Renderer:

@@ -21,11 +21,11 @@ from digest.model.subscriptions import SubscriptionState
 from digest.plan.digests import plan_digest
 from digest.plan.turns import leave_quiet, next_slot
 from digest.poll.ledger import load_coverage
-from digest.store import coverage as cursor_store
 from digest.store import database
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
+from digest.store import runs as cursor_store
 from digest.store import subscriptions as subscription_store
 from digest.store.matches import split_told
 from digest.store.papers import load_mailings

@@ -21,7 +21,7 @@ from digest.model.announcements import (
 )
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId, Author, Paper, Version
-from digest.model.polls import Source
+from digest.model.polls import RunOutcome, Source
 from digest.store.dialect import in_chunks, insert
 from digest.store.schema import changes, cursors, marks, papers, poll_runs, versions
 from digest.store.schema import changes as changes_table
@@ -62,8 +62,6 @@ def find_reach(conn: Connection) -> Reach | None:
 
     An installation that asks arXiv's search stores what its saved queries brought, which says nothing of others.
     """
-    from digest.store.runs import RunOutcome  # noqa: PLC0415 - each of the two needs the other
-
     own = (cursors.c.source == Source.HARVEST, cursors.c.query_key == "", cursors.c.is_bootstrapped)
     cursor = conn.execute(select(cursors).where(*own)).one_or_none()
     since = select(func.min(poll_runs.c.window_from)).where(

@@ -1,71 +1,29 @@
-"""Poll runs: what was asked of arXiv, when, how it ended, and the pages it brought."""
+"""Poll runs: what was asked of arXiv and what came, how far each source was seen, and which ids are missing."""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, not_, or_, select, true, update
+from sqlalchemy import and_, bindparam, case, exists, func, insert, not_, or_, select, true, update
 
-from digest.model.papers import ArxivId
-from digest.model.polls import LastLooks, PollSummary, Source
-from digest.store.coverage import load_cursor
-from digest.store.gate import was_used
-from digest.store.schema import poll_runs, quarantine, raw_pages, requests
+from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
+from digest.model.polls import Gap, LastLooks, PollSummary, RunOutcome, Source
+from digest.store.dialect import insert as upsert_into
+from digest.store.gate import is_current, was_used
+from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, raw_pages, requests
 from digest.store.workers import GONE_AFTER, is_living
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Mapping
     from datetime import date
 
     from sqlalchemy import ColumnElement, Connection, Row
-
-
-class SetAside(Protocol):
-    """An entry that could not be read, as a parser hands it out."""
-
-    @property
-    def position(self) -> int:
-        """Its place on the page, from 0."""
-        ...
-
-    @property
-    def snippet(self) -> bytes:
-        """Its beginning."""
-        ...
-
-    @property
-    def error(self) -> str:
-        """What is wrong with it."""
-        ...
-
-
-class Requested(Protocol):
-    """One request to arXiv as the client reports it; see `digest.arxiv.RequestLog`."""
-
-    @property
-    def at(self) -> datetime: ...  # noqa: D102 - described by the class that has them
-    @property
-    def method(self) -> str: ...  # noqa: D102 - as above
-    @property
-    def url(self) -> str: ...  # noqa: D102 - as above
-    @property
-    def status(self) -> int | None: ...  # noqa: D102 - as above
-    @property
-    def milliseconds(self) -> int: ...  # noqa: D102 - as above
-    @property
-    def size(self) -> int: ...  # noqa: D102 - as above
-    @property
-    def sha256(self) -> str: ...  # noqa: D102 - as above
-    @property
-    def outcome(self) -> str: ...  # noqa: D102 - as above
-    @property
-    def detail(self) -> str: ...  # noqa: D102 - as above
 
 
 def save_page(conn: Connection, run_id: int, *, number: int, url: str, at: datetime, body: bytes) -> None:
@@ -99,54 +57,25 @@ def load_pages(conn: Connection, run_id: int) -> list[bytes]:
 
 
 def quarantine_entries(
-    conn: Connection, run_id: int, page: int, entries: Iterable[SetAside], at: datetime
+    conn: Connection, run_id: int, page: int, entries: Iterable[tuple[int, str, bytes]], at: datetime
 ) -> None:
-    """Set aside the entries of a page that could not be read."""
+    """Set aside entries that could not be read: their place on the page, what is wrong, and their beginning."""
     rows = [
-        {
-            "run_id": run_id,
-            "page": page,
-            "position": entry.position,
-            "error": entry.error,
-            "snippet": entry.snippet,
-            "seen_at": at,
-        }
-        for entry in entries
+        {"run_id": run_id, "page": page, "position": place, "error": error, "snippet": snippet, "seen_at": at}
+        for place, error, snippet in entries
     ]
     if rows:
         conn.execute(insert(quarantine), rows)
 
 
-def log_request(conn: Connection, request: Requested) -> None:
+def log_request(conn: Connection, request: Mapping[str, object]) -> None:
     """Keep one request to arXiv: when, what, and how it was answered."""
-    conn.execute(
-        insert(requests).values(
-            at=request.at,
-            method=request.method,
-            url=request.url,
-            status=request.status,
-            milliseconds=request.milliseconds,
-            size=request.size,
-            sha256=request.sha256,
-            outcome=str(request.outcome),
-            detail=request.detail,
-        )
-    )
+    conn.execute(insert(requests), request)
 
 
 def count_quarantined(conn: Connection) -> int:
     """Return how many entries of arXiv's pages could not be read and are kept aside."""
     return conn.execute(select(func.count()).select_from(quarantine)).scalar_one()
-
-
-class RunOutcome(StrEnum):
-    """How a run ended; `EMPTY` is complete too: arXiv was asked and had nothing."""
-
-    RUNNING = "running"
-    COMPLETE = "complete"
-    PARTIAL = "partial"
-    FAILED = "failed"
-    EMPTY = "empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,37 +151,23 @@ def start_run(
     source: str,
     at: datetime,
     query_key: str = "",
-    window_from: date | None = None,
-    is_bootstrap: bool = False,
-    lookback: int = 0,
-    next_token: str = "",
-    highest_id: str = "",
-    owner: str = "",
+    **begun: Any,  # noqa: ANN401 - any column's
 ) -> int:
     """Begin a run; return its id.
 
-    `next_token` and `highest_id` are those of the run it goes on with; `owner` is the worker whose signs
-    of life keep it.
+    Args:
+        conn: a writing transaction.
+        source: see `PollRun`.
+        at: when it begins (UTC).
+        query_key: see `PollRun`.
+        begun: what else is known of it; `owner` is the worker whose signs of life keep it.
     """
-    begin = insert(poll_runs).values(
-        source=source,
-        query_key=query_key,
-        window_from=window_from,
-        started_at=at,
-        outcome=RunOutcome.RUNNING,
-        pages=0,
-        papers=0,
-        new=0,
-        changed=0,
-        highest_id=highest_id,
-        is_bootstrap=is_bootstrap,
-        failure="",
-        gate_token=0,
-        requests=0,
-        lookback=lookback,
-        next_token=next_token,
-        owner=owner,
+    empty: dict[str, Any] = dict.fromkeys(
+        ("pages", "papers", "new", "changed", "requests", "lookback", "gate_token"), 0
     )
+    empty |= {"failure": "", "next_token": "", "owner": "", "highest_id": "", "is_bootstrap": False}
+    row = {"source": source, "started_at": at, "query_key": query_key}
+    begin = insert(poll_runs).values({**empty, **row, "outcome": RunOutcome.RUNNING, **begun})
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
 
@@ -271,39 +186,12 @@ def note_page(
     )
 
 
-def finish_run(
-    conn: Connection,
-    run_id: int,
-    *,
-    outcome: str,
-    at: datetime,
-    pages: int,
-    papers: int,
-    new: int,
-    changed: int,
-    total: int | None = None,
-    highest_id: str = "",
-    failure: str = "",
-    gate_token: int = 0,
-    requests: int = 0,
-) -> bool:
-    """End a run; return False where it had been given up meanwhile (see `abandon_running`)."""
+def finish_run(conn: Connection, run_id: int, *, outcome: str, at: datetime, **figures: Any) -> bool:  # noqa: ANN401 - any column's
+    """End a run, with the figures of `PollRun`; return False where it had been given up meanwhile."""
     finish = (
         update(poll_runs)
         .where(poll_runs.c.id == run_id, poll_runs.c.outcome == RunOutcome.RUNNING)
-        .values(
-            finished_at=at,
-            outcome=RunOutcome(outcome),
-            pages=pages,
-            papers=papers,
-            new=new,
-            changed=changed,
-            total=total,
-            highest_id=highest_id,
-            failure=failure,
-            gate_token=gate_token,
-            requests=requests,
-        )
+        .values(finished_at=at, outcome=RunOutcome(outcome), **figures)
     )
     return conn.execute(finish).rowcount == 1
 
@@ -345,70 +233,37 @@ def recent_polls(conn: Connection, source: str, query_keys: Collection[str], now
 
 
 def polls_since(
-    conn: Connection, source: str, since: datetime, query_keys: Collection[str] = ("",)
+    conn: Connection, source: str, since: datetime, query_keys: Collection[str] | None = None
 ) -> list[PollSummary]:
-    """Return the runs of a source, for any of these queries, that have finished since a moment, oldest first."""
-    return [poll for _, poll in _list_polls(conn, source, since, poll_runs.c.query_key.in_(query_keys))]
+    """Return the runs of a source that have finished since a moment (UTC), oldest first.
 
-
-def polls_since_each(conn: Connection, source: str, since: datetime) -> dict[str, list[PollSummary]]:
-    """Return the same by query, for all that a source was asked for; those without such a run are missing."""
-    polls: dict[str, list[PollSummary]] = {}
-    for key, poll in _list_polls(conn, source, since, true()):
-        polls.setdefault(key, []).append(poll)
-    return polls
-
-
-def _list_polls(
-    conn: Connection, source: str, since: datetime, is_wanted: ColumnElement[bool]
-) -> Iterator[tuple[str, PollSummary]]:
-    """Yield the finished runs of a source with their queries; what they judged news by is long, and not read."""
-    found = (
-        select(
-            poll_runs.c.source,
-            poll_runs.c.query_key,
-            poll_runs.c.started_at,
-            poll_runs.c.finished_at,
-            poll_runs.c.outcome,
-            poll_runs.c.papers,
-            poll_runs.c.new,
-            poll_runs.c.failure,
-            poll_runs.c.highest_id,
-            poll_runs.c.is_bootstrap,
+    With `query_keys` only those for any of these queries.
+    """
+    found = select(poll_runs).where(poll_runs.c.source == source, poll_runs.c.finished_at >= since)
+    if query_keys is not None:
+        found = found.where(poll_runs.c.query_key.in_(query_keys))
+    return [
+        PollSummary(
+            source=row.source,
+            query_key=row.query_key,
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+            is_complete=row.outcome in _COMPLETE,
+            papers=row.papers,
+            new=row.new,
+            failure=row.failure,
+            highest=ArxivId.parse(row.highest_id).announcement_order if row.highest_id else (0, 0),
+            is_bootstrap=row.is_bootstrap,
         )
-        .where(poll_runs.c.source == source, is_wanted, poll_runs.c.finished_at >= since)
-        .order_by(poll_runs.c.id)
-    )
-    for row in conn.execute(found):
-        yield (
-            row.query_key,
-            PollSummary(
-                source=row.source,
-                started_at=row.started_at,
-                finished_at=row.finished_at,
-                is_complete=row.outcome in _COMPLETE,
-                papers=row.papers,
-                new=row.new,
-                failure=row.failure,
-                highest=ArxivId.parse(row.highest_id).announcement_order if row.highest_id else (0, 0),
-                is_bootstrap=row.is_bootstrap,
-            ),
-        )
+        for row in conn.execute(found.order_by(poll_runs.c.id))
+    ]
 
 
-def last_reaching(conn: Connection, source: str, lookback: int, query_key: str = "") -> datetime | None:
-    """Return when the last complete run started (UTC) that reached back so many days or more."""
-    latest = select(func.max(poll_runs.c.started_at)).where(
-        poll_runs.c.source == source,
-        poll_runs.c.query_key == query_key,
-        poll_runs.c.outcome.in_(_COMPLETE),
-        poll_runs.c.lookback >= lookback,
-    )
-    return conn.execute(latest).scalar()
+def last_reaching(conn: Connection, source: str, lookback: int) -> dict[str, datetime]:
+    """Return when the last complete run started (UTC) that reached back so many days or more, by query.
 
-
-def last_reaching_each(conn: Connection, source: str, lookback: int) -> dict[str, datetime]:
-    """Return the same by query, for all that a source was asked for; those without such a run are missing."""
+    Queries without such a run are missing.
+    """
     latest = (
         select(poll_runs.c.query_key, func.max(poll_runs.c.started_at))
         .where(
@@ -421,7 +276,7 @@ def last_reaching_each(conn: Connection, source: str, lookback: int) -> dict[str
     return {row[0]: row[1] for row in conn.execute(latest)}
 
 
-def list_keys(conn: Connection, source: str) -> set[str]:
+def load_keys(conn: Connection, source: str) -> set[str]:
     """Return what a source was ever asked for, as the keys of its runs."""
     return set(
         conn.execute(select(poll_runs.c.query_key).where(poll_runs.c.source == source).distinct()).scalars()
@@ -498,3 +353,289 @@ def _read_run(row: Row[Any]) -> PollRun:
     values = row._asdict()
     del values["gate_token"], values["owner"]
     return PollRun(**{**values, "outcome": RunOutcome(row.outcome)})
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a source has been looked through. A source never asked has the cursor of defaults.
+
+    Attributes:
+        source: see `PollRun`.
+        query_key: see `PollRun`.
+        complete_from: UTC day on which the last complete run started.
+        last_complete_run_id: that run.
+        last_complete_at: when that run started (UTC).
+        mark_month: with `mark_number`, the announcement order of the newest paper at the first complete look.
+        mark_number: see `mark_month`.
+        is_bootstrapped: whether there was a complete look.
+        bootstrapped_at: when the first complete look started (UTC).
+    """
+
+    source: str
+    query_key: str = ""
+    complete_from: date | None = None
+    last_complete_run_id: int | None = None
+    last_complete_at: datetime | None = None
+    mark_month: int = 0
+    mark_number: int = 0
+    is_bootstrapped: bool = False
+    bootstrapped_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Saved queries that one search looks for together, as canonical texts.
+
+    Attributes:
+        known: those that have been looked for before.
+        newcomers: those that begin with this look.
+        mark: announcement order of the newest paper that is no news to newcomers; (0, 0) for the newest met.
+    """
+
+    known: tuple[str, ...]
+    newcomers: tuple[str, ...]
+    mark: tuple[int, int] = (0, 0)
+
+
+def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:
+    """Return how far a source has been looked through."""
+    row = conn.execute(select(cursors).where(*_is_cursor(source, query_key))).mappings().one_or_none()
+    return Cursor(**row) if row else Cursor(source, query_key)
+
+
+def load_cursors(conn: Connection, source: str) -> dict[str, Cursor]:
+    """Return how far a source has been looked through, by query; queries it was never asked for are missing."""
+    rows = conn.execute(select(cursors).where(cursors.c.source == source)).mappings()
+    return {row["query_key"]: Cursor(**row) for row in rows}
+
+
+def move_cursor(
+    conn: Connection,
+    *,
+    source: str,
+    run_id: int,
+    started_at: datetime,
+    query_key: str = "",
+    mark: tuple[int, int] = (0, 0),
+    gate_token: int | None = None,
+) -> bool:
+    """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
+
+    Args:
+        conn: the transaction that finishes the run.
+        source: see `Cursor`.
+        run_id: the complete run.
+        started_at: when it began (UTC).
+        query_key: see `Cursor`.
+        mark: announcement order of the newest paper met; only the first complete look's counts.
+        gate_token: the grant under which its last page came; None where no gate is kept.
+
+    Returns:
+        False, with nothing changed, where a later run was recorded, or another process has taken over
+        the gate since.
+    """
+    if gate_token is not None and not is_current(conn, gate_token):
+        return False
+    first = upsert_into(conn, cursors).values(
+        source=source,
+        query_key=query_key,
+        mark_month=mark[0],
+        mark_number=mark[1],
+        is_bootstrapped=True,
+        bootstrapped_at=started_at,
+    )
+    conn.execute(first.on_conflict_do_nothing(index_elements=["source", "query_key"]))
+    forward = (
+        update(cursors)
+        .where(*_is_cursor(source, query_key), _is_behind(started_at))
+        .values(
+            complete_from=started_at.astimezone(UTC).date(),
+            last_complete_run_id=run_id,
+            last_complete_at=started_at,
+        )
+    )
+    return conn.execute(forward).rowcount == 1
+
+
+def move_together(
+    conn: Connection,
+    *,
+    source: str,
+    run_id: int,
+    started_at: datetime,
+    together: Together,
+    mark: tuple[int, int],
+) -> None:
+    """Record that one complete run looked for many queries, in the transaction that moves its own cursor.
+
+    Args:
+        conn: that transaction.
+        source: see `Cursor`.
+        run_id: the complete run.
+        started_at: when it began (UTC).
+        together: the queries; the marks of those known stay, newcomers begin anew, also where they had a
+            cursor long ago.
+        mark: announcement order of the newest paper that is no news to newcomers.
+    """
+    reached = {
+        "complete_from": started_at.astimezone(UTC).date(),
+        "last_complete_run_id": run_id,
+        "last_complete_at": started_at,
+    }
+    for begun, keys in ((False, together.known), (True, together.newcomers)):
+        beginning = {
+            "mark_month": mark[0],
+            "mark_number": mark[1],
+            "is_bootstrapped": True,
+            "bootstrapped_at": started_at,
+        }
+        rows = [{"source": source, "query_key": key, **beginning, **reached} for key in keys]
+        upsert = upsert_into(conn, cursors).on_conflict_do_update(
+            index_elements=["source", "query_key"],
+            set_=reached | (beginning if begun else {}),
+            where=_is_behind(started_at),
+        )
+        if rows:
+            conn.execute(upsert, rows)
+
+
+def _is_cursor(source: str, query_key: str) -> tuple[Any, ...]:
+    return (cursors.c.source == source, cursors.c.query_key == query_key)
+
+
+def _is_behind(started_at: datetime) -> ColumnElement[bool]:
+    last = cursors.c.last_complete_at
+    return last.is_(None) | (last <= started_at)
+
+
+class GapState(StrEnum):
+    """What became of a missing id."""
+
+    OPEN = "open"
+    FOUND = "found"
+    VOID = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class GapLine:
+    """A missing id as the ledger keeps it; for the fields see `Gap`.
+
+    Attributes:
+        gap: the id and how it was asked for.
+        state: what became of it.
+        ended_at: since when it is found or void (UTC); None while it is open.
+        reason: why it is void, "" otherwise.
+    """
+
+    gap: Gap
+    state: GapState
+    ended_at: datetime | None
+    reason: str
+
+
+def load_numbers(conn: Connection, *, months: int = 2) -> dict[int, set[int]]:
+    """Return the numbers stored of the latest months, by month; ids of odd spellings are no help and left out."""
+    latest = select(papers.c.month).where(papers.c.archive == "").distinct()
+    found: dict[int, set[int]] = {}
+    for month in conn.execute(latest.order_by(papers.c.month.desc()).limit(months)).scalars():
+        length = len("YYMM.") + (5 if month >= FIVE_DIGITS_SINCE else 4)
+        numbers = select(papers.c.number).where(
+            papers.c.month == month, papers.c.archive == "", func.length(papers.c.arxiv_id) == length
+        )
+        found[month] = set(conn.execute(numbers).scalars())
+    return found
+
+
+def note_missing(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
+    """Note ids that are missing; return how many of them are open now and were not before.
+
+    Args:
+        conn: a writing transaction.
+        ids: the ids.
+        at: since when they are missed (UTC).
+    """
+    rows = [
+        {
+            "month": id_.month,
+            "number": id_.number,
+            "state": GapState.OPEN,
+            "missed_at": at,
+            "asks": 0,
+            "reason": "",
+        }
+        for id_ in ids
+        if not id_.archive
+    ]
+    if not rows:
+        return 0
+    add = upsert_into(conn, gaps).on_conflict_do_nothing(index_elements=["month", "number"])
+    return len(conn.execute(add.returning(gaps.c.number), rows).all())
+
+
+def load_open(conn: Connection) -> list[Gap]:
+    """Return the ids that are missing now, in order."""
+    found = select(gaps).where(gaps.c.state == GapState.OPEN).order_by(gaps.c.month, gaps.c.number)
+    return [_read_gap(row) for row in conn.execute(found)]
+
+
+def load_gaps(conn: Connection, state: GapState | None = None, limit: int = 100) -> list[GapLine]:
+    """Return missing ids with what became of them, the newest first."""
+    found = select(gaps).order_by(gaps.c.month.desc(), gaps.c.number.desc()).limit(limit)
+    if state is not None:
+        found = found.where(gaps.c.state == state)
+    return [GapLine(_read_gap(row), GapState(row.state), row.ended_at, row.reason) for row in conn.execute(found)]
+
+
+def count_gaps(conn: Connection) -> dict[GapState, int]:
+    """Count the missing ids by what became of them; states without any are left out."""
+    counted = select(gaps.c.state, func.count()).group_by(gaps.c.state)
+    return {GapState(row[0]): row[1] for row in conn.execute(counted)}
+
+
+def close_found(conn: Connection, at: datetime) -> int:
+    """Note which of the ids that were missing or void are stored by now; return how many."""
+    is_stored = exists().where(
+        and_(
+            papers.c.month == gaps.c.month,
+            papers.c.number == gaps.c.number,
+            papers.c.archive == "",
+            func.length(papers.c.arxiv_id) == case((gaps.c.month >= FIVE_DIGITS_SINCE, 10), else_=9),
+        )
+    )
+    found = (
+        update(gaps)
+        .where(gaps.c.state != GapState.FOUND, is_stored)
+        .values(state=GapState.FOUND, ended_at=at, reason="")
+    )
+    return conn.execute(found).rowcount
+
+
+def note_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
+    """Note that arXiv was asked for ids once more."""
+    _set(conn, asked, {"asks": gaps.c.asks + 1, "asked_at": at}, {})
+
+
+def void_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
+    """Give ids up, each with the reason."""
+    pairs = list(given_up)
+    reasons = {gap.id: reason for gap, reason in pairs}
+    _set(
+        conn,
+        (gap for gap, _ in pairs),
+        {"state": GapState.VOID, "ended_at": at, "reason": bindparam("why")},
+        {id_: {"why": reason} for id_, reason in reasons.items()},
+    )
+
+
+def _set(
+    conn: Connection, some: Iterable[Gap], values: dict[str, Any], own: dict[ArxivId, dict[str, str]]
+) -> None:
+    rows = [{"m": gap.id.month, "n": gap.id.number, **own.get(gap.id, {})} for gap in some]
+    if rows:
+        is_it = (gaps.c.month == bindparam("m"), gaps.c.number == bindparam("n"), gaps.c.state == GapState.OPEN)
+        conn.execute(update(gaps).where(*is_it).values(values), rows)
+
+
+def _read_gap(row: Any) -> Gap:  # noqa: ANN401 - a row of the table, whatever was selected beside it
+    digits = 5 if row.month >= FIVE_DIGITS_SINCE else 4
+    return Gap(ArxivId(row.month, row.number, digits=digits), row.missed_at, row.asks, row.asked_at)

@@ -23,11 +23,11 @@ from digest.render.contexts import HomeContext, LeaveContext, LeftContext
 from digest.render.references import make_key
 from digest.render.text import write_day
 from digest.serve.telemetry import Pulse
-from digest.store import coverage as cursor_store
 from digest.store import database as token_store
 from digest.store import digests as digest_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
+from digest.store import runs as cursor_store
 from digest.store import views
 from digest.store import workers as alarm_store
 from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag, write_http_date

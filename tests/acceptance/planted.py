@@ -24,7 +24,7 @@ from digest.model.papers import Paper
 from digest.plan.step import Drafts, make_due_what_waits
 from digest.plan.turns import TurnFacts, decide_turn
 from digest.poll.installation import Site
-from digest.store import coverage, matches, outbox, outbox_sends, runs, subscriptions
+from digest.store import matches, outbox, outbox_sends, runs, subscriptions
 
 
 def between() -> None:
@@ -39,7 +39,7 @@ def cursor_first() -> Iterator[None]:
     def start(conn: Any, *, source: str, at: datetime, **rest: Any) -> int:  # noqa: ANN401 - as it is given
         run_id = original(conn, source=source, at=at, **rest)
         if source == "harvest" and not rest["is_bootstrap"]:
-            coverage.move_cursor(conn, source=source, run_id=run_id, started_at=at)
+            runs.move_cursor(conn, source=source, run_id=run_id, started_at=at)
         return run_id
 
     with patch.object(runs, "start_run", start):

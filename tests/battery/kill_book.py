@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from digest.model.messages import DeliveryState
 from digest.plan.links import LinkMaker
 from digest.store import Store, matches, outbox_sends
-from digest.store import coverage as cursor_store
+from digest.store import runs as cursor_store
 from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
 from tests.battery.kill_world import Arrival
 

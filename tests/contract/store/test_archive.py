@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from digest.store import Store, coverage, papers, runs
+from digest.store import Store, papers, runs
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
 TUESDAY, WEDNESDAY, THURSDAY = date(2026, 11, 17), date(2026, 11, 18), date(2026, 11, 19)
@@ -18,7 +18,7 @@ def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -
         run_id = runs.start_run(conn, source="harvest", at=NOW, window_from=since, is_bootstrap=True)
         runs.finish_run(conn, run_id, outcome=outcome, at=NOW, pages=1, papers=1, new=0, changed=0)
         if outcome == "complete":
-            coverage.move_cursor(conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2))
+            runs.move_cursor(conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2))
 
 
 def test_without_a_harvest_nothing_is_known_to_be_whole(store: Store) -> None:

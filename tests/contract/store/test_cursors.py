@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.store import coverage, runs
-from digest.store.coverage import Cursor, Together
+from digest.store import runs
+from digest.store.runs import Cursor, Together
 from tests.contract.store.made import DAY, MORNING, NOW
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ MARK = (202611, 15_012)
 
 def move(store: Store, together: Together, at: datetime, run_id: int = 7, mark: tuple[int, int] = MARK) -> None:
     with store.begin() as conn:
-        coverage.move_together(conn, source="query", run_id=run_id, started_at=at, together=together, mark=mark)
+        runs.move_together(conn, source="query", run_id=run_id, started_at=at, together=together, mark=mark)
 
 
 def load(store: Store) -> dict[str, Cursor]:
     with store.read() as conn:
-        return coverage.load_cursors(conn, "query")
+        return runs.load_cursors(conn, "query")
 
 
 def test_newcomers_begin_with_the_look_that_was_made_for_all(store: Store) -> None:
@@ -74,6 +74,6 @@ def test_the_last_look_of_each_query_that_reached_so_far_is_known(store: Store) 
             run_id = runs.start_run(conn, source="query", query_key=key, at=at, lookback=lookback)
             runs.finish_run(conn, run_id, outcome=outcome, at=MORNING, pages=0, papers=0, new=0, changed=0)
     with store.read() as conn:
-        assert runs.last_reaching_each(conn, "query", 35) == {"a": NOW - DAY, "b": NOW}
-        assert runs.last_reaching_each(conn, "query", 100) == {"a": NOW - DAY}
-        assert runs.last_reaching_each(conn, "harvest", 1) == {}
+        assert runs.last_reaching(conn, "query", 35) == {"a": NOW - DAY, "b": NOW}
+        assert runs.last_reaching(conn, "query", 100) == {"a": NOW - DAY}
+        assert runs.last_reaching(conn, "harvest", 1) == {}

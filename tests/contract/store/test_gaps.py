@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from digest.compare import content_hash
 from digest.model.announcements import Change, Kind
 from digest.model.papers import ArxivId
-from digest.store import coverage, papers
-from digest.store.coverage import GapState
+from digest.store import papers, runs
+from digest.store.runs import GapState
 from tests.contract.store.made import DAY, NOW
 from tests.unit.made_up import make_paper
 
@@ -26,54 +26,54 @@ def store_paper(store: Store, id_: str, kind: Kind = Kind.NEW) -> None:
 
 def states(store: Store) -> dict[str, GapState]:
     with store.read() as conn:
-        return {str(line.gap.id): line.state for line in coverage.list_gaps(conn)}
+        return {str(line.gap.id): line.state for line in runs.load_gaps(conn)}
 
 
 def test_an_id_is_noted_once_however_often_it_is_missed(store: Store) -> None:
     with store.begin() as conn:
-        assert coverage.note_missing(conn, IDS[:2], NOW) == 2
-        assert coverage.note_missing(conn, IDS, NOW + DAY) == 2
-        assert [(gap.id, gap.missed_at, gap.asks) for gap in coverage.load_open(conn)][:1] == [(IDS[0], NOW, 0)]
-        assert coverage.note_missing(conn, [ArxivId.parse("math/0309136")], NOW) == 0, "old ids are not dense"
+        assert runs.note_missing(conn, IDS[:2], NOW) == 2
+        assert runs.note_missing(conn, IDS, NOW + DAY) == 2
+        assert [(gap.id, gap.missed_at, gap.asks) for gap in runs.load_open(conn)][:1] == [(IDS[0], NOW, 0)]
+        assert runs.note_missing(conn, [ArxivId.parse("math/0309136")], NOW) == 0, "old ids are not dense"
 
 
 def test_an_id_that_is_stored_after_all_is_found_also_when_it_was_given_up(store: Store) -> None:
     with store.begin() as conn:
-        coverage.note_missing(conn, IDS[:2], NOW)
-        coverage.void_gaps(conn, [(gap, "nobody knew it") for gap in coverage.load_open(conn)[:1]], NOW)
+        runs.note_missing(conn, IDS[:2], NOW)
+        runs.void_gaps(conn, [(gap, "nobody knew it") for gap in runs.load_open(conn)[:1]], NOW)
     store_paper(store, str(IDS[0]))
     store_paper(store, "1608.0001")
     with store.begin() as conn:
-        assert coverage.close_found(conn, NOW) == 1
-        assert coverage.count_gaps(conn) == {GapState.FOUND: 1, GapState.OPEN: 1}
+        assert runs.close_found(conn, NOW) == 1
+        assert runs.count_gaps(conn) == {GapState.FOUND: 1, GapState.OPEN: 1}
 
 
 def test_an_id_of_odd_spelling_fills_no_gap(store: Store) -> None:
     store_paper(store, "1608.0001")
     with store.begin() as conn:
-        coverage.note_missing(conn, [ArxivId.parse("1608.00001")], NOW)
-        assert coverage.close_found(conn, NOW) == 0
-        assert coverage.load_numbers(conn) == {201608: set()}
+        runs.note_missing(conn, [ArxivId.parse("1608.00001")], NOW)
+        assert runs.close_found(conn, NOW) == 0
+        assert runs.load_numbers(conn) == {201608: set()}
 
 
 def test_asking_is_counted_and_giving_up_has_its_reason(store: Store) -> None:
     with store.begin() as conn:
-        coverage.note_missing(conn, IDS[:2], NOW)
-        (first, second) = coverage.load_open(conn)
-        coverage.note_asked(conn, [first, second], NOW + DAY)
-        coverage.void_gaps(conn, [(first, "nobody knew it")], NOW + DAY)
-        lines = {line.gap.id: line for line in coverage.list_gaps(conn)}
+        runs.note_missing(conn, IDS[:2], NOW)
+        (first, second) = runs.load_open(conn)
+        runs.note_asked(conn, [first, second], NOW + DAY)
+        runs.void_gaps(conn, [(first, "nobody knew it")], NOW + DAY)
+        lines = {line.gap.id: line for line in runs.load_gaps(conn)}
     assert (lines[IDS[0]].state, lines[IDS[0]].reason) == ("void", "nobody knew it")
     assert (lines[IDS[1]].state, lines[IDS[1]].gap.asks, lines[IDS[1]].gap.asked_at) == ("open", 1, NOW + DAY)
     with store.read() as conn:
-        assert [line.gap.id for line in coverage.list_gaps(conn, GapState.VOID)] == [IDS[0]]
+        assert [line.gap.id for line in runs.load_gaps(conn, GapState.VOID)] == [IDS[0]]
 
 
 def test_numbers_are_told_of_the_latest_two_months(store: Store) -> None:
     for id_ in ("2609.00001", "2610.00007", "2611.15001", "2611.15002", "hep-th/9901001"):
         store_paper(store, id_)
     with store.read() as conn:
-        assert coverage.load_numbers(conn) == {202610: {7}, 202611: {15001, 15002}}
+        assert runs.load_numbers(conn) == {202610: {7}, 202611: {15001, 15002}}
 
 
 def test_each_new_paper_is_assigned_to_its_mailing_once(store: Store) -> None:

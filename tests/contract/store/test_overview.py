@@ -22,7 +22,7 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-from tests.contract.store.test_runs import Asked, SetAside
+from tests.contract.store.test_runs import ASKED
 
 if TYPE_CHECKING:
     from digest.store import Store
@@ -83,8 +83,8 @@ def test_papers_requests_and_entries_set_aside_are_counted(store: Store) -> None
     store_papers(store, [make_paper(1), make_paper(2)])
     with store.begin() as conn:
         run_id = runs.start_run(conn, source="harvest", at=NOW)
-        runs.log_request(conn, Asked())
-        runs.quarantine_entries(conn, run_id, 0, [SetAside(0, b"<", "cut off")], NOW)
+        runs.log_request(conn, ASKED)
+        runs.quarantine_entries(conn, run_id, 0, [(0, "cut off", b"<")], NOW)
     with store.read() as conn:
         assert views.count_papers(conn) == 2
         assert views.count_requests(conn, NOW) == 1

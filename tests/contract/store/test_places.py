@@ -11,12 +11,7 @@ if TYPE_CHECKING:
     from digest.store import Store
 
 
-class Odd:
-    """An entry that could not be read."""
-
-    position = 0
-    snippet = b"<entry>"
-    error = "it has no title"
+ODD = (0, "it has no title", b"<entry>")
 
 
 def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_became_of_it(store: Store) -> None:
@@ -36,8 +31,8 @@ def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_bec
 def test_entries_set_aside_can_be_counted_from_a_moment_on(store: Store) -> None:
     with store.begin() as conn:
         run = start_run(conn, source="harvest", at=NOW)
-        quarantine_entries(conn, run, 0, [Odd()], NOW)
-        quarantine_entries(conn, run, 1, [Odd(), Odd()], NOW + DAY)
+        quarantine_entries(conn, run, 0, [ODD], NOW)
+        quarantine_entries(conn, run, 1, [ODD, ODD], NOW + DAY)
         assert views.count_quarantined(conn) == 3
         assert views.count_quarantined(conn, since=NOW + DAY) == 2
         assert views.count_quarantined(conn, since=NOW + 2 * DAY) == 0

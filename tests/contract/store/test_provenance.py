@@ -11,10 +11,9 @@ from digest.serve.resume import Resumed, resume
 from digest.store import Store, database
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store.coverage import move_cursor
 from digest.store.database import find_violations
 from digest.store.matches import stored_mark
-from digest.store.runs import start_run
+from digest.store.runs import move_cursor, start_run
 from digest.store.schema import deliveries, marks
 from tests.contract.store.filled import fill
 from tests.contract.store.made import MORNING

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
 from digest.model.subscriptions import QueryOutcome
-from digest.store import coverage, matches, papers, queries
+from digest.store import matches, papers, queries
 from digest.store.schema import query_revisions
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -101,7 +101,7 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
     with store.read() as conn:
         (query,) = queries.list_unreadable(conn)
         assert (query.text, query.asked, query.problem, query.revision) == (BROKEN[0], "abs:gpu", BROKEN[2], 1)
-        assert coverage.list_watches(conn) == [coverage.Watch("abs:gpu", NOW, ())]
+        assert queries.load_watches(conn) == [queries.Watch("abs:gpu", NOW, ())]
     assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == queries.SyncReport(edited=("gpu",))
     assert active(store) == before
     with store.read() as conn:
@@ -125,7 +125,7 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == ("perf",)
     assert active(store)["perf"][1:] == ("abs:GPU", 1)
     with store.read() as conn:
-        assert coverage.list_watches(conn) == [coverage.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
+        assert queries.load_watches(conn) == [queries.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
 
 
 def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_ended(store: Store) -> None:
@@ -141,11 +141,11 @@ def test_what_a_query_has_asked_since_a_moment_is_known_with_its_beginning(store
     sync(store, {"perf": GPU, "gpu": GPU, "same": GPU, "comes": PERF, "ends": PERF}, at=NOW + 3 * DAY)
     perf, gpu = (frozenset({text}) for text in ("cat:cs.PF", "abs:gpu"))
     with store.read() as conn:
-        assert set(coverage.list_askings(conn, NOW + DAY)) == {
-            coverage.Asking(NOW, perf | gpu),
-            coverage.Asking(NOW, gpu),
-            coverage.Asking(NOW + 2 * DAY, perf),
-            coverage.Asking(NOW + 3 * DAY, perf),
+        assert set(queries.load_askings(conn, NOW + DAY)) == {
+            queries.Asking(NOW, perf | gpu),
+            queries.Asking(NOW, gpu),
+            queries.Asking(NOW + 2 * DAY, perf),
+            queries.Asking(NOW + 3 * DAY, perf),
         }
 
 

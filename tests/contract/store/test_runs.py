@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from digest.model.clock import GateOutcome, Outcome, SystemClock
-from digest.model.polls import LastLooks
-from digest.store import coverage, runs, workers
+from digest.model.polls import LastLooks, RunOutcome
+from digest.store import runs, workers
 from digest.store.gate import Gate
 from digest.store.schema import gate as gate_table
 from digest.store.schema import quarantine, requests
@@ -21,24 +20,17 @@ if TYPE_CHECKING:
     from digest.store import Store
 
 
-@dataclass(frozen=True)
-class SetAside:
-    position: int
-    snippet: bytes
-    error: str
-
-
-@dataclass(frozen=True)
-class Asked:
-    at: datetime = NOW
-    method: str = "GET"
-    url: str = "http://127.0.0.1/oai"
-    status: int | None = 200
-    milliseconds: int = 812
-    size: int = 1000
-    sha256: str = "ab" * 32
-    outcome: str = "ok"
-    detail: str = ""
+ASKED: dict[str, Any] = {
+    "at": NOW,
+    "method": "GET",
+    "url": "http://127.0.0.1/oai",
+    "status": 200,
+    "milliseconds": 812,
+    "size": 1000,
+    "sha256": "ab" * 32,
+    "outcome": "ok",
+    "detail": "",
+}
 
 
 def start(store: Store, source: str = "harvest", *, at: datetime = NOW, **more: Any) -> int:  # noqa: ANN401 - start_run's own
@@ -67,7 +59,7 @@ def test_a_run_is_kept_with_what_it_asked_and_found(store: Store) -> None:
         window_from=date(2026, 11, 16),
         started_at=NOW,
         finished_at=MORNING,
-        outcome=runs.RunOutcome.COMPLETE,
+        outcome=RunOutcome.COMPLETE,
         pages=2,
         papers=412,
         total=None,
@@ -101,7 +93,7 @@ def test_pages_are_kept_as_they_came_and_counted_while_the_run_lasts(store: Stor
 def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
     run_id = start(store)
     with store.begin() as conn:
-        runs.quarantine_entries(conn, run_id, 3, [SetAside(17, b"<entry>\xff", "no id")], NOW)
+        runs.quarantine_entries(conn, run_id, 3, [(17, "no id", b"<entry>\xff")], NOW)
         runs.quarantine_entries(conn, run_id, 4, [], NOW)
     with store.read() as conn:
         (row,) = conn.execute(select(quarantine)).all()
@@ -110,8 +102,8 @@ def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
 
 def test_every_request_is_logged(store: Store) -> None:
     with store.begin() as conn:
-        runs.log_request(conn, Asked())
-        runs.log_request(conn, Asked(status=None, outcome="failed", detail="reset"))
+        runs.log_request(conn, ASKED)
+        runs.log_request(conn, ASKED | {"status": None, "outcome": "failed", "detail": "reset"})
     with store.read() as conn:
         rows = conn.execute(select(requests).order_by(requests.c.id)).all()
     assert [(row.status, row.outcome, row.detail) for row in rows] == [(200, "ok", ""), (None, "failed", "reset")]
@@ -145,9 +137,9 @@ def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
     finish(store, start(store, lookback=3))
     finish(store, start(store, lookback=14), "failed", failure="503")
     with store.read() as conn:
-        assert runs.last_reaching(conn, "harvest", 14) == NOW - DAY
-        assert runs.last_reaching(conn, "harvest", 3) == NOW
-        assert runs.last_reaching(conn, "harvest", 35) is None
+        assert runs.last_reaching(conn, "harvest", 14).get("") == NOW - DAY
+        assert runs.last_reaching(conn, "harvest", 3).get("") == NOW
+        assert runs.last_reaching(conn, "harvest", 35).get("") is None
 
 
 def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
@@ -227,24 +219,22 @@ def test_the_finished_runs_of_a_source_are_had_by_query(store: Store) -> None:
     finish(store, start(store), at=NOW)
     start(store, "query", query_key="all:c")
     with store.read() as conn:
-        polls = runs.polls_since_each(conn, "query", NOW - DAY)
-    assert {key: len(some) for key, some in polls.items()} == {"all:a": 2, "all:b": 1}
+        polls = runs.polls_since(conn, "query", NOW - DAY)
+    assert [poll.query_key for poll in polls] == ["all:a", "all:b", "all:a"]
 
 
 def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:
     with store.read() as conn:
-        assert coverage.load_cursor(conn, "harvest") == coverage.Cursor("harvest")
+        assert runs.load_cursor(conn, "harvest") == runs.Cursor("harvest")
 
 
 def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store: Store) -> None:
     first, second = start(store), start(store)
     with store.begin() as conn:
-        assert coverage.move_cursor(conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012))
-        assert coverage.move_cursor(
-            conn, source="harvest", run_id=second, started_at=NOW + DAY, mark=(202611, 99999)
-        )
+        assert runs.move_cursor(conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012))
+        assert runs.move_cursor(conn, source="harvest", run_id=second, started_at=NOW + DAY, mark=(202611, 99999))
     with store.read() as conn:
-        assert coverage.load_cursor(conn, "harvest") == coverage.Cursor(
+        assert runs.load_cursor(conn, "harvest") == runs.Cursor(
             source="harvest",
             query_key="",
             complete_from=(NOW + DAY).date(),
@@ -255,14 +245,14 @@ def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store
             is_bootstrapped=True,
             bootstrapped_at=NOW,
         )
-        assert coverage.load_cursor(conn, "query", "all:a") == coverage.Cursor("query", "all:a")
+        assert runs.load_cursor(conn, "query", "all:a") == runs.Cursor("query", "all:a")
 
 
 def test_a_cursor_never_moves_back(store: Store) -> None:
     with store.begin() as conn:
-        assert coverage.move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
-        assert not coverage.move_cursor(conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5))
-        cursor = coverage.load_cursor(conn, "harvest")
+        assert runs.move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
+        assert not runs.move_cursor(conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5))
+        cursor = runs.load_cursor(conn, "harvest")
     assert (cursor.last_complete_run_id, cursor.complete_from) == (2, NOW.date())
 
 
@@ -273,13 +263,13 @@ def test_a_run_that_lost_the_gate_moves_no_cursor(store: Store) -> None:
     clock.sleep(0.31)
     held = quick.acquire()
     with store.begin() as conn:
-        assert not coverage.move_cursor(conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token)
-        assert coverage.load_cursor(conn, "harvest").last_complete_at is None
-        assert coverage.move_cursor(conn, source="harvest", run_id=2, started_at=NOW, gate_token=held.token)
+        assert not runs.move_cursor(conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token)
+        assert runs.load_cursor(conn, "harvest").last_complete_at is None
+        assert runs.move_cursor(conn, source="harvest", run_id=2, started_at=NOW, gate_token=held.token)
 
 
 def test_the_day_of_a_run_counts_in_utc(store: Store) -> None:
     late = datetime(2026, 11, 19, 23, 59, tzinfo=UTC)
     with store.begin() as conn:
-        coverage.move_cursor(conn, source="harvest", run_id=1, started_at=late)
-        assert coverage.load_cursor(conn, "harvest").complete_from == date(2026, 11, 19)
+        runs.move_cursor(conn, source="harvest", run_id=1, started_at=late)
+        assert runs.load_cursor(conn, "harvest").complete_from == date(2026, 11, 19)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.model.papers import ArxivId
-from digest.store import coverage, runs
+from digest.store import runs
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 
@@ -62,8 +62,8 @@ def test_every_request_can_be_read_with_its_status_time_bytes_and_hash(digest: S
 def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(world: World, digest: Shell) -> None:
     assert digest("coverage", "--missing").out == "No id is missing between the papers stored.\n"
     with closing(world.open_store()) as store, store.begin() as conn:
-        coverage.note_missing(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
-        coverage.note_asked(conn, coverage.load_open(conn), NOW)
+        runs.note_missing(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
+        runs.note_asked(conn, runs.load_open(conn), NOW)
     line = digest("coverage", "--missing").lines[1]
     assert line.split()[:2] == ["2611.14001", "open"]
     told = digest("coverage", "--missing", "--json").json[0]
@@ -76,11 +76,9 @@ def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_th
 ) -> None:
     assert digest("coverage", "--unreadable").out == "Every entry of arXiv's pages could be read.\n"
 
-    class Entry:
-        position, snippet, error = 16, b"<entry>\x1b[2J\xff</entry>", "it has no id"
-
     with closing(world.open_store()) as store, store.begin() as conn:
-        runs.quarantine_entries(conn, 1, 2, [Entry()], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
+        entry = (16, "it has no id", b"<entry>\x1b[2J\xff</entry>")
+        runs.quarantine_entries(conn, 1, 2, [entry], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
     head, snippet = digest("coverage", "--unreadable").lines
     assert head == "Fri 20 Nov 09:00 · look 1, page 3, entry 17: it has no id"
     assert snippet == r"<entry>\x1b[2J\xff</entry>"
