@@ -272,6 +272,8 @@ Tags = tuple[str, ...]
 class Kind(Enum):
     """What a piece is, and so how it is written and how a highlight cuts it."""
 
+    __hash__ = object.__hash__  # that of Enum is Python code, called for every piece
+
     TEXT = auto()
     """Characters exactly as in the raw text: `text == raw[start:end]`, may be cut anywhere."""
     SYMBOL = auto()
@@ -288,6 +290,8 @@ class Kind(Enum):
 
 class Role(Enum):
     """What a piece does in a formula; it decides the blanks around it."""
+
+    __hash__ = object.__hash__  # that of Enum is Python code, called for every piece
 
     WORD = auto()
     VARIABLE = auto()
@@ -356,6 +360,8 @@ class Segment(NamedTuple):
 
 class TokenKind(Enum):
     """What a token is; the order is that of the groups in the pattern below."""
+
+    __hash__ = object.__hash__  # that of Enum is Python code, called for every piece
 
     RUN = auto()
     NAME = auto()

@@ -35,10 +35,9 @@ import click
 import numpy as np
 
 from digest.query import analyse, parse_query, words
-from digest.query.index import formulas, texts
+from digest.query.index import texts
 from digest.query.index.batch import scan
 from digest.query.index.reverse_index import ReverseIndex
-from digest.query.index.texts import SEPARATOR
 from tests.bench import index_memory
 from tests.bench.memory import is_measurable
 from tests.bench.papers import load_day
@@ -115,8 +114,6 @@ def forget() -> None:
         words.stem,
         texts._read_formula,
         texts._read_island,
-        formulas._spell_part,
-        formulas.read_part,
     ):
         remembered.cache_clear()
     gc.collect()
@@ -145,10 +142,7 @@ def has_tex(paper: Paper) -> bool:
 
 def resolve(paper: Paper) -> Paper:
     """Return a paper with its TeX resolved, as far as words go."""
-    title, abstract, comment = (
-        joined.fill(joined.text.removeprefix(f" {SEPARATOR} "))
-        for joined in (texts.join_texts([text]) for text in (paper.title, paper.abstract, paper.comment))
-    )
+    title, abstract, comment = (texts.resolve_text(text) for text in (paper.title, paper.abstract, paper.comment))
     return replace(paper, title=title, abstract=abstract, comment=comment)
 
 

@@ -1,7 +1,7 @@
 """Reads a batch of papers once: texts as numbered words, authors and categories as distinct values.
 
-The words are those of `AnalysedPaper`, found by the batch: TeX is resolved only where there is some, all texts
-are cut at once, and each distinct word is read once. Texts with words that have parts are there twice.
+The words are those of `AnalysedPaper`, found by the batch: TeX is resolved only where there is some, and each
+distinct piece between blanks is cut into words once. Texts with words that have parts are there twice.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from digest.query.index.bitsets import mark, take_runs
-from digest.query.index.texts import SEPARATOR, find_runs, join_texts
+from digest.query.index.texts import resolve_text
 from digest.query.names import list_parts, list_readings, write_out
 from digest.query.words import STOP_WORDS, cut_words, part_word, read_word, stem_all
 from digest.tex import parse_tex
 from digest.tex.tokens import DROPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,6 +35,14 @@ _TEXTS = ("title", "abstract", "comment", "journal_ref", "report_no")
 _NEEDS_READING = re.compile(rf"[\\${DROPPED}]|--")
 """What in a name is read as TeX to find its parts; a dash typed as two hyphens holds them together."""
 
+
+_PARTED = {code: chr(code).lower() if chr(code).isalnum() or chr(code) in "_.,;'" else " " for code in range(128)}
+"""Signs that part words wherever they stand go; words are looked at in lower case anyhow."""
+
+_COMMON = (". ", ", ", "-", "(", ")")
+"""The commonest of them, which go from other texts."""
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 _BLOCK: Final = 1 << 15
 """Words looked at together: what comes between stays in the processor's own memory."""
@@ -116,28 +124,37 @@ def scan(papers: Sequence[Paper]) -> Batch:
 
 def _read_texts(papers: Sequence[Paper]) -> tuple[list[str], NDArray[np.int32], NDArray[np.int32]]:
     """Return the distinct words of papers, and all words in order with their texts."""
-    joined = join_texts([text for name in _TEXTS for text in map(attrgetter(name), papers)])
-    runs = find_runs(joined.text)
-    surfaces, words, whole, parted = _read_runs(runs.distinct, joined.fill)
-    separator = runs.distinct.index(SEPARATOR)
-    owners = np.cumsum(runs.numbers == separator, dtype=np.int32) - np.int32(1)
-    has_parts = mark(owners[(parted.starts != whole.starts).take(runs.numbers)], len(papers) * len(_TEXTS))
+    pieces = [_split(resolve_text(text)) for name in _TEXTS for text in map(attrgetter(name), papers)]
+    distinct, numbers = _number(chain.from_iterable(pieces))
+    surfaces, words, whole, parted = _read_pieces(distinct)
+    owners = np.repeat(np.arange(len(pieces), dtype=np.int32), list(map(len, pieces)))
+    has_parts = mark(owners[(parted.starts != whole.starts).take(numbers)], len(pieces))
     again = np.flatnonzero(has_parts.take(owners))
     readings = (
-        _spread(words, whole, runs.numbers, owners),
-        _spread(words, parted, runs.numbers.take(again), owners.take(again)),
+        _spread(words, whole, numbers, owners),
+        _spread(words, parted, numbers.take(again), owners.take(again)),
     )
     return surfaces, *_order_by_column(readings, len(papers))
 
 
+def _split(text: str) -> list[str]:
+    """Cut a text where words can't go on; of the pieces of an ASCII text only signs that may join are left."""
+    if text.isascii():
+        return f"{text.translate(_PARTED)} ".replace(". ", " ").replace(", ", " ").split()
+    parted = f"{text} "
+    for signs in _COMMON:
+        parted = parted.replace(signs, " ")
+    return [piece.lower() if piece.isascii() else piece for piece in parted.split()]
+
+
 def _spread(
-    words: NDArray[np.int32], reading: _Reading, runs: NDArray[np.int64], owners: NDArray[np.int32]
+    words: NDArray[np.int32], reading: _Reading, pieces: NDArray[np.int32], owners: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the words that runs are read as, and of each word what its run belongs to."""
+    """Return the words that pieces are read as, and of each word what its piece belongs to."""
     found: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
     texts: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
-    for first in range(0, len(runs), _BLOCK):
-        numbers = runs[first : first + _BLOCK]
+    for first in range(0, len(pieces), _BLOCK):
+        numbers = pieces[first : first + _BLOCK]
         lengths = reading.counts.take(numbers)
         found.append(take_runs(words, reading.starts.take(numbers), lengths))
         texts.append(np.repeat(owners[first : first + _BLOCK], lengths))
@@ -158,18 +175,18 @@ def _order_by_column(
     return np.concatenate(found), np.concatenate(texts)
 
 
-def _number(values: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
+def _number(values: Iterable[str]) -> tuple[list[str], NDArray[np.int32]]:
     """Return distinct values in the order they come, and of each value its number among them."""
     numbering: defaultdict[str, int] = defaultdict(count().__next__)
-    numbers = np.fromiter(map(numbering.__getitem__, values), np.int32, len(values))
+    numbers = np.fromiter(map(numbering.__getitem__, values), np.int32)
     return list(numbering), numbers
 
 
 class _Reading(NamedTuple):
-    """How runs are read.
+    """How pieces are read.
 
     Attributes:
-        starts: of each run, where its words begin among those of all runs.
+        starts: of each piece, where its words begin among those of all.
         counts: how many it has.
     """
 
@@ -177,47 +194,42 @@ class _Reading(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def _read_runs(
-    runs: Sequence[str], fill: Callable[[str], str]
-) -> tuple[list[str], NDArray[np.int32], _Reading, _Reading]:
-    """Return the distinct words of runs, their words run by run, and how they are read: whole, and parted.
+def _read_pieces(pieces: Sequence[str]) -> tuple[list[str], NDArray[np.int32], _Reading, _Reading]:
+    """Return the distinct words of pieces, their words piece by piece, and how they are read: whole, and parted.
 
-    Most runs are plain words, which need no closer look. Those come first among the words returned.
+    Most pieces are plain words, which need no closer look. Those come first among the words returned.
     """
-    is_plain = np.fromiter(map(str.isalnum, runs), np.bool_, len(runs))
-    plain = list(compress(runs, is_plain))
+    is_plain = np.fromiter(map(_PLAIN.issuperset, pieces), np.bool_, len(pieces))
+    plain = list(compress(pieces, is_plain))
     is_stop = np.fromiter(map(STOP_WORDS.__contains__, plain), np.bool_, len(plain))
     surfaces = dict(zip(compress(plain, ~is_stop), count(STOP_WORD + 1)))
     plain_words = np.where(is_stop, np.int32(STOP_WORD), np.cumsum(~is_stop, dtype=np.int32) + np.int32(STOP_WORD))
     words: list[int] = []
-    places = _read_others(compress(runs, ~is_plain), fill, surfaces, words)
+    places = _read_others(compress(pieces, ~is_plain), surfaces, words)
     whole, parted = (_place(is_plain, places[first : first + 2]) for first in (0, 2))
     return ["", *surfaces], np.concatenate((plain_words, np.array(words, np.int32))), whole, parted
 
 
 def _place(is_plain: NDArray[np.bool_], places: NDArray[np.int64]) -> _Reading:
-    """Return how all runs are read, the plain ones as one word each, and the others as given."""
+    """Return how all pieces are read, the plain ones as one word each, and the others as given."""
     reading = _Reading(np.cumsum(is_plain) - 1, np.ones(len(is_plain), np.int64))
     reading.starts[~is_plain] = places[0] + np.count_nonzero(is_plain)
     reading.counts[~is_plain] = places[1]
     return reading
 
 
-def _read_others(
-    runs: Iterable[str], fill: Callable[[str], str], surfaces: dict[str, int], words: list[int]
-) -> NDArray[np.int64]:
-    """Return where the words of some runs that may have several or none begin, and how many: whole, and parted.
+def _read_others(pieces: Iterable[str], surfaces: dict[str, int], words: list[int]) -> NDArray[np.int64]:
+    """Return where the words of pieces that may have several or none begin, and how many: whole, and parted.
 
     Args:
-        runs: them.
-        fill: puts what is not ASCII in its place.
+        pieces: them.
         surfaces: folded words -> their numbers; takes those that it lacks.
         words: takes the numbers of the words.
     """
     numbers = _Numbers(surfaces)
     places: list[tuple[int, int, int, int]] = []
-    for run in runs:
-        found = cut_words(fill(run))
+    for piece in pieces:
+        found = cut_words(piece)
         start = parted = len(words)
         words += map(numbers.__getitem__, found)
         end = len(words)

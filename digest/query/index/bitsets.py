@@ -34,8 +34,6 @@ _SPREADING = np.uint64(0x9E37_79B9_7F4A_7C15)
 """Numbers multiplied by it differ in their upper bits (Knuth, The Art of Computer Programming 3, section 6.4)."""
 
 _WORD = 64
-_FEWEST_BITS = 10
-_HALF = np.uint64(_WORD // 2)
 _SLOTS = 8
 """Slots for each pair that is known: to look into one is quicker than a search, and most pairs asked for are
 not known."""
@@ -43,61 +41,9 @@ not known."""
 
 def take_runs(values: NDArray[_Number], starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[_Number]:
     """Return runs of values one behind the other: of each, where it starts and how long it is."""
-    return values.take(list_runs(starts, counts))
-
-
-def list_runs(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return runs of numbers that grow by one: of each, the first number and how many there are."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - ends + counts, counts)
-
-
-def number_distinct(columns: Sequence[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number rows of numbers so that equal rows, and only these, have the same number.
-
-    Every row puts its place into the slot of a table that its hash names. A row that finds an equal row's place
-    there is settled; the others, whose slot some other row took, go on to another table. Each table settles some
-    row, and of different ones as many as have slots of their own: two or three are enough as a rule.
-
-    Args:
-        columns: one at least; the first numbers of all rows, the second ones, and so on.
-
-    Returns:
-        Of each number a row that has it, in growing order; and of each row its number.
-    """
-    spread = columns[0] * _SPREADING
-    for column in columns[1:]:
-        spread = (spread ^ (spread >> _HALF) ^ column) * _SPREADING
-    same = _meet(spread)
-    waiting = _find_others(columns, [column.take(same) for column in columns])
-    spread = spread.take(waiting)
-    while len(waiting):
-        spread *= _SPREADING
-        met = waiting.take(_meet(spread))
-        same[waiting] = met  # what is wrong of that, the next table sets right
-        own, theirs = ([column.take(rows) for column in columns] for rows in (waiting, met))
-        others = _find_others(own, theirs)
-        waiting, spread = waiting.take(others), spread.take(others)
-    is_first = same == np.arange(len(same))
-    return np.flatnonzero(is_first), (np.cumsum(is_first) - 1).take(same)
-
-
-def _meet(spread: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return of each row the place of the one that took the slot its hash names: its own, or some other's."""
-    bits = max(len(spread).bit_length() - 2, _FEWEST_BITS)
-    slots = (spread >> np.uint64(_WORD - bits)).view(np.int64)
-    table = np.empty(1 << bits, np.int64)
-    table[slots] = np.arange(len(slots))
-    return table.take(slots)
-
-
-def _find_others(own: Sequence[NDArray[np.uint64]], theirs: Sequence[NDArray[np.uint64]]) -> NDArray[np.int64]:
-    """Return which rows differ."""
-    is_other = own[0] != theirs[0]
-    for column, other in zip(own[1:], theirs[1:], strict=True):
-        is_other |= column != other
-    return np.flatnonzero(is_other)
+    return values.take(np.arange(total) + np.repeat(starts - ends + counts, counts))
 
 
 def sort_distinct(values: NDArray[_Number]) -> NDArray[_Number]:
