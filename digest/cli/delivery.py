@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import re
 from email import message_from_bytes, policy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.context import opened_store
-from digest.cli.output import cut, json_option, print_json, print_table, write_moment
+from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
 from digest.config.zones import name_zone
-from digest.deliver.transports.slack import parse_slack_link
 from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState
-from digest.model.subscriptions import DestinationKind
 from digest.store import database, views
 from digest.store import outbox_sends as outbox
 from digest.store.outbox_sends import load_holds
@@ -28,47 +26,7 @@ if TYPE_CHECKING:
     from digest.cli.context import Installation
     from digest.model.messages import Delivery, Message
     from digest.store.outbox_sends import Holds
-    from digest.store.views import Attempt, StoredDelivery
-
-
-def is_head(delivery: Delivery) -> bool:
-    """Whether the parts behind a delivery go into its thread, where that is known."""
-    return delivery.destination.kind is DestinationKind.SLACK and not delivery.part and delivery.parts > 1
-
-
-def read_place(delivery: Delivery, link: str) -> str:
-    """Return what Slack calls the message that a link leads to.
-
-    Args:
-        delivery: the one that arrived.
-        link: as Slack's "Copy link" gives it.
-
-    Raises:
-        UsageError: it leads to no message in Slack, or to one that can't be this delivery.
-    """
-    if delivery.destination.kind is not DestinationKind.SLACK:
-        raise UsageError(
-            f"delivery {delivery.id} goes to {delivery.destination}, where messages have no link",
-            hint=f"Say it without --link: `digest delivery arrived {delivery.id}`.",
-        )
-    found = parse_slack_link(link)
-    if found is None:
-        raise UsageError(
-            f"{link!r} is no link to a message in Slack",
-            hint="The message's menu has “Copy link”: https://….slack.com/archives/C…/p…",
-        )
-    if delivery.remote_address and found.channel != delivery.remote_address:
-        raise UsageError(
-            f"that message stands in another channel, {found.channel}: delivery {delivery.id} went to"
-            f" {delivery.remote_address}",
-            hint=f"`digest delivery show {delivery.id}` says what to look for.",
-        )
-    if not delivery.part and found.is_reply:
-        raise UsageError(
-            "that message is a reply: a digest begins in the channel itself",
-            hint="Copy the link of the message that the replies stand below.",
-        )
-    return found.ts
+    from digest.store.views import StoredDelivery
 
 
 LISTING = "digest delivery list"
@@ -77,7 +35,6 @@ _ID = click.IntRange(1, 2**63 - 1)
 """What a database takes for an id."""
 
 _MOST_LINES = 1_000_000
-_MOST_NAMED = 20
 _WIDEST_ADDRESS = 40
 _WIDEST_ERROR = 60
 
@@ -150,27 +107,8 @@ def _describe_moment(here: Installation, one: StoredDelivery) -> str:
 
 
 def _as_json(one: StoredDelivery) -> dict[str, object]:
-    delivery = one.delivery
-    return {
-        "id": delivery.id,
-        "state": delivery.state,
-        "to": str(delivery.destination),
-        "subscription": one.subscription,
-        "slot": one.slot,
-        "digest": delivery.digest_id,
-        "part": delivery.part + 1 if delivery.part < delivery.parts else None,
-        "parts": delivery.parts,
-        "papers": [delivery.share.first + 1, delivery.share.behind] if delivery.share else None,
-        "replaces": delivery.replaces or None,
-        "attempts": delivery.attempts,
-        "created_at": delivery.created_at,
-        "not_before": delivery.not_before,
-        "sending_at": one.sending_at,
-        "ended_at": one.ended_at,
-        "remote_id": delivery.remote_id,
-        "last_error": delivery.last_error,
-        "idempotency_key": delivery.idempotency_key,
-    }
+    """Return a delivery by field; what only claims and receipts compare is left out."""
+    return as_dict(one, "delivery") | as_dict(one.delivery, "token", "parent_remote_id")
 
 
 @command.command()
@@ -184,36 +122,29 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         message = outbox.load_message(conn, delivery_id)
         is_doubtful = outbox.may_have_arrived(conn, delivery_id)
         replacements = outbox.find_replacements(conn, delivery_id)
-        obstacle = outbox.find_obstacle(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
-        tries = [
-            {
-                "number": one.number,
-                "started_at": one.started_at,
-                "ended_at": one.ended_at,
-                "outcome": one.outcome,
-                "detail": one.detail,
-            }
-            for one in attempts
-        ]
-        print_json({**_as_json(stored), "replaced_by": replacements, "tries": tries, "message": glance})
+        print_json({**_as_json(stored), "replaced_by": replacements, "tries": attempts, "message": glance})
         return
-    behind = f"part {obstacle.part + 1}, delivery {obstacle.id}, which is {obstacle.state}" if obstacle else ""
-    _print_delivery(here, stored, replacements, behind=behind, is_doubtful=is_doubtful)
-    _print_attempts(here, attempts)
-    _print_glance(stored, glance)
+    _print_delivery(here, stored, replacements, is_doubtful=is_doubtful)
+    for one in attempts:
+        took = f" after {(one.ended_at - one.started_at).total_seconds():.0f} s" if one.ended_at else ""
+        line = f"{write_moment(one.started_at, here.zone)}  {one.outcome}{took}  {one.detail}".rstrip()
+        click.echo(f"{click.style(f'try {one.number:<6}', bold=True)}{line}")
+    if not glance:
+        click.echo(f"{click.style('message   ', bold=True)}not kept: it is made when it is sent, or was pruned")
+    for line in ("", *glance) if glance else ():
+        click.echo(f"  {line}".rstrip())
 
 
 def _print_delivery(
-    here: Installation, one: StoredDelivery, replacements: Sequence[int], *, behind: str, is_doubtful: bool
+    here: Installation, one: StoredDelivery, replacements: Sequence[int], *, is_doubtful: bool
 ) -> None:
     delivery = one.delivery
     lines = {
         "delivery": _describe_part(delivery),
         "state": f"{delivery.state} ({_describe_moment(here, one)})",
         "instead": f"{name_deliveries(replacements)}, in smaller parts" if replacements else "",
-        "follows": behind,
         "to": here.show(delivery.destination) + _describe_remote(delivery),
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
         "answer": delivery.remote_id,
@@ -231,9 +162,8 @@ def _describe_part(delivery: Delivery) -> str:
     if delivery.part < delivery.parts:
         words.append(f"part {delivery.part + 1} of {delivery.parts}")
     share = delivery.share
-    if share is not None:
-        told = f"papers {share.first + 1} to {share.behind}" if share.count > 1 else f"paper {share.behind}"
-        words.append((told if share.count else "no papers") + (", in few words" if share.is_brief else ""))
+    if share is not None and share.count:
+        words.append(f"papers {share.first + 1} to {share.behind}")
     if delivery.replaces:
         words.append(f"in place of delivery {delivery.replaces}, which was too large")
     return ", ".join(words)
@@ -248,31 +178,10 @@ def _describe_remote(delivery: Delivery) -> str:
 def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
     state, id_ = delivery.state, delivery.id
     if state is DeliveryState.HELD and is_doubtful:
-        where = " --link LINK (as Slack copies it: the rest goes into its thread)" if is_head(delivery) else ""
-        return (
-            f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery arrived {id_}{where}"
-        )
+        return f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery arrived {id_}"
     if state in (DeliveryState.DEAD, DeliveryState.HELD):
         return f"once the cause is gone: digest delivery retry {id_}; or never: digest delivery drop {id_}"
     return ""
-
-
-def _print_attempts(here: Installation, attempts: Sequence[Attempt]) -> None:
-    for one in attempts:
-        took = f" after {(one.ended_at - one.started_at).total_seconds():.0f} s" if one.ended_at else ""
-        line = f"{write_moment(one.started_at, here.zone)}  {one.outcome}{took}  {one.detail}".rstrip()
-        click.echo(f"{click.style(f'try {one.number:<6}', bold=True)}{line}")
-
-
-def _print_glance(one: StoredDelivery, glance: Sequence[str]) -> None:
-    if not glance:
-        waits = one.ended_at is None and not one.delivery.attempts
-        words = "it is made when it is first sent" if waits else "not kept: it is made anew or was pruned"
-        click.echo(f"{click.style('message   ', bold=True)}{words}")
-        return
-    click.echo()
-    for line in glance:
-        click.echo(f"  {line}".rstrip())
 
 
 @command.command()
@@ -296,9 +205,14 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
         )
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as here, here.store.begin() as conn:
-        chosen = choose_held(here, conn, anyway=anyway) if all_held else delivery_ids
+        chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
         if all_held and not chosen:
             click.echo("Nothing is held that could be sent.")
+        if left:
+            stay = "stays" if len(left) == 1 else "stay"
+            click.echo(
+                f"{name_deliveries(left)} {stay} held, and may have arrived: digest delivery show {left[0]}"
+            )
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
             refuse_behind(conn, id_)
@@ -319,31 +233,22 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
         )
     sent = went.get(DeliveryState.READY, [])
     if sent:
-        which = name_deliveries(sent) if len(sent) <= _MOST_NAMED else f"{len(sent):,} deliveries"
-        click.echo(f"{which} will be sent {when}.")
+        click.echo(f"{name_deliveries(sent)} will be sent {when}.")
 
 
 @command.command()
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
-@click.option("--link", default="", help="Where it stands in Slack, as “Copy link” there gives it; for one ID.")
 @click.pass_context
-def arrived(ctx: click.Context, delivery_ids: tuple[int, ...], link: str) -> None:
+def arrived(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Say that ID…, held or in doubt, did arrive.
 
-    The parts behind it go on: in Slack into its thread where --link says where it stands, else into the channel.
+    The parts behind it go on.
     """
-    ids, has_no_thread = sorted(set(delivery_ids)), False
-    if link and len(ids) > 1:
-        raise UsageError("--link is for one delivery", hint="Each message has a link of its own.")
     with opened_store(ctx) as here, here.store.begin() as conn:
-        for id_ in ids:
-            delivery = views.load_delivery(conn, id_)[0].delivery
-            place = read_place(delivery, link) if link else ""
-            if not outbox.take_as_arrived(conn, id_, here.now, remote_id=place):
+        for id_ in sorted(set(delivery_ids)):
+            if not outbox.take_as_arrived(conn, id_, here.now):
                 refuse(conn, id_, "taken as arrived")
-            has_no_thread = has_no_thread or (not link and is_head(delivery))
-    rest = ", into the channel, since its thread is not known" if has_no_thread else ""
-    click.echo(f"{name_deliveries(delivery_ids)} will not be sent again; what waits behind goes on{rest}.")
+    click.echo(f"{name_deliveries(delivery_ids)} will not be sent again; what waits behind goes on.")
 
 
 @command.command()
@@ -400,85 +305,49 @@ def _read_mail(body: bytes) -> Iterator[str]:
 
 
 def _read_slack(body: bytes) -> Iterator[str]:
-    payload = json.loads(body)
-    yield str(payload.get("text", ""))
-    yield ""
-    for block in payload.get("blocks", ()):
-        for text in _find_texts(block):
-            yield from text.splitlines()
+    """Yield the texts of a message's blocks, in order, however deep they stand."""
+    waiting = [json.loads(body)]
+    while waiting:
+        part = waiting.pop(0)
+        if isinstance(part, dict):
+            if isinstance(part.get("text"), str):
+                yield from part["text"].splitlines()
+            waiting[:0] = part.values()
+        elif isinstance(part, list):
+            waiting[:0] = part
 
-
-def _find_texts(part: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
-    """Yield the texts of a block, in order, however deep."""
-    if isinstance(part, dict):
-        text = part.get("text")
-        if isinstance(text, str):
-            yield text
-        for value in part.values():
-            if isinstance(value, dict | list):
-                yield from _find_texts(value)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _find_texts(value)
-
-
-_NAMED = 20
-"""Messages named one by one at most."""
 
 _WIDEST_REASON = 240
 
 
 def describe_holds(holds: Holds) -> str:
     """Say how many messages are held, why, and what sends them."""
-    number, doubtful = len(holds.ids), len(holds.doubtful)
     why = cut(holds.reason, _WIDEST_REASON).rstrip(".") or "nobody knows why"
-    if number == 1:
-        (id_,) = holds.ids
-        if doubtful:
-            return f"1 message is held, and may have arrived: {why}; `digest delivery show {id_}` says what to do."
-        return f"1 message is held: {why}; once that is mended, `digest delivery retry {id_}` sends it."
-    said = f"{number:,} messages are held{'' if holds.is_alike else ', the last of them'}: {why}"
-    if doubtful == number:
-        return f"{said}; all of them may have arrived: `digest delivery list --state held` shows them."
-    sends = f"{said}; once that is mended, `digest delivery retry --held` sends them"
-    if not doubtful:
-        return f"{sends}."
-    return f"{sends}, but for {doubtful:,} that may have arrived (`digest delivery list --state held`)."
+    are = "1 message is held" if len(holds.ids) == 1 else f"{len(holds.ids):,} messages are held"
+    said = f"{are}{'' if holds.is_alike else ', the last of them'}: {why}"
+    if len(holds.doubtful) < len(holds.ids):
+        said += "; once that is mended, `digest delivery retry --held` sends what can't have arrived"
+    if holds.doubtful:
+        said += f"; {len(holds.doubtful):,} may have arrived: `digest delivery list --state held` shows all"
+    return f"{said}."
 
 
-def choose_held(here: Installation, conn: Connection, *, anyway: bool) -> list[int]:
-    """Return the held deliveries to send, and print what they are; those that may have arrived stay held.
+def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]]:
+    """Return the held deliveries to send, and those that stay held since they may have arrived.
 
-    Of what went to a Slack channel it can be found out whether it arrived: it is looked for, not left out.
+    The parts behind one that stays held would wait for it, so they stay, too.
     """
     holds = load_holds(conn)
+    chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
     stored = views.list_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
-    left: list[StoredDelivery] = []
-    chosen: list[StoredDelivery] = []
-    closed: set[tuple[int, str]] = set()
-    for one in sorted(stored, key=lambda one: one.delivery.id):
-        delivery = one.delivery
+    for delivery in sorted((one.delivery for one in stored), key=lambda delivery: delivery.id):
         place = (delivery.digest_id, str(delivery.destination))
         if (delivery.id in holds.doubtful and not anyway) or place in closed:
-            closed.add(place)  # the parts behind one that stays held would wait for it
-            left.append(one)
+            closed.add(place)
+            left.append(delivery.id)
         else:
-            chosen.append(one)
-    _print_messages(here, "to send:", chosen)
-    _print_messages(here, "stays held, since it may have arrived (digest delivery show ID says what to do):", left)
-    return [one.delivery.id for one in chosen]
-
-
-def _print_messages(here: Installation, heading: str, messages: Sequence[StoredDelivery]) -> None:
-    if not messages:
-        return
-    click.echo(heading)
-    for one in messages[:_NAMED]:
-        delivery = one.delivery
-        part = f", part {delivery.part + 1} of {delivery.parts}" if delivery.parts > 1 else ""
-        click.echo(f"  {delivery.id}  {here.show(delivery.destination)}  {one.subscription}, {one.slot}{part}")
-    if len(messages) > _NAMED:
-        click.echo(f"  … {len(messages) - _NAMED:,} more")
+            chosen.append(delivery.id)
+    return chosen, left
 
 
 def refuse_behind(conn: Connection, id_: int) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime, tzinfo
 
+    from _typeshed import DataclassInstance
+
 
 @contextmanager
 def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
@@ -32,13 +34,22 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON: indented, in ASCII; dataclasses by field, dates in ISO 8601, all else as its text."""
+    """Print a value as JSON: indented, in ASCII; dataclasses by field, dates in ISO 8601, all else as its text.
+
+    So are dataclasses that can be written, as ids and destinations.
+    """
     click.echo(json.dumps(value, indent=2, default=_to_json))
 
 
+def as_dict(value: DataclassInstance, *without: str) -> dict[str, Any]:
+    """Return a dataclass's fields by name, but for some."""
+    names = (field.name for field in fields(value))
+    return {name: getattr(value, name) for name in names if name not in without}
+
+
 def _to_json(value: object) -> Any:  # noqa: ANN401 - whatever json can go on with
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if is_dataclass(value) and not isinstance(value, type) and type(value).__str__ is object.__str__:
+        return as_dict(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if isinstance(value, set | frozenset):

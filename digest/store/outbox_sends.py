@@ -426,14 +426,13 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
     return take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
-def take_as_arrived(conn: Connection, delivery_id: int, now: datetime, *, remote_id: str = "") -> bool:
+def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts behind it go on.
 
     Args:
         conn: a writing transaction.
         delivery_id: which.
         now: the moment (UTC).
-        remote_id: what the other side calls it, "" where nobody knows: then no part can refer to it.
 
     Returns:
         False, with nothing changed, where its state does not allow it, or it was never on its way.
@@ -443,7 +442,7 @@ def take_as_arrived(conn: Connection, delivery_id: int, now: datetime, *, remote
     """
     row = require_delivery(conn, delivery_id)
     (delivery,) = read_deliveries(conn, [row])
-    said = Receipt(remote_id, "the operator says it arrived")
+    said = Receipt("", "the operator says it arrived")
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tests.fakes.loopback import Answer, Request
 from tests.fakes.slack import SCOPES, SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
 from tests.integration.test_lanes import by_night, in_thread, mails_to, planned, states
-from tests.integration.web.world import World, live_in, make_paper, wait_until
+from tests.integration.web.world import World, live_in, wait_until
 
 BOTH = (*READER, *CHANNEL)
 
@@ -95,23 +95,6 @@ def test_a_webhooks_post_that_the_operator_has_seen_is_sent_and_never_repeated(w
     pass_by(world, 1)
     assert len(world.slack.messages) == 1
     assert "the operator says it arrived" in say(world, "show", "1")
-
-
-@by_night
-def test_the_rest_of_a_digest_whose_beginning_the_operator_has_seen_goes_into_its_thread(world: World) -> None:
-    papers = [make_paper(15_010 + n, f"Paper {n}", datetime(2026, 11, 19, 10, n, tzinfo=UTC)) for n in range(12)]
-    world.arxiv.add(*papers)
-    world.write_config(to=CHANNEL)
-    world.slack._scopes = frozenset(SCOPES.values()) - {"channels:history"}
-    world.slack.faults.add("drop_after", path="chat.post")
-    pass_by(world, 2)
-    assert "if it did: digest delivery arrived 1 --link LINK" in say(world, "show", "1")
-    (first,) = world.slack.messages
-    link = f"https://team.slack.com/archives/C000PAPERS/p{first.ts.replace('.', '')}"
-    said = say(world, "arrived", "1", "--link", link)
-    assert said == "Delivery 1 will not be sent again; what waits behind goes on.\n"
-    pass_by(world, 2)
-    assert {reply.thread_ts for reply in world.slack.messages[1:]} == {first.ts}
 
 
 @by_night

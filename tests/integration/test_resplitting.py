@@ -78,7 +78,7 @@ def test_a_part_refused_for_its_size_comes_in_halves_in_the_same_thread_and_orde
     assert re.search(r"Deliveries \d+, \d+ came in its place, being smaller", refused.stderr)
     assert "superseded" in world.run("delivery", "list").stdout
     listed = json.loads(world.run("delivery", "list", "--json").stdout)
-    assert {tuple(one["papers"]) for one in listed if one["replaces"] == 2} == {(6, 10), (11, 15)}
+    assert {one["share"] for one in listed if one["replaces"] == 2} == {"5-10", "10-15"}
 
 
 def test_a_refused_parent_shows_fewer_papers_and_the_rest_goes_to_its_thread(world: World) -> None:

@@ -10,11 +10,10 @@ import json
 import logging
 import re
 import threading
-from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -457,34 +456,3 @@ def _read_details(answer: Answer) -> list[str]:
         if isinstance(values, list) and values:
             return [str(value)[:200] for value in values[:5]]
     return []
-
-
-_PATH = re.compile(r"/archives/(?P<channel>[A-Z0-9]+)/p(?P<seconds>[0-9]{10})(?P<micros>[0-9]{6})/?", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class SlackLink:
-    """A message in Slack.
-
-    Attributes:
-        channel: the channel's id.
-        ts: its own name there.
-        is_reply: it stands in the thread of another.
-    """
-
-    channel: str
-    ts: str
-    is_reply: bool
-
-
-def parse_slack_link(text: str) -> SlackLink | None:
-    """Read a link such as `https://team.slack.com/archives/C012345/p1795339450000100`; None where it is none."""
-    try:
-        url = urlsplit(text.strip())
-    except ValueError:
-        return None
-    found = _PATH.fullmatch(url.path)
-    if url.scheme != "https" or found is None:
-        return None
-    ts = f"{found['seconds']}.{found['micros']}"
-    return SlackLink(found["channel"], ts, is_reply=parse_qs(url.query).get("thread_ts", [ts]) != [ts])

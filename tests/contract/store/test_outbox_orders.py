@@ -49,14 +49,6 @@ def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind
     assert claim(store, now=LATER).part == 1
 
 
-def test_the_parts_behind_know_where_the_first_stands_when_the_operator_says_so(store: Store) -> None:
-    store_digest(store, SLACK, parts=2)
-    delivery = be_in_doubt(store, is_held=True)
-    with store.begin() as conn:
-        assert outbox.take_as_arrived(conn, delivery.id, LATER, remote_id="1795339450.000100")
-    assert claim(store, now=LATER).parent_remote_id == "1795339450.000100"
-
-
 def test_what_was_never_on_its_way_did_not_arrive(store: Store) -> None:
     store_digest(store)
     delivery = claim(store)

@@ -41,7 +41,7 @@ def test_the_list_can_be_had_by_state(digest: Shell) -> None:
 def test_the_list_as_json_holds_what_programs_need(digest: Shell) -> None:
     newest, *others = digest("delivery", "list", "--json").json
     assert len(others) == 9
-    assert (newest["id"], newest["state"], newest["to"]) == (10, "dead", "mailto:old@digest.example")
+    assert (newest["id"], newest["state"], newest["destination"]) == (10, "dead", "mailto:old@digest.example")
     # A channel's pace may have moved the clock on by a second or two meanwhile.
     assert datetime.fromisoformat(newest["ended_at"]) - MORNINGS[-1] < timedelta(seconds=10)
 
@@ -151,8 +151,8 @@ def test_a_delivery_that_waits_says_when_it_is_tried_and_that_its_message_is_yet
         conn.exec_driver_sql("UPDATE deliveries SET body = NULL, media_type = NULL WHERE id = 10")
         conn.exec_driver_sql("UPDATE deliveries SET body = NULL, attempts = 0 WHERE state = 'ready'")
     store.close()
-    assert "message   it is made when it is first sent" in digest("delivery", "show", line.split()[0]).out
-    assert "message   not kept: it is made anew or was pruned" in digest("delivery", "show", "10").out
+    for number in (line.split()[0], "10"):
+        assert "message   not kept: " in digest("delivery", "show", number).out
 
 
 def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(world: World, digest: Shell) -> None:
@@ -190,17 +190,12 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     assert "Nothing was sent." in said.lines
     (line,) = [line for line in said.lines if " held" in line]
     assert line.startswith("2 messages are held: ")
-    assert line.endswith("; once that is mended, `digest delivery retry --held` sends them.")
+    assert line.endswith("; once that is mended, `digest delivery retry --held` sends what can't have arrived.")
     assert "no_such_thing" in line
     held = digest("run", "--json").json["held"]
     assert (held["deliveries"], held["may_have_arrived"]) == ([3, 10], [])
     assert "no_such_thing" in held["why"]
-    assert digest("delivery", "retry", "--held").out == (
-        "to send:\n"
-        "  3  mailto:old@digest.example  old-mail, 2026-11-11\n"
-        "  10  mailto:old@digest.example  old-mail, 2026-11-20\n"
-        f"Deliveries 3, 10 will be sent by {WHEN}.\n"
-    )
+    assert digest("delivery", "retry", "--held").out == (f"Deliveries 3, 10 will be sent by {WHEN}.\n")
     before = len(world.mail.mails)
     said = digest("run")
     assert len(world.mail.mails) == before + 2
@@ -223,11 +218,10 @@ def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: She
     hold_two_by_a_typo(world, digest)
     with world.open_store().begin() as conn:
         conn.exec_driver_sql("UPDATE attempts SET outcome = 'in doubt' WHERE delivery_id = 10")
-    assert "sends them, but for 1 that may have arrived" in digest("run").out
+    assert "1 may have arrived: `digest delivery list --state held` shows all" in digest("run").out
     said = digest("delivery", "retry", "--held").out
     assert f"Delivery 3 will be sent by {WHEN}." in said
-    assert "stays held, since it may have arrived (digest delivery show ID says what to do):\n  10  mailto" in said
-    assert "1 message is held, and may have arrived: " in digest("run").out
+    assert "Delivery 10 stays held, and may have arrived: digest delivery show 10" in said
     assert f"Delivery 10 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
 
 

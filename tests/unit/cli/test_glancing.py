@@ -44,7 +44,7 @@ def test_a_slack_message_shows_its_text_and_the_texts_of_its_blocks_in_order() -
         ],
     }
     lines = glance_at(Message("application/json", json.dumps(payload).encode(), "key"))
-    assert lines == ["fallback", "", "Title", "one", "two"]
+    assert lines == ["fallback", "Title", "one", "two"]
 
 
 def test_a_text_shows_its_lines_whatever_its_bytes() -> None:
