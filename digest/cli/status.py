@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from digest.cli.context import describe_drift, opened, opened_store
 from digest.cli.output import (
+    as_dict,
     cut,
     describe_guarantee,
     draw_bars,
@@ -26,16 +26,14 @@ from digest.model.announcements import EASTERN, mailing_moment
 from digest.model.clock import write_age
 from digest.model.errors import ConfigurationError, DigestError, OutsideError, count
 from digest.serve.alarms import send_test
-from digest.store.workers import list_turns, list_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
     from digest.cli.context import Installation
     from digest.inspect.status import Status
     from digest.store.views import SubscriptionLine
-    from digest.store.workers import JobTurn, Worker
+    from digest.store.workers import Worker
 
 
 @click.group()
@@ -102,24 +100,20 @@ _MEGABYTE = 1_000_000
 
 
 @click.command()
-@click.option("--jobs", is_flag=True, help="Say instead how each job of each process at work stands.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, jobs: bool, as_json: bool) -> None:
+def command(ctx: click.Context, *, as_json: bool) -> None:
     """Say in one screen what works, what does not, and what comes next.
 
     What needs somebody comes first, each with what to do. Times are in the zone of your `when`, else of your
     quiet hours.
     """
-    if jobs:
-        show_jobs(ctx, as_json=as_json)
-        return
     with opened_store(ctx, warns=True) as here:
         status = load_status(here.config, here.store, here.clock)
         with here.store.read() as conn:
             drift = describe_drift(here.config, conn)
     if as_json:
-        print_json({**_as_json(status), "edited": drift})
+        print_json({**as_dict(status), "edited": drift})
     else:
         _print_screen(here, status, drift)
 
@@ -132,7 +126,7 @@ def _print_screen(here: Installation, status: Status, drift: str) -> None:
     click.echo()
     _print_lines("Outbox", [_describe_outbox(here, status)])
     _print_lines("Alarms", [_describe_alarms(here, status)])
-    _print_lines("Workers", describe_workers(here, status.workers))
+    _print_lines("Workers", _describe_workers(here, status.workers))
     _print_lines("System", [_describe_system(here, status)])
 
 
@@ -261,132 +255,14 @@ def _describe_system(here: Installation, status: Status) -> str:
     return " · ".join(parts)
 
 
-def _as_json(status: Status) -> dict[str, object]:
-    return {
-        "now": status.now,
-        "attention": [{"what": trouble.what, "do": trouble.remedy} for trouble in status.troubles],
-        "arxiv": {
-            **asdict(status.intake),
-            "next_mailing": mailing_moment(status.next_mailing),
-            "next_look_from": status.next_poll_at,
-            "requests_24h": status.requests,
-            "breaker_seconds": status.breaker.seconds,
-            "breaker_reason": status.breaker.reason,
-        },
-        "subscriptions": [_line_as_json(line) for line in status.subscriptions],
-        "alarms": {"amiss": [alarm.name for alarm in status.alarms], "not_told": status.untold},
-        "outbox": {str(state): number for state, number in status.outbox.counts.items()},
-        "oldest_due": status.outbox.oldest_due,
-        "in_doubt": asdict(status.outbox.in_doubt),
-        "papers": status.papers,
-        "store": {"dialect": status.dialect, "bytes": status.size},
-        "workers": [worker_as_json(worker) for worker in status.workers],
-    }
-
-
-def _line_as_json(line: SubscriptionLine) -> dict[str, object]:
-    return {
-        "name": line.name,
-        "state": line.state,
-        "to": [str(place) for place in line.destinations],
-        "queries": line.queries,
-        "last_planned_at": line.last_planned_at,
-        "last_papers": line.last_papers,
-        "last_states": line.last_states,
-        "next_due_at": line.next_due_at,
-        "paused_until": line.paused_until,
-        "papers_waiting": line.waiting,
-        "papers_by_day": {day.day.isoformat(): day.papers for day in line.days},
-    }
-
-
-_HEADER = ("WORKER", "JOB", "LAST TURN", "NEXT", "TURNS", "FAILED", "OVERRUN", "TROUBLE")
-
-
-def describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]:
+def _describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]:
     """Return a line for each process at work, and for each that fell silent."""
     lines = []
     for worker in workers:
-        since = write_moment(worker.started_at, here.zone)
-        if worker.is_gone:
-            state = f"silent for {_write_age(worker.silent_for)}: it has died, or can't reach the database"
-        else:
-            state = f"at work since {since}"
-        signed = f", release {worker.release}, last sign {_write_age(worker.silent_for)} ago"
-        lines.append(f"{name_worker(worker)} {state}{'' if worker.is_gone else signed}")
+        silent = write_age(timedelta(seconds=worker.silent_for))
+        state = f"silent for {silent}: it has died, or can't reach the database"
+        if not worker.is_gone:
+            since = write_moment(worker.started_at, here.zone)
+            state = f"at work since {since}, release {worker.release}, last sign {silent} ago"
+        lines.append(f"{worker.host}:{worker.pid} {state}")
     return lines
-
-
-def name_worker(worker: Worker) -> str:
-    """Return a process as people look for it: its machine and its number there."""
-    return f"{worker.host}:{worker.pid}"
-
-
-def worker_as_json(worker: Worker) -> dict[str, object]:
-    """Return a process as JSON has it."""
-    return {
-        "name": worker.owner,
-        "host": worker.host,
-        "pid": worker.pid,
-        "release": worker.release,
-        "since": worker.started_at,
-        "silent_for": round(worker.silent_for, 1),
-        "is_gone": worker.is_gone,
-    }
-
-
-def show_jobs(ctx: click.Context, *, as_json: bool) -> None:
-    """Print how each job of each process at work stands."""
-    with opened_store(ctx) as here, here.store.read() as conn:
-        workers = {worker.owner: worker for worker in list_workers(conn)}
-        turns = [turn for turn in list_turns(conn) if turn.owner in workers]
-    if as_json:
-        print_json(
-            {"workers": [worker_as_json(worker) for worker in workers.values()], "jobs": turns_as_json(turns)}
-        )
-        return
-    if not turns:
-        click.echo("No process with jobs is at work: `digest serve` has them; `digest run` does all once.")
-        return
-    rows = [_HEADER, *(_describe_turn(here, workers[turn.owner], turn) for turn in turns)]
-    for number, text in enumerate(lay_out(rows)):
-        click.echo(click.style(text, bold=True) if number == 0 else text)
-
-
-def turns_as_json(turns: Sequence[JobTurn]) -> list[dict[str, object]]:
-    """Return jobs as JSON has them."""
-    return [{**asdict(turn), "is_under_way": turn.is_under_way} for turn in turns]
-
-
-def _describe_turn(here: Installation, worker: Worker, turn: JobTurn) -> tuple[str, ...]:
-    silent = f" (silent for {_write_age(worker.silent_for)})" if worker.is_gone else ""
-    return (
-        f"{name_worker(worker)}{silent}",
-        turn.job,
-        _describe_last_working(here, turn),
-        _write_second(here, turn.next_at) if turn.next_at else "when woken",
-        f"{turn.turns:,}",
-        f"{turn.failures:,}",
-        f"{turn.overruns:,}",
-        turn.trouble,
-    )
-
-
-def _describe_last_working(here: Installation, turn: JobTurn) -> str:
-    if turn.began_at is None:
-        return "none yet"
-    began = _write_second(here, turn.began_at)
-    if turn.is_under_way or turn.ended_at is None:
-        return f"{began}, under way"
-    return f"{began}, {_write_age((turn.ended_at - turn.began_at).total_seconds())}"
-
-
-def _write_second(here: Installation, moment: datetime) -> str:
-    return f"{moment.astimezone(here.zone):%a %H:%M:%S}"
-
-
-def _write_age(seconds: float) -> str:
-    for unit, length in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s"

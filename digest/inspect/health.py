@@ -90,13 +90,13 @@ def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterat
     if (late := facts.deliveries) is not None:
         since = f"been waiting since {write(late.due_at)}"
         one, many = f"a delivery to {late.named} has {since}", f"{late.number:,} deliveries have {since}"
-        remedy = f"`digest delivery show {late.delivery}` and `digest status --jobs` say what keeps it."
+        remedy = f"`digest delivery show {late.delivery}` and the log say what keeps it."
         yield Alarm(AlarmName.OUTBOX, one if late.number == 1 else many, remedy)
     if (due := facts.digests) is not None:
         since, why = write(due.due_at), f"; planning failed: {due.reason}" if due.reason else ""
         one = f"the digest of {due.named} has been due since {since} and is not planned"
         many = f"{due.number:,} digests are due and not planned, that of {due.named} since {since}"
-        remedy = "`digest status --jobs` and the log say why."
+        remedy = "The log says why."
         yield Alarm(AlarmName.DIGEST, f"{one if due.number == 1 else many}{why}", remedy)
     if (failed := facts.failed) is not None:
         why = failed.reason or "nobody knows why"

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.inspect.coverage import polled_keys
-from digest.inspect.health import STALE_POLL, is_stuck
+from digest.config.zones import choose_zone, write_with_zone
+from digest.inspect.coverage import load_mailings, polled_keys
+from digest.inspect.health import (
+    DIGEST_LIMIT,
+    FAILURE_SHOWN,
+    OUTBOX_LIMIT,
+    STALE_POLL,
+    AlarmFacts,
+    find_alarms,
+    find_due_mailing,
+    is_stuck,
+)
 from digest.match.rules import read_exclusion
 from digest.model.alarms import AlarmName
-from digest.model.announcements import EASTERN, has_mailing, latest_mailing, next_mailing
+from digest.model.announcements import EASTERN, has_mailing, latest_mailing, mailing_moment, next_mailing
 from digest.model.clock import Outcome, SystemClock, write_age
 from digest.model.messages import DeliveryState
 from digest.poll.ledger import load_whole_coverage
 from digest.poll.rules import next_look_at
-from digest.serve.alarms import load_alarms
 from digest.store import database, views
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
@@ -23,7 +33,7 @@ from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
 from digest.store import workers as alarm_store
 from digest.store.gate import load_breaker
-from digest.store.workers import list_turns, list_workers
+from digest.store.workers import find_trouble, list_turns, list_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,6 +42,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.config import Config
+    from digest.inspect.coverage import MailingLine
     from digest.model.alarms import Alarm
     from digest.model.clock import Clock
     from digest.model.messages import Delivery
@@ -180,11 +191,11 @@ def _find_intake_troubles(
         about = (
             "" if source == "harvest" else f" for {len(looks) - len(complete):,} of {len(looks):,} saved queries"
         )
-        remedy = "digest status --jobs" if has_worker else "digest run"
+        remedy = "the log of digest serve says why" if has_worker else "digest run"
         yield Trouble(f"arXiv has not been looked at completely yet{about}", remedy)
     elif complete and now - min(complete) > STALE_POLL:
         age = write_age(now - min(complete))
-        remedy = "digest status --jobs" if has_worker else "digest run, from cron; or digest serve"
+        remedy = "the log of digest serve says why" if has_worker else "digest run, from cron; or digest serve"
         yield Trouble(f"the last complete look at arXiv was {age} ago", remedy)
     yield from _find_failed_look(conn, source, keys, has_worker=has_worker, is_left_alone=breaker.seconds > 0)
 
@@ -212,7 +223,7 @@ def _find_failed_look(
 SPAN = timedelta(days=30)
 """How far back papers are counted."""
 
-_RESTART = "`digest status --jobs`; then start `digest serve` again"
+_RESTART = "start `digest serve` again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,3 +375,34 @@ def _find_gap(now: datetime) -> tuple[date, ...]:
     day, last = now.astimezone(EASTERN).date(), next_mailing(now)
     days = [day + timedelta(days=number) for number in range((last - day).days)]
     return tuple(day for day in days if not has_mailing(day))
+
+
+def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
+    """Return what is amiss at a moment (UTC); nothing is changed.
+
+    Args:
+        conn: any transaction.
+        config: the configuration.
+        now: the moment (UTC).
+        planning: what could not be planned just now, and why; "" leaves that to what the processes say.
+    """
+    facts = AlarmFacts(_load_mailing(conn, config.arxiv.source, now), is_restored=database.is_restored(conn))
+    if not facts.is_restored:
+        digests = alarm_store.find_overdue_digests(conn, now - DIGEST_LIMIT)
+        facts = replace(
+            facts,
+            digests=digests and replace(digests, reason=planning or find_trouble(conn, "plan")),
+            deliveries=alarm_store.find_overdue_deliveries(conn, now - OUTBOX_LIMIT),
+            failed=alarm_store.find_failed_deliveries(conn, now - FAILURE_SHOWN),
+        )
+    return find_alarms(facts, partial(write_with_zone, zone=choose_zone(config)))
+
+
+def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
+    """Say what became of the mailing that must be taken in; None where no saved query asked for it by then."""
+    mailing = find_due_mailing(now)
+    sent, first_at = mailing_moment(mailing), run_store.find_first_start(conn)
+    if not query_store.active_revisions(conn):
+        return None
+    lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1, asked_by=sent)
+    return next((line for line in lines if line.mailing == mailing), None)

@@ -7,38 +7,21 @@ told afterwards: whoever dies in between leaves it to be told again, rather than
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest.config.zones import choose_zone, write_with_zone
-from digest.inspect.coverage import load_mailings
-from digest.inspect.health import (
-    DIGEST_LIMIT,
-    FAILURE_SHOWN,
-    OUTBOX_LIMIT,
-    AlarmFacts,
-    does_its_work,
-    find_alarms,
-    find_due_mailing,
-)
+from digest.inspect.health import does_its_work
+from digest.inspect.status import load_alarms
 from digest.model import secrets
-from digest.model.announcements import mailing_moment
 from digest.model.errors import DigestError
 from digest.store import database
-from digest.store import runs as run_store
 from digest.store import workers as alarm_store
-from digest.store.queries import active_revisions
-from digest.store.workers import find_trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from sqlalchemy import Connection
-
-    from digest.config import Config
-    from digest.inspect.coverage import MailingLine
     from digest.model.alarms import Alarm
     from digest.model.messages import Receipt
     from digest.model.subscriptions import Destination
@@ -84,37 +67,6 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
     if claimed:
         failures += _tell(site, claimed, now)
     return WatchReport(found, due, tuple(failures))
-
-
-def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
-    """Return what is amiss at a moment (UTC); nothing is changed.
-
-    Args:
-        conn: any transaction.
-        config: the configuration.
-        now: the moment (UTC).
-        planning: see `watch`.
-    """
-    facts = AlarmFacts(_load_mailing(conn, config.arxiv.source, now), is_restored=database.is_restored(conn))
-    if not facts.is_restored:
-        digests = alarm_store.find_overdue_digests(conn, now - DIGEST_LIMIT)
-        facts = replace(
-            facts,
-            digests=digests and replace(digests, reason=planning or find_trouble(conn, "plan")),
-            deliveries=alarm_store.find_overdue_deliveries(conn, now - OUTBOX_LIMIT),
-            failed=alarm_store.find_failed_deliveries(conn, now - FAILURE_SHOWN),
-        )
-    return find_alarms(facts, partial(write_with_zone, zone=choose_zone(config)))
-
-
-def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
-    """Say what became of the mailing that must be taken in; None where no saved query asked for it by then."""
-    mailing = find_due_mailing(now)
-    sent, first_at = mailing_moment(mailing), run_store.find_first_start(conn)
-    if not active_revisions(conn):
-        return None
-    lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1, asked_by=sent)
-    return next((line for line in lines if line.mailing == mailing), None)
 
 
 def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError]], str]:

@@ -111,7 +111,7 @@ def test_a_block_keeps_every_process_away_for_four_hours_and_says_what_to_check(
     shown = world.command("status")
     assert "ATTENTION  arXiv is left alone for 15 min: it blocks this client (403)" in shown
     assert "check [arxiv] contact, then wait" in shown
-    assert 0 < json.loads(world.command("status", "--json"))["arxiv"]["breaker_seconds"] <= 15 * 60
+    assert 0 < json.loads(world.command("status", "--json"))["breaker"]["seconds"] <= 15 * 60
     assert len(world.arxiv.requests) == made
     assert_all_follows(world, after=timedelta(minutes=20))
 

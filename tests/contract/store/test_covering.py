@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.config import load_config
+from digest.inspect.status import load_alarms
 from digest.model.announcements import mailing_moment
-from digest.serve.alarms import load_alarms
 from digest.store import queries, runs
 
 if TYPE_CHECKING:
