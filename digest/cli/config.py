@@ -47,7 +47,7 @@ def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
         return
     config = configuration.open_config_or_defaults(ctx.obj["config_path"])
     if as_json:
-        print_json(configuration.as_json(config))
+        print_json({"path": config.path, "settings": configuration.show(config), "warnings": config.warnings})
         return
     rows = [[row.key, cut(row.value, _WIDEST_VALUE) or '""', row.origin] for row in configuration.show(config)]
     print_table(["SETTING", "VALUE", "FROM"], rows, empty="")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.context import opened_store
-from digest.cli.output import cut, describe_guarantee, json_option, print_json, print_table, write_moment
+from digest.cli.output import as_dict, cut, describe_guarantee, json_option, print_json, print_table, write_moment
 from digest.inspect.coverage import load_ledger
 from digest.model.announcements import EASTERN
 from digest.model.errors import count
@@ -16,7 +16,6 @@ from digest.store import runs as run_store
 from digest.store import views
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -66,7 +65,7 @@ def command(ctx: click.Context, view: str | None, days: int, limit: int, *, as_j
 def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: bool) -> None:
     ledger = load_ledger(conn, here.config.arxiv.source, here.now, days=days)
     if as_json:
-        print_json(_ledger_as_json(ledger))
+        print_json(ledger)
         return
     rows = [
         [
@@ -105,7 +104,7 @@ def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bo
     del here
     runs = run_store.last_runs(conn, limit=limit)
     if as_json:
-        print_json([_as_dict(run) for run in runs])
+        print_json(runs)
         return
     rows = [
         [
@@ -149,7 +148,7 @@ def _describe_outcome(run: PollRun) -> str:
 def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
     lines = gap_store.load_gaps(conn, limit=limit)
     if as_json:
-        print_json([{"id": str(line.gap.id), **_as_dict(line.gap), **_as_dict(line, "gap")} for line in lines])
+        print_json([as_dict(line.gap) | as_dict(line, "gap") for line in lines])
         return
     rows = [
         [
@@ -169,7 +168,7 @@ def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: 
 def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
     made = views.list_requests(conn, limit)
     if as_json:
-        print_json([_as_dict(request) for request in made])
+        print_json(made)
         return
     rows = [
         [
@@ -191,12 +190,7 @@ def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json:
 def _show_unreadable(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
     entries = views.list_quarantined(conn, limit)
     if as_json:
-        print_json(
-            [
-                {**_as_dict(entry, "snippet"), "snippet": entry.snippet.decode("utf-8", "replace")}
-                for entry in entries
-            ]
-        )
+        print_json(entries)
         return
     if not entries:
         click.echo("Every entry of arXiv's pages could be read.")
@@ -214,18 +208,3 @@ def _show_bytes(snippet: bytes) -> str:
 
 def _write_eastern(moment: datetime | None) -> str:
     return f"{moment.astimezone(EASTERN):%a %-d %b %H:%M} ET" if moment else "–"
-
-
-def _ledger_as_json(ledger: Ledger) -> dict[str, Any]:
-    return {
-        "source": ledger.source,
-        "mailings": [_as_dict(line) for line in ledger.mailings],
-        "missing_ids": {str(state): number for state, number in ledger.gaps.items()},
-        "requests_24h": ledger.requests,
-    }
-
-
-def _as_dict(value: Any, *without: str) -> dict[str, Any]:  # noqa: ANN401 - any dataclass of ours
-    """Return a dataclass's fields by name, but for some; values that are dataclasses stay out."""
-    names: Sequence[str] = [name for name in value.__dataclass_fields__ if name not in without]
-    return {name: getattr(value, name) for name in names if name != "id" or isinstance(value.id, int)}

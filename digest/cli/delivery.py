@@ -63,7 +63,7 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
         stored = views.list_deliveries(conn, wanted, limit=limit)
         counts = views.load_outbox(conn, here.now).counts
     if as_json:
-        print_json([_as_json(one) for one in stored])
+        print_json([delivery_as_json(one) for one in stored])
         return
     _print_list(here, stored, states)
     hidden = sum(number for state, number in counts.items() if wanted is None or state in wanted) - len(stored)
@@ -106,7 +106,7 @@ def _describe_moment(here: Installation, one: StoredDelivery) -> str:
     return f"since {write_moment(one.sending_at or delivery.created_at, here.zone)}"
 
 
-def _as_json(one: StoredDelivery) -> dict[str, object]:
+def delivery_as_json(one: StoredDelivery) -> dict[str, object]:
     """Return a delivery by field; what only claims and receipts compare is left out."""
     return as_dict(one, "delivery") | as_dict(one.delivery, "token", "parent_remote_id")
 
@@ -124,7 +124,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         replacements = outbox.find_replacements(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
-        print_json({**_as_json(stored), "replaced_by": replacements, "tries": attempts, "message": glance})
+        print_json({**delivery_as_json(stored), "replaced_by": replacements, "tries": attempts, "message": glance})
         return
     _print_delivery(here, stored, replacements, is_doubtful=is_doubtful)
     for one in attempts:

@@ -8,7 +8,8 @@ import click
 
 from digest import tex
 from digest.cli.context import opened_store, suggest_name
-from digest.cli.output import cut, json_option, print_json, write_moment
+from digest.cli.delivery import delivery_as_json
+from digest.cli.output import as_dict, cut, json_option, print_json, write_moment
 from digest.cli.query import note_other_version, read_paper_id
 from digest.inspect.explain import Verdict, explain_paper
 from digest.model.announcements import Kind
@@ -23,13 +24,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation
-    from digest.inspect.explain import Asked, ChangeTrail, DigestTrail, Trail
+    from digest.inspect.explain import ChangeTrail, DigestTrail, Trail
     from digest.model.subscriptions import DueSubscription
     from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11
 _WIDEST = 100
-_WIDEST_TEXT = 60
 
 
 @click.command()
@@ -148,16 +148,11 @@ def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
     moment = f"{write_moment(one.matched_at, here.zone)}, " if one.matched_at else ""
     is_said_below = one.judged.verdict is Verdict.UNMET and bool(one.asked)
     yield f"{moment}{one.judged.verdict}{'' if is_said_below else f': {one.judged.why}'}"
-    for asked in one.former:
-        yield _describe_asked(asked, f"{asked.name}, which read {cut(asked.text, _WIDEST_TEXT)} then")
     for asked in one.asked:
-        yield _describe_asked(asked, asked.name)
-
-
-def _describe_asked(asked: Asked, name: str) -> str:
-    if asked.would_meet:
-        return f"  {click.style('✓', fg='green')} {name}: {' · '.join(asked.clauses)}"
-    return f"  {click.style('✗', fg='red')} {name}: it {asked.failing}"
+        if asked.would_meet:
+            yield f"  {click.style('✓', fg='green')} {asked.name}: {' · '.join(asked.clauses)}"
+        else:
+            yield f"  {click.style('✗', fg='red')} {asked.name}: it {asked.failing}"
 
 
 def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
@@ -190,90 +185,34 @@ def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tup
 
 
 def _as_json(trail: Trail) -> dict[str, object]:
+    """Return the trail by field; of papers and digests what the screen shows."""
     return {
-        "paper": str(trail.id),
+        **as_dict(trail, "due"),
         "subscription": trail.due.subscription.name,
         "state": trail.due.state,
-        "is_stored": bool(trail.changes),
-        "verdict": trail.judged.verdict if trail.judged else None,
-        "why": trail.judged.why if trail.judged else "never met here",
-        "mailing": trail.mailing,
-        "changes": [_change_as_json(one) for one in trail.changes],
-        "feeds": [
-            {"to": str(place), "shows": not why_not, "why_not": why_not or None} for place, why_not in trail.feeds
-        ],
-        "digests": [_digest_as_json(one) for one in trail.digests],
-        "left": [
-            {"to": str(place.destination), "since": place.since, "how": place.reason} for place in trail.left
-        ],
-    }
-
-
-def _change_as_json(one: ChangeTrail) -> dict[str, object]:
-    return {
-        "change": one.change.id,
-        "kind": one.change.kind,
-        "version": one.change.paper.version,
-        "found_at": one.change.found_at,
-        "run": one.change.run_id,
-        "verdict": one.judged.verdict,
-        "why": one.judged.why,
-        "matched_at": one.matched_at,
-        "digest": one.digest_id,
-        "queries": [
+        "changes": [
             {
-                "name": asked.name,
-                "recorded": asked.met or None,
-                "meets": asked.would_meet,
-                "clauses": asked.clauses,
-                "failing": asked.failing,
+                **as_dict(one, "change"),
+                "kind": one.change.kind,
+                "version": one.change.paper.version,
+                "found_at": one.change.found_at,
+                "run": one.change.run_id,
             }
-            for asked in one.asked
+            for one in trail.changes
         ],
-        "former_queries": [
+        "digests": [
             {
-                "name": asked.name,
-                "text": asked.text,
-                "meets": asked.would_meet,
-                "clauses": asked.clauses,
-                "failing": asked.failing,
-            }
-            for asked in one.former
-        ],
-    }
-
-
-def _digest_as_json(told: DigestTrail) -> dict[str, object]:
-    digest = told.digest
-    return {
-        "id": digest.id,
-        "slot": digest.slot,
-        "planned_at": digest.planned_at,
-        "place": told.place,
-        "papers": len(digest.entries),
-        "is_shown": told.is_shown,
-        "deliveries": [
-            {
-                "id": stored.delivery.id,
-                "to": str(stored.delivery.destination),
-                "part": stored.delivery.part + 1,
-                "parts": stored.delivery.parts,
-                "shows": stored.delivery.destination not in told.hiding,
-                "state": stored.delivery.state,
-                "ended_at": stored.ended_at,
-                "receipt": stored.delivery.remote_id,
-                "error": stored.delivery.last_error,
-                "attempts": [
-                    {
-                        "number": attempt.number,
-                        "started_at": attempt.started_at,
-                        "ended_at": attempt.ended_at,
-                        "outcome": attempt.outcome,
-                        "detail": attempt.detail,
-                    }
-                    for attempt in attempts
+                "id": told.digest.id,
+                "slot": told.digest.slot,
+                "planned_at": told.digest.planned_at,
+                "place": told.place,
+                "papers": len(told.digest.entries),
+                "is_shown": told.is_shown,
+                "hiding": told.hiding,
+                "deliveries": [
+                    {**delivery_as_json(stored), "attempts": attempts} for stored, attempts in told.deliveries
                 ],
             }
-            for stored, attempts in told.deliveries
+            for told in trail.digests
         ],
     }

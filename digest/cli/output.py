@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from typing import TYPE_CHECKING
 
 import click
 from rich.cells import cell_len
@@ -34,27 +36,29 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON: indented, in ASCII; dataclasses by field, dates in ISO 8601, all else as its text.
-
-    So are dataclasses that can be written, as ids and destinations.
-    """
-    click.echo(json.dumps(value, indent=2, default=_to_json))
+    """Print a value as JSON, indented and in ASCII."""
+    click.echo(json.dumps(_to_plain(value), indent=2))
 
 
-def as_dict(value: DataclassInstance, *without: str) -> dict[str, Any]:
-    """Return a dataclass's fields by name, but for some."""
-    names = (field.name for field in fields(value))
+def as_dict(value: DataclassInstance, *without: str) -> dict[str, object]:
+    """Return a dataclass's public fields by name, but for some."""
+    names = (field.name for field in fields(value) if not field.name.startswith("_"))
     return {name: getattr(value, name) for name in names if name not in without}
 
 
-def _to_json(value: object) -> Any:  # noqa: ANN401 - whatever json can go on with
-    if is_dataclass(value) and not isinstance(value, type) and type(value).__str__ is object.__str__:
-        return as_dict(value)
-    if hasattr(value, "isoformat"):
+def _to_plain(value: object) -> object:
+    """Return what JSON knows: dataclasses by field unless they can be written, as ids can; dates in ISO 8601."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _to_plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_to_plain(inner) for inner in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    return str(value)
+    if is_dataclass(value) and not isinstance(value, type) and type(value).__str__ is object.__str__:
+        return _to_plain(as_dict(value))
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:

@@ -20,7 +20,7 @@ from digest.cli.context import (
     read_query,
     require_name,
 )
-from digest.cli.output import cut, json_option, print_json, print_table, wrap, write_moment
+from digest.cli.output import as_dict, cut, json_option, print_json, print_table, wrap, write_moment
 from digest.cli.query_preview import diff, preview
 from digest.cli.subscription import find_excluders
 from digest.inspect.query_volume import find_failing
@@ -145,7 +145,7 @@ def _as_json(query: Query) -> dict[str, object]:
         "outline": print_outline(query.tree),
         "canonical": query.canonical,
         "arxiv": to_arxiv(query),
-        "notes": [{"kind": note.kind, "position": note.position, "message": note.message} for note in query.notes],
+        "notes": query.notes,
     }
 
 
@@ -322,10 +322,7 @@ def _as_json_explaining(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> 
             {
                 "clause": reason.clause,
                 "places": [quote_place(paper, span) for span in reason.spans],
-                "spans": [
-                    {"field": span.field, "index": span.index, "start": span.start, "end": span.end}
-                    for span in reason.spans
-                ],
+                "spans": reason.spans,
             }
             for reason in find_reasons(asked.query, ready)
         ],
@@ -376,7 +373,12 @@ def list_queries(ctx: click.Context, *, as_json: bool) -> None:
                 followers[revision.name].append(due.subscription.name)
         drift = describe_drift(here.config, conn)
     if as_json:
-        print_json([_query_as_json(query, followers[query.name], brought[query.name]) for query in stored])
+        print_json(
+            [
+                {**as_dict(query), "subscriptions": followers[query.name], "papers_30_days": brought[query.name]}
+                for query in stored
+            ]
+        )
         return
     _print_queries(stored, followers, brought, drift)
 
@@ -404,20 +406,6 @@ def _print_queries(
             click.echo(f"\n{query.name} can't be read: {query.problem}")
         if query.problem and query.canonical:
             click.echo(f"Until it is mended, {query.name} goes on as: {cut(query.canonical, _WIDEST_TEXT)}")
-
-
-def _query_as_json(query: StoredQuery, followers: list[str], papers: int) -> dict[str, object]:
-    return {
-        "name": query.name,
-        "text": query.text,
-        "canonical": query.canonical,
-        "problem": query.problem,
-        "revision": query.revision,
-        "origin": query.origin,
-        "since": query.created_at,
-        "subscriptions": followers,
-        "papers_30_days": papers,
-    }
 
 
 @command.command()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.context import opened
 from digest.cli.delivery import describe_holds
-from digest.cli.output import Lines, json_option, print_json
+from digest.cli.output import Lines, as_dict, json_option, print_json
 from digest.config.zones import choose_zone, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, StoreError, count
 from digest.serve.steps import run_pass
@@ -140,63 +139,20 @@ def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
         click.echo(f"{doubtful} may have arrived; {looked} from {since} on (digest delivery list).")
 
 
-def _as_json(report: PassReport) -> dict[str, Any]:
-    return {
-        "roster": {
-            "added": report.roster.added,
-            "edited": report.roster.edited,
-            "ended": report.roster.ended,
-            "turned": report.roster.turned,
-            "unreadable": dict(report.roster.unreadable),
-            "let_go": [asdict(one) for one in report.roster.let_go],
-        },
-        "poll": {
-            "was_due": report.poll.was_due,
-            "is_bootstrap": report.poll.is_bootstrap,
-            "runs": report.poll.runs,
-            "pages": report.poll.pages,
-            "papers": report.poll.papers,
-            "changes": {str(kind): papers for kind, papers in report.poll.kinds.items()},
-            "quarantined": report.poll.quarantined,
-            "requests": report.poll.requests,
-            "mailings": {day.isoformat(): new for day, new in sorted(report.poll.mailings.items())},
-            "failures": report.poll.failures,
-        },
-        "alarms": [{"name": alarm.name, "what": alarm.what, "do": alarm.remedy} for alarm in report.watch.alarms],
-        "match": {"changes": report.match.changes, "by_query": report.match.by_query},
-        "plan": {
-            "digests": [
-                {
-                    "subscription": digest.subscription,
-                    "slot": digest.slot,
-                    "occasion": str(digest.occasion),
-                    "papers": [
-                        {"id": str(entry.paper.id), "version": entry.paper.version, "kind": str(entry.kind)}
-                        for entry in digest.entries
-                    ],
-                }
-                for digest in report.plan.digests
+def _as_json(report: PassReport) -> dict[str, object]:
+    """Return the report by field; of a digest which papers it holds."""
+    digests = [
+        {
+            **as_dict(digest, "entries", "coverage", "queries"),
+            "papers": [
+                {"id": entry.paper.id, "version": entry.paper.version, "kind": entry.kind}
+                for entry in digest.entries
             ],
-            "quiet": report.plan.quiet,
-            "waiting": report.plan.waiting,
-            "resting": report.plan.resting,
-            "failures": report.plan.failures,
-        },
-        "deliver": {
-            "sent": report.deliver.sent,
-            "retries": report.deliver.retries,
-            "unknown": report.deliver.unknown,
-            "held": report.deliver.held,
-            "dead": report.deliver.dead,
-            "suppressed": report.deliver.suppressed,
-        },
-        "feeds": {"written": report.feeds.written, "failures": report.feeds.failures},
-        "waiting": report.waiting,
-        "in_doubt": asdict(report.in_doubt),
-        "held": {
-            "deliveries": report.holds.ids,
-            "may_have_arrived": report.holds.doubtful,
-            "why": report.holds.reason,
-        },
-        "is_restored": report.is_restored,
+        }
+        for digest in report.plan.digests
+    ]
+    return {
+        **as_dict(report),
+        "match": {"changes": report.match.changes, "by_query": report.match.by_query},
+        "plan": {**as_dict(report.plan), "digests": digests},
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
-from digest.cli.output import cut, json_option, print_json, print_table, write_moment
+from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
 from digest.config.display import write_toml
 from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
@@ -420,32 +420,8 @@ def describe_turn(here: Installation, line: SubscriptionLine, *, is_held_back: b
 
 
 def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
-    subscription = due.subscription
-    return {
-        "name": line.name,
-        "title": subscription.title,
-        "state": line.state,
-        "to": [str(destination) for destination in line.destinations],
-        "queries": line.queries,
-        "when": str(subscription.cadence),
-        "kinds": subscription.kinds,
-        "quiet_days": subscription.quiet_days,
-        "quiet_hours": str(subscription.quiet_hours or ""),
-        "cap": subscription.cap,
-        "first_look": subscription.first_look,
-        "group_by": subscription.group_by,
-        "replacements": subscription.replacements,
-        "weekly": subscription.weekly,
-        "exclude": subscription.exclude,
-        "exclude_papers": [str(id_) for id_ in subscription.exclude_papers],
-        "next_due_at": line.next_due_at,
-        "paused_until": line.paused_until,
-        "file_paused_until": subscription.paused_until,
-        "papers_waiting": line.waiting,
-        "last_planned_at": line.last_planned_at,
-        "last_papers": line.last_papers,
-        "papers_by_day": {day.day.isoformat(): day.papers for day in line.days},
-    }
+    """Return a subscription's settings and how it stands."""
+    return as_dict(due.subscription) | as_dict(line)
 
 
 @command.command()
@@ -462,29 +438,12 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
         digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
     if as_json:
-        destinations = [
-            {"to": str(place.destination), "state": place.state, "reason": place.reason, "since": place.since}
-            for place in places
-        ]
-        print_json(
-            {**_as_json(line, due), "destinations": destinations, "digests": [_slot(one) for one in digests]}
-        )
+        print_json({**_as_json(line, due), "destinations": places, "digests": digests})
         return
     turn = describe_turn(here, line, is_held_back=is_held_back)
     for label, values in _describe(here, due, line, places, digests, turn=turn).items():
         for number, value in enumerate(values):
             click.echo(f"{click.style(f'{label:<13}', bold=True) if number == 0 else ' ' * 13}{value}")
-
-
-def _slot(digest: DigestSummary) -> dict[str, object]:
-    return {
-        "id": digest.id,
-        "slot": digest.slot,
-        "occasion": digest.occasion,
-        "planned_at": digest.planned_at,
-        "papers": digest.papers,
-        "shown": digest.shown,
-    }
 
 
 def _describe(

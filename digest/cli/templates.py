@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.output import json_option, print_json, print_table, wrap
+from digest.cli.output import as_dict, json_option, print_json, print_table, wrap
 from digest.config import open_config_or_defaults
 from digest.config.values import suggest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from digest.config import Config
-    from digest.render.check import TemplateEntry
 
 _FOLDER = "templates"
 _WIDEST = 100
@@ -39,7 +38,7 @@ def list_(ctx: click.Context, *, as_json: bool) -> None:
     """Show every template, what it is for, and whose it is."""
     entries = list_templates(_open_templates(_load(ctx)))
     if as_json:
-        print_json([_as_json(entry) for entry in entries])
+        print_json(entries)
         return
     rows = [[entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped"] for entry in entries]
     print_table(["TEMPLATE", "WHAT IT IS", "FROM"], rows, empty="")
@@ -63,7 +62,7 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     entry, seen = entries[name], list_seen(name)
     if as_json:
         parts = {kind: found for kind, found in seen.items() if kind}
-        print_json({**_as_json(entry), "names": seen.get("", {}), "parts": parts})
+        print_json({**as_dict(entry), "names": seen.get("", {}), "parts": parts})
         return
     click.echo(f"{click.style(name, bold=True)}: {entry.purpose or 'a template of yours'}")
     click.echo(f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}")
@@ -221,14 +220,3 @@ def _shorten(path: Path) -> str:
     """Return a path as seen from here, where that is shorter."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-
-def _as_json(entry: TemplateEntry) -> dict[str, object]:
-    return {
-        "name": entry.name,
-        "purpose": entry.purpose,
-        "sees": entry.sees,
-        "blocks": entry.blocks,
-        "path": str(entry.path),
-        "is_own": entry.is_own,
-    }

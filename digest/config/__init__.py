@@ -8,7 +8,7 @@ display, starter    what counts now; a new file
 zones           the zone in which moments are told to the operator
 """
 
-from digest.config.display import as_json, settings_table_markdown, show
+from digest.config.display import settings_table_markdown, show
 from digest.config.document import (
     find_config,
     find_state_folder,
@@ -25,7 +25,6 @@ __all__ = [
     "SETTINGS",
     "Config",
     "Setting",
-    "as_json",
     "find_config",
     "find_state_folder",
     "load_config",

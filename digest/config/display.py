@@ -5,9 +5,9 @@ Secrets are never shown.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from digest.config.addresses import mask_password
 from digest.config.fields import Secrecy, Setting
@@ -35,15 +35,6 @@ class Row:
 def show(config: Config) -> tuple[Row, ...]:
     """Return every setting, saved query and subscription key."""
     return tuple(Row(key, value, config.origins.get(key, "")) for key, value in _list_values(config))
-
-
-def as_json(config: Config) -> dict[str, Any]:
-    """Return the same as values that `json.dumps` takes, for `digest config show --json`."""
-    return {
-        "path": None if config.path is None else str(config.path),
-        "settings": [asdict(row) for row in show(config)],
-        "warnings": list(config.warnings),
-    }
 
 
 def _list_values(config: Config) -> Iterator[tuple[str, str]]:

@@ -85,7 +85,6 @@ class Asked:
         would_meet: the paper meets what is asked.
         clauses: the clauses through which it does.
         failing: what keeps it from meeting it, in words; "" where it does.
-        text: what is asked.
     """
 
     name: str
@@ -93,7 +92,6 @@ class Asked:
     would_meet: bool = False
     clauses: tuple[str, ...] = ()
     failing: str = ""
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,25 +150,6 @@ def judge_change(
         return Judged(Verdict.EARLIER, f"it meets {names}, but was found before {names} read so here")
     failing = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
     return Judged(Verdict.UNMET, "; ".join(failing) or "none of the saved queries it asked for is there any more")
-
-
-def choose_former(
-    recorded: Sequence[ActiveRevision], present: Sequence[ActiveRevision]
-) -> tuple[ActiveRevision, ...]:
-    """Return the wordings that brought a change to a subscription and that it asks no more.
-
-    Of a saved query that it follows no more this is known only where nothing else can have brought the change.
-
-    Args:
-        recorded: whatever recorded the change in the run that matched it, as it read then.
-        present: the subscription's saved queries.
-    """
-    followed = {revision.query_id for revision in present}
-    mine = [revision for revision in recorded if revision.query_id in followed]
-    if not mine and len({revision.query_id for revision in recorded}) == 1:
-        mine = [*recorded]
-    asked = {revision.id for revision in present}
-    return tuple(revision for revision in mine if revision.id not in asked)
 
 
 def find_awaited(due: DueSubscription, now: datetime, *, is_restored: bool) -> str:
@@ -297,7 +276,6 @@ class ChangeTrail:
     Attributes:
         change: what was found.
         asked: the subscription's saved queries, each held against it.
-        former: what brought it and reads otherwise now, or is not asked any more; held against it, too.
         judged: what became of it.
         matched_at: when the match was kept (UTC); None where none was.
         digest_id: the digest it went into; None for none.
@@ -308,7 +286,6 @@ class ChangeTrail:
     judged: Judged
     matched_at: datetime | None
     digest_id: int | None
-    former: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,28 +465,18 @@ def _follow(
             is_overtaken=change.id in overtaken,
             awaited=awaited,
         )
-        if row is None:
-            yield ChangeTrail(change, asked, judged, None, None)
-            continue
-        recorded = [
-            revision
-            for run_id, revision in trail_store.find_recorded(conn, [change.id])
-            if run_id == row.match_run_id
-        ]
-        former = tuple(_ask(revision, ready) for revision in choose_former(recorded, due.revisions))
-        yield ChangeTrail(change, asked, judged, matched_at, row.digest_id, former)
+        yield ChangeTrail(change, asked, judged, matched_at, row.digest_id if row else None)
 
 
 def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEVER) -> Asked:
-    name, text = revision.name, revision.text
     try:
-        query = parse_query(text)
+        query = parse_query(revision.text)
     except QueryError as error:
-        return Asked(name, recorded, failing=f"can't be held against it: {error.message}", text=text)
+        return Asked(revision.name, recorded, failing=f"can't be held against it: {error.message}")
     clauses = tuple(reason.clause for reason in find_reasons(query, ready))
     is_met = matches(query, ready)
     failing = "" if is_met else str(find_failing(query, ready))
-    return Asked(name, recorded, is_met, clauses, failing, text)
+    return Asked(revision.name, recorded, is_met, clauses, failing)
 
 
 def _load_digest(conn: Connection, digest_id: int, id_: ArxivId) -> DigestTrail:

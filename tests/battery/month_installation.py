@@ -140,7 +140,7 @@ class Ended:
     @property
     def found_news(self) -> bool:
         """Whether it stored any change."""
-        return bool(self.report.get("poll", {}).get("changes"))
+        return bool(self.report.get("poll", {}).get("kinds"))
 
 
 @dataclass

@@ -192,9 +192,9 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     assert line.startswith("2 messages are held: ")
     assert line.endswith("; once that is mended, `digest delivery retry --held` sends what can't have arrived.")
     assert "no_such_thing" in line
-    held = digest("run", "--json").json["held"]
-    assert (held["deliveries"], held["may_have_arrived"]) == ([3, 10], [])
-    assert "no_such_thing" in held["why"]
+    held = digest("run", "--json").json["holds"]
+    assert (held["ids"], held["doubtful"]) == ([3, 10], [])
+    assert "no_such_thing" in held["reason"]
     assert digest("delivery", "retry", "--held").out == (f"Deliveries 3, 10 will be sent by {WHEN}.\n")
     before = len(world.mail.mails)
     said = digest("run")

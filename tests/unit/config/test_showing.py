@@ -1,7 +1,6 @@
-import json
 from collections.abc import Callable
 
-from digest.config import SETTINGS, Config, as_json, settings_table_markdown, show
+from digest.config import SETTINGS, Config, settings_table_markdown, show
 
 Load = Callable[..., Config]
 
@@ -62,15 +61,6 @@ def test_a_secret_is_never_shown_only_that_it_is_set_and_where(load: Load) -> No
     assert rows["store.url"] == ("postgresql://digest:***@db.example.org/digest", "DIGEST_STORE_URL")
     assert rows_of(load())["slack.token"] == ("not set", "default")
     assert "hush" not in str(show(config))
-    assert "hush" not in json.dumps(as_json(config))
-
-
-def test_the_json_form_holds_path_settings_and_warnings(load: Load) -> None:
-    config = load(TEXT, **SECRETS)
-    shown = json.loads(json.dumps(as_json(config)))
-    assert shown["path"] == str(config.path)
-    assert {"key": "web.bind", "value": "127.0.0.1:8000", "origin": "default"} in shown["settings"]
-    assert any("slack.webhooks.team" in warning for warning in shown["warnings"])
 
 
 def test_the_readmes_table_has_a_row_of_four_cells_for_every_setting() -> None:

@@ -16,7 +16,6 @@ from digest.inspect.explain import (
     Met,
     Row,
     Verdict,
-    choose_former,
     find_awaited,
     judge_change,
     judge_deliveries,
@@ -59,23 +58,6 @@ def judge(
 
 def revision(query_id: int, id_: int) -> ActiveRevision:
     return ActiveRevision(id_, query_id, f"q{query_id}", "cat:cs.PF", "cat:cs.PF", 0)
-
-
-@pytest.mark.parametrize(
-    ("recorded", "former"),
-    [
-        ([revision(1, 11)], [revision(1, 11)]),  # edited since
-        ([revision(1, 12)], []),  # reads as it did
-        ([revision(3, 31)], [revision(3, 31)]),  # not asked any more
-        ([revision(1, 11), revision(3, 31)], [revision(1, 11)]),
-        ([revision(3, 31), revision(4, 41)], []),  # it may have been either
-        ([], []),
-    ],
-)
-def test_what_brought_a_change_and_is_asked_no_more(
-    recorded: list[ActiveRevision], former: list[ActiveRevision]
-) -> None:
-    assert choose_former(recorded, [revision(1, 12), revision(2, 21)]) == tuple(former)
 
 
 def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
