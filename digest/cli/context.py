@@ -6,18 +6,15 @@ import os
 import random
 import secrets
 import socket
-import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from digest.arxiv.client import RETRIES
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.config import find_state_folder, open_config, open_config_or_defaults, read_environment
@@ -36,7 +33,7 @@ from digest.store.workers import hold_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from sqlalchemy import Connection
 
@@ -48,24 +45,6 @@ if TYPE_CHECKING:
     from digest.poll.installation import Progress, Site
     from digest.query import Query
     from digest.store import Store
-
-
-class Day(click.DateTime):
-    """A day as a command takes it."""
-
-    def __init__(self) -> None:
-        super().__init__(["%Y-%m-%d"])
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:  # noqa: ANN401 - as click has it
-        """Return midnight of a day.
-
-        Raises:
-            BadParameter: it is none, or written otherwise.
-        """
-        try:
-            return value if isinstance(value, datetime) else datetime.strptime(value, self.formats[0])  # noqa: DTZ007 - a day
-        except ValueError:
-            self.fail(f"{value!r} is no day: write year, month and day, as in 2026-11-19", param, ctx)
 
 
 def describe_drift(config: Config, conn: Connection) -> str:
@@ -411,23 +390,15 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
             with store.begin() as conn:
                 adopt_gate(conn, clock, passers_by=True)
         gate = Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
-        client = open_client(config, gate, clock, on_request=_Doubts().tell)
+        client = open_client(config, gate, clock, on_request=_tell_silence)
         stack.callback(client.close)
         yield client
 
 
-@dataclass
-class _Doubts:
-    """Says when arXiv gives no answer and is asked again, so that nobody waits in silence."""
-
-    unanswered: int = 0
-
-    def tell(self, request: RequestLog) -> None:
-        """Take one request as it went."""
-        self.unanswered = self.unanswered + 1 if request.status is None else 0
-        if 0 < self.unanswered <= RETRIES:
-            line_start = "\r\x1b[K" if sys.stderr.isatty() else ""
-            click.echo(f"{line_start}no answer from arXiv; asking again …", err=True)
+def _tell_silence(request: RequestLog) -> None:
+    """Say when arXiv gives no answer, so that nobody waits in silence."""
+    if request.status is None:
+        click.echo("no answer from arXiv", err=True)
 
 
 @contextmanager

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.context import opened, opened_store, require_name, suggest_name
+from digest.cli.context import opened_store, require_name, suggest_name
 from digest.cli.output import json_option, print_json, print_table
-from digest.deliver.feeds import find_first_look, load_feed, load_query_feed, write_feed
-from digest.deliver.transports.file import write_if_changed
+from digest.deliver.feeds import find_first_look
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_links
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Feeds: list them, show a secret address, make it void, write one to a file."""
+    """Feeds: list them, show a secret address, make it void."""
 
 
 def of_query_option(function: Callable[..., None]) -> Callable[..., None]:
@@ -56,12 +54,20 @@ def list_feeds(ctx: click.Context, *, as_json: bool) -> None:
         ]
         of_queries = queries.load_query_places(conn)
     if as_json:
-        print_json(
-            [
-                *(_as_json(due, destination, places) for due, destination in feeds),
-                *(_query_as_json(place) for place in of_queries),
-            ]
-        )
+        served = [
+            {
+                "subscription": due.subscription.name,
+                "feed": destination,
+                "is_open": bool(destination.address) or places[due.subscription.name].is_open,
+                "queries": due.subscription.queries,
+            }
+            for due, destination in feeds
+        ]
+        of_each = [
+            {"subscription": None, "feed": "feed", "is_open": place.is_open, "queries": [place.name]}
+            for place in of_queries
+        ]
+        print_json(served + of_each)
         return
     rows = [
         [
@@ -97,27 +103,6 @@ def _describe_place(here: Installation, place: FeedPlace) -> str:
     if not here.config.web.base_url:
         return "needs base_url under [web], and `digest serve`"
     return "open" + (f", address no. {place.generation + 1}" if place.generation else "")
-
-
-def _as_json(due: DueSubscription, destination: Destination, places: dict[str, FeedPlace]) -> dict[str, object]:
-    is_file = bool(destination.address)
-    return {
-        "subscription": due.subscription.name,
-        "feed": str(destination),
-        "is_open": is_file or places[due.subscription.name].is_open,
-        "address_number": None if is_file else due.feed_generation + 1,
-        "queries": due.subscription.queries,
-    }
-
-
-def _query_as_json(place: FeedPlace) -> dict[str, object]:
-    return {
-        "subscription": None,
-        "feed": "feed",
-        "is_open": place.is_open,
-        "address_number": place.generation + 1,
-        "queries": [place.name],
-    }
 
 
 @command.command()
@@ -184,35 +169,6 @@ def revoke(ctx: click.Context, name: str, *, is_query: bool) -> None:
             subscription_store.revoke_feed(conn, place.key, here.now)
     option = " --query" if is_query else ""
     click.echo(f"The feed of {name} is closed. To open it at another address: digest feed rotate {name}{option}")
-
-
-@command.command()
-@click.argument("name")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@of_query_option
-@click.pass_context
-def write(ctx: click.Context, name: str, file: Path, *, is_query: bool) -> None:
-    """Write NAME's feed to FILE as it is now.
-
-    As Atom, or where FILE ends in .json as JSON Feed. FILE is replaced at once and only where it differs, so
-    this may run from cron beside a web server. A subscription with to = "file:feeds/name.atom" has its file
-    written by each `digest run`.
-    """
-    with opened(ctx, create=False) as site:
-        if is_query:
-            with site.store.begin() as conn:
-                place = open_query_feed(conn, site.config, name, site.clock.now())
-                feed = load_query_feed(conn, site, place)
-        else:
-            with site.store.read() as conn:
-                live = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
-                require_name(name, live, what="subscription", listing="digest subscription list")
-                feed = load_feed(conn, site, live[name])
-        body = write_feed(site, feed, "json" if file.suffix.lower() == ".json" else "atom")
-        has_changed = write_if_changed(file, body)
-    papers = len(feed.entries)
-    state = "written" if has_changed else "is as it was"
-    click.echo(f"{file} {state}: {papers} paper{'' if papers == 1 else 's'}")
 
 
 def _require_place(conn: Connection, name: str, *, is_query: bool) -> FeedPlace:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.context import Day, opened, suggest_name
+from digest.cli.context import opened, suggest_name
 from digest.cli.output import json_option, print_json
 from digest.config.zones import choose_zone
 from digest.deliver.feeds import load_feed
@@ -56,7 +56,7 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--date",
             "day",
-            type=Day(),
+            type=click.DateTime(["%Y-%m-%d"]),
             metavar="YYYY-MM-DD",
             help="The one of this day, or of the mailing of this day.",
         ),

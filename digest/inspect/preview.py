@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.pages import EARLIEST, Window, walk_search
-from digest.deliver.rules import split_share
 from digest.deliver.step import mail_identity
 from digest.inspect.query_volume import (
     Span,
@@ -18,7 +17,7 @@ from digest.match.rules import choose_first_look, read_exclusion
 from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
-from digest.model.errors import DeliveryError, UnknownName
+from digest.model.errors import UnknownName
 from digest.model.messages import Coverage, Delivery, DeliveryState, Links, Occasion, Receipt
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
     from digest.store.matches import MatchRow
 
 
-_LONGEST_WAIT = 30.0
-"""Seconds the operator waits for a pause that the other side asks for."""
+_BETWEEN = 1.0
+"""Seconds between two messages: a channel takes one a second."""
 
 _MOST_DIGESTS = 1_000
 """Digests of a subscription that are looked through for a day: three years of daily ones."""
@@ -143,37 +142,20 @@ def send_trial(site: Site, digest: Digest, destination: Destination, links: Link
     Raises:
         DigestError: it was not taken, or only in part.
     """
-    address = site.transport(destination.kind).resolve(destination)
+    transport = site.transport(destination.kind)
+    address = transport.resolve(destination)
     named = f"trial {site.clock.now().isoformat()} {site.jitter()}"
-    waiting, receipts = list(site.renderer.divide(digest, destination)), list[Receipt]()
-    while waiting:
-        share, part = waiting.pop(0), len(receipts)
+    shares, receipts = list(site.renderer.divide(digest, destination)), list[Receipt]()
+    for part, share in enumerate(shares):
         delivery = replace(
-            _stand_in(digest, destination, part, part + 1 + len(waiting), named),
+            _stand_in(digest, destination, part, len(shares), named),
             remote_address=address,
             parent_remote_id=receipts[0].remote_id if receipts else "",
             share=share,
         )
-        try:
-            receipts.append(_send_patiently(site, _render_part(site, digest, delivery, links), destination))
-        except DeliveryError as error:
-            smaller = split_share(share, is_first=not part) if error.too_large and share is not None else ()
-            if not smaller:
-                raise
-            waiting[:0] = smaller
+        site.clock.sleep(_BETWEEN)
+        receipts.append(transport.send(_render_part(site, digest, delivery, links), destination))
     return receipts
-
-
-def _send_patiently(site: Site, message: Message, destination: Destination) -> Receipt:
-    """Send, and once more after the pause that the other side asks for: a channel takes a message a second."""
-    transport = site.transport(destination.kind)
-    try:
-        return transport.send(message, destination)
-    except DeliveryError as error:
-        if error.ambiguous or error.retry_after is None or error.retry_after > _LONGEST_WAIT:
-            raise
-        site.clock.sleep(error.retry_after)
-    return transport.send(message, destination)
 
 
 def _render_part(site: Site, digest: Digest, delivery: Delivery, links: Links) -> Message:

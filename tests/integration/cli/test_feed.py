@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from urllib.parse import urlsplit
 
 import feedparser
@@ -47,7 +46,6 @@ def test_the_list_shows_feeds_but_no_secret(digest: Shell) -> None:
         "subscription": "perf-team",
         "feed": "feed",
         "is_open": True,
-        "address_number": 1,
         "queries": ["perf", "gpu", "follow"],
     }
 
@@ -179,20 +177,3 @@ def test_the_feed_of_a_query_is_rotated_and_revoked_as_others_are(world: World, 
 def test_a_name_of_the_other_sort_is_told_which_it_is(digest: Shell) -> None:
     assert "digest feed url gpu --query" in digest("feed", "url", "gpu", expect=2).err
     assert "there is no saved query 'gpuu'" in digest("feed", "url", "gpuu", "--query", expect=2).err
-
-
-@for_the_night
-@pytest.mark.parametrize("options", [("perf-team",), ("gpu", "--query")], ids=" ".join)
-def test_any_feed_can_be_written_to_a_file_and_stays_as_it_is(
-    world: World, digest: Shell, options: tuple[str, ...]
-) -> None:
-    atom, as_json = world.folder / "out.atom", world.folder / "sub" / "out.json"
-    name, *flags = options
-    assert digest("feed", "write", name, str(atom), *flags).out.startswith(f"{atom} written: ")
-    before = atom.stat().st_mtime_ns
-    assert "is as it was" in digest("feed", "write", name, str(atom), *flags).out
-    assert atom.stat().st_mtime_ns == before
-    digest("feed", "write", name, str(as_json), *flags)
-    items = json.loads(as_json.read_text(encoding="utf-8"))["items"]
-    assert [item["id"] for item in items] == [entry.id for entry in feedparser.parse(atom.read_bytes()).entries]
-    assert len(items) > 1

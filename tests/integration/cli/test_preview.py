@@ -115,19 +115,6 @@ def test_a_place_that_takes_nothing_stops_no_other_and_is_named(digest: Shell, w
     assert (slack["error"], slack["messages"]) == ("", 2)
 
 
-@pytest.mark.usefixtures("told")
-def test_a_digest_sent_as_a_test_is_divided_where_slack_refuses_it_for_its_size(
-    digest: Shell, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(world.slack.workspace, "most_text", 700)
-    before = len(world.slack.messages)
-    said = digest("send", "perf-team", "--test", "--json", "--digest", str(last_digest(digest)["id"]))
-    messages = world.slack.messages[before:]
-    assert said.json["sent"][1] == {"to": "slack:#papers", "messages": len(messages), "error": ""}
-    assert len(messages) > 2
-    assert {one.thread_ts for one in messages[1:]} == {messages[0].ts}
-
-
 @pytest.mark.usefixtures("world")
 def test_without_an_operator_or_without_test_nothing_is_sent(digest: Shell) -> None:
     assert "nobody is the operator" in digest("send", "perf-team", "--test", expect=2).err
@@ -162,8 +149,3 @@ def test_an_ending_that_says_nothing_is_refused_unless_the_shape_is_named(digest
     assert not Path("look.pdf").exists()
     digest("preview", "perf-team", "--output", "look.pdf", "--as", "text")
     assert Path("look.pdf").exists()
-
-
-def test_a_day_written_otherwise_is_told_how_to_write_it(digest: Shell) -> None:
-    said = digest("preview", "perf-team", "--date", "13.8.2016", expect=2)
-    assert "'13.8.2016' is no day: write year, month and day, as in 2026-11-19" in said.err
