@@ -11,7 +11,6 @@ from digest.cli.output import json_option, print_json
 from digest.config.values import write_signing_key
 from digest.model.errors import UsageError
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.render.webhook import describe_events
 from digest.serve.alarms import send_test_to
 
 _KEY_BYTES = 32
@@ -19,7 +18,7 @@ _KEY_BYTES = 32
 
 @click.group()
 def command() -> None:
-    """Signed JSON to other programs: secret, schema, test."""
+    """Signed JSON to other programs: secret, test."""
 
 
 @command.command()
@@ -29,12 +28,6 @@ def secret() -> None:
     The receiver needs the same. It is not kept anywhere.
     """
     click.echo(write_signing_key(secrets.token_bytes(_KEY_BYTES)))
-
-
-@command.command()
-def schema() -> None:
-    """Print the JSON Schema of what is posted."""
-    print_json(describe_events())
 
 
 @command.command()

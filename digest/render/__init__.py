@@ -4,7 +4,6 @@ Everything here is a function of its arguments and of the templates: no clock, n
 random source, so the same digest gives the same bytes on every machine and every attempt.
 """
 
-from digest.render.blocks import validate_blocks
 from digest.render.contexts import AlarmContext, AlarmView, ErrorContext, HomeContext, LeaveContext, LeftContext
 from digest.render.mail import MailIdentity
 from digest.render.renderer import Envelope, Renderer
@@ -19,5 +18,4 @@ __all__ = [
     "LeftContext",
     "MailIdentity",
     "Renderer",
-    "validate_blocks",
 ]

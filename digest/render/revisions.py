@@ -16,7 +16,7 @@ from digest.compare import find_differences
 from digest.render.text import clean_text, shorten, show_plain, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from digest.model.papers import Paper
 
@@ -34,9 +34,6 @@ _MOST_PAIRS = 20_000
 
 _LEAST_KEPT = 0.25
 """Of the longer text's words at least so many are kept, else it is written anew and reads better whole."""
-
-_SHORTEST_KEPT = 4
-"""A word shorter than this alone between two changes belongs to them."""
 
 _KEPT_TEXTS = 1_024
 
@@ -80,70 +77,24 @@ def count_words(pieces: Iterable[Piece], part: Part) -> int:
     )
 
 
-def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, list[str]]]:
+def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, Sequence[str]]]:
     """Return runs of tokens by what became of them."""
-    start = 0
-    while start < min(len(before), len(after)) and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    old, new = before[start : len(before) - end], after[start : len(after) - end]
-    runs: list[tuple[Part, list[str]]] = [(Part.KEPT, list(before[:start]))]
-    runs += _match(old, new)
-    runs.append((Part.KEPT, list(before[len(before) - end :])))
-    folded = _fold_islands([run for run in runs if run[1]])
-    kept = sum(len(tokens) for part, tokens in folded if part is Part.KEPT)
+    counts = Counter(after)
+    is_short = max(len(before), len(after)) <= _MOST_TOKENS
+    runs: list[tuple[Part, Sequence[str]]] = []
+    if is_short and sum(counts[token] for token in before) <= _MOST_PAIRS:
+        for tag, first, last, begin, behind in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if tag == "equal":
+                runs.append((Part.KEPT, before[first:last]))
+            else:
+                runs += [(Part.GONE, before[first:last]), (Part.COME, after[begin:behind])]
+    kept = sum(len(tokens) for part, tokens in runs if part is Part.KEPT)
     if kept < _LEAST_KEPT * max(len(before), len(after)):
-        folded = [(Part.GONE, list(before)), (Part.COME, list(after))]
-    return [run for run in folded if run[1]]
+        runs = [(Part.GONE, before), (Part.COME, after)]
+    return [run for run in runs if run[1]]
 
 
-def _match(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Part, list[str]]]:
-    counts = Counter(new)
-    pairs = sum(counts[token] for token in old)
-    if max(len(old), len(new)) > _MOST_TOKENS or pairs > _MOST_PAIRS:
-        yield Part.GONE, list(old)
-        yield Part.COME, list(new)
-        return
-    for tag, first, last, begin, behind in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            yield Part.KEPT, list(old[first:last])
-        else:
-            yield Part.GONE, list(old[first:last])
-            yield Part.COME, list(new[begin:behind])
-
-
-def _fold_islands(runs: list[tuple[Part, list[str]]]) -> list[tuple[Part, list[str]]]:
-    """Let a short word alone between two changes be one with them, and neighbours of one part be one run."""
-    folded: list[tuple[Part, list[str]]] = []
-    gone: list[str] = []
-    come: list[str] = []
-    for place, (part, tokens) in enumerate(runs):
-        following = runs[place + 1][1] if place + 1 < len(runs) else []
-        if part is Part.GONE:
-            gone += tokens
-        elif part is Part.COME:
-            come += tokens
-        elif _is_island(tokens) and _has_words([*gone, *come]) and _has_words(following):
-            gone += tokens
-            come += tokens
-        else:
-            folded += [(Part.GONE, gone), (Part.COME, come), (Part.KEPT, tokens)]
-            gone, come = [], []
-    folded += [(Part.GONE, gone), (Part.COME, come)]
-    return [run for run in folded if run[1]]
-
-
-def _is_island(tokens: list[str]) -> bool:
-    return len(tokens) == 1 and len(tokens[0].strip()) < _SHORTEST_KEPT
-
-
-def _has_words(tokens: Iterable[str]) -> bool:
-    return any(letter.isalnum() for token in tokens for letter in token)
-
-
-def _join(runs: list[tuple[Part, list[str]]], lead: str) -> tuple[Piece, ...]:
+def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[Piece, ...]:
     """Make pieces of runs, and take back the `lead` that was put before the first token of both texts."""
     texts = [(part, "".join(tokens)) for part, tokens in runs]
     if not texts:

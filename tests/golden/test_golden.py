@@ -76,6 +76,14 @@ def test_slack_messages_look_as_they_did(
     golden(f"{name}.slack.json", json.dumps(payloads, indent=1, ensure_ascii=False) + "\n")
 
 
+@pytest.mark.parametrize("name", ["ordinary", "weekly"])
+def test_what_other_programs_get_looks_as_it_did(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, name: str
+) -> None:
+    body = renderer.render(DIGESTS[name], deliver("webhook:lab"), SAMPLE_LINKS, identity).body
+    golden(f"{name}.webhook.json", json.dumps(json.loads(body), indent=1, ensure_ascii=False) + "\n")
+
+
 def test_a_lab_rebrands_mail_and_slack_with_three_files(
     deliver: MakeDelivery, identity: MailIdentity, golden: Golden
 ) -> None:

@@ -28,7 +28,7 @@ def test_the_shipped_templates_pass_and_each_is_rendered(
         (
             "slack/digest.txt",
             "# {{ digest.title }}",
-            "Slack would refuse it: /text: 0 characters",
+            "Slack would refuse it: there is no fallback",
         ),
         ("web/frame.html", "{{ nobody }}", "frame.html, line 1: 'nobody' is undefined"),
     ],

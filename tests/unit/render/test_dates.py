@@ -1,22 +1,13 @@
 from datetime import UTC, date, datetime
 
 from digest.render.samples import make_coverage, make_digest
-from digest.render.text import name_slot, write_day, write_days, write_long_day, write_moment
-
-
-def test_days_are_written_in_words() -> None:
-    assert write_day(date(2026, 11, 19)) == "Thu 19 Nov"
-    assert write_long_day(date(2026, 3, 1)) == "Sunday 1 March 2026"
+from digest.render.text import name_slot, write_days
 
 
 def test_several_days_are_written_with_what_differs() -> None:
     assert write_days(date(2026, 11, 17), date(2026, 11, 19)) == "17–19 November"
     assert write_days(date(2026, 11, 30), date(2026, 12, 2)) == "30 November – 2 December"
     assert write_days(date(2026, 12, 30), date(2027, 1, 4)) == "30 December 2026 – 4 January 2027"
-
-
-def test_moments_are_written_to_the_second_in_utc() -> None:
-    assert write_moment(datetime(2026, 11, 19, 22, 4, 5, 678, tzinfo=UTC)) == "2026-11-19T22:04:05Z"
 
 
 def test_a_slot_says_which_day_a_digest_is_about() -> None:

@@ -16,7 +16,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry
 from digest.model.papers import Author
 from digest.render import Renderer
-from digest.render.samples import EVENING, make_entry
+from digest.render.samples import make_entry
 from tests.unit.render.test_feeds import ATOM, FEEDS, SCHEMA, make_feed
 
 HERE = Path(__file__).parent
@@ -73,14 +73,6 @@ def test_whatever_papers_say_both_formats_hold_and_agree(
 @pytest.mark.parametrize("name", FEEDS)
 def test_the_feeds_of_other_tests_hold_to_the_json_schema(name: str) -> None:
     JSON_SCHEMA.validate(json.loads(RENDERER.render_json_feed(FEEDS[name])))
-
-
-def test_a_feed_that_has_ended_says_so() -> None:
-    ended = replace(FEEDS["empty"], has_ended=True, updated=EVENING)
-    document = json.loads(RENDERER.render_json_feed(ended))
-    JSON_SCHEMA.validate(document)
-    assert document["expired"] is True
-    assert SCHEMA.validate(etree.fromstring(RENDERER.render_atom(ended)))
 
 
 def test_every_golden_feed_is_valid() -> None:

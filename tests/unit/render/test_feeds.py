@@ -67,19 +67,6 @@ def test_an_atom_feed_is_valid(renderer: Renderer, name: str) -> None:
         assert ("alternate", "text/html") in links or entry.find(f"{ATOM}content") is not None
 
 
-def test_the_grammar_refuses_what_the_rfc_forbids(renderer: Renderer) -> None:
-    sound = renderer.render_atom(FEEDS["ordinary"])
-    for before, after in (
-        (b"<updated>2026-11-20T03:47:00Z</updated>", b""),
-        (b"<updated>2026-11-20T03:47:00Z</updated>", b"<updated>yesterday</updated>"),
-        (b"<id>urn:", b"<id>not an id"),
-        (b'type="html">', b'type="markdown">'),
-        (b"<name>Digest</name>", b"<name> </name>"),
-    ):
-        assert before in sound
-        assert not SCHEMA.validate(etree.fromstring(sound.replace(before, after, 1)))
-
-
 def test_a_feed_says_how_much_of_what_came_it_holds(renderer: Renderer) -> None:
     said = "The newest 6 of 4,487 papers that came within 30 days."
     assert feedparser.parse(renderer.render_atom(CUT)).feed.subtitle == said
@@ -97,14 +84,6 @@ def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(renderer: Renderer)
     assert json.loads(renderer.render_json_feed(feed))["description"].startswith(
         f"The newest {len(shown)} of 200 "
     )
-
-
-@pytest.mark.parametrize("name", FEEDS)
-def test_feed_readers_find_nothing_wrong(renderer: Renderer, name: str) -> None:
-    parsed = feedparser.parse(renderer.render_atom(FEEDS[name]))
-    assert not parsed.bozo
-    assert parsed.feed.language == "en"
-    assert len(parsed.entries) == max(len(FEEDS[name].entries), 1)
 
 
 def test_an_entry_names_the_paper_in_every_detail(renderer: Renderer) -> None:
@@ -138,23 +117,11 @@ def test_an_entry_names_where_its_references_are(renderer: Renderer) -> None:
         assert f'href="{address}"' in item["content_html"]
 
 
-def test_a_feed_that_no_server_stands_behind_names_no_references(renderer: Renderer) -> None:
-    body = renderer.render_atom(FEEDS["unserved"]) + renderer.render_json_feed(FEEDS["unserved"])
-    assert b"refs" not in body
-    assert b"BibTeX" not in body
-
-
 def test_an_entry_keeps_its_id_when_the_paper_gets_a_version(renderer: Renderer) -> None:
     first = make_feed([make_entry(12)])
     second = make_feed([make_entry(12, version=2, kind=Kind.REPLACEMENT, label="v1 → v2")])
     ids = [feedparser.parse(renderer.render_atom(feed)).entries[0].id for feed in (first, second)]
     assert ids[0] == ids[1]
-
-
-def test_three_thousand_authors_are_three_thousand_authors(renderer: Renderer) -> None:
-    root = etree.fromstring(renderer.render_atom(FEEDS["odd"]))
-    many = next(e for e in root.iter(f"{ATOM}entry") if e.findtext(f"{ATOM}title") == "Many hands")
-    assert len(many.findall(f"{ATOM}author")) == 3_303
 
 
 def test_an_empty_feed_says_what_it_waits_for(renderer: Renderer) -> None:
@@ -184,9 +151,3 @@ def test_a_json_feed_holds_what_the_format_asks_for_and_the_same_as_atom(rendere
     atom = feedparser.parse(renderer.render_atom(FEEDS[name])).entries
     assert [item["id"] for item in document["items"]] == [entry.id for entry in atom]
     assert [item["title"] for item in document["items"]] == [entry.title for entry in atom]
-
-
-def test_feeds_are_the_same_bytes_as_long_as_nothing_changed(renderer: Renderer) -> None:
-    for feed in FEEDS.values():
-        assert renderer.render_atom(feed) == Renderer().render_atom(feed)
-        assert renderer.render_json_feed(feed) == Renderer().render_json_feed(feed)

@@ -14,22 +14,11 @@ from digest.render.mime import (
     write_list_id,
     write_mailbox,
     write_subject,
-    write_uris,
 )
-
-LONG_LINK = "https://digest.example.org/u/" + "x" * 300
 
 
 def _lines(name: str, value: str) -> list[str]:
     return write_headers([(name, value)]).decode("ascii").split("\r\n")
-
-
-def test_an_address_is_written_as_it_is_however_long() -> None:
-    assert _lines("List-Unsubscribe", write_uris([LONG_LINK, "mailto:leave@example.org?subject=unsubscribe"])) == [
-        f"List-Unsubscribe: <{LONG_LINK}>,",
-        " <mailto:leave@example.org?subject=unsubscribe>",
-        "",
-    ]
 
 
 def test_a_plain_subject_stays_plain_and_folds_between_words() -> None:

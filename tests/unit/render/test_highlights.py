@@ -65,14 +65,6 @@ def has_all(text: str, *, without: frozenset[Field] = frozenset()) -> bool:
     return wanted <= find_marked(text)
 
 
-def test_mails_mark_every_field_formulas_and_all(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
-) -> None:
-    _, page = as_mail(renderer, deliver, identity, EVERYWHERE)
-    assert has_all(page)
-    assert any("Solheim" in mark for mark in find_marked(page))
-
-
 def test_pages_and_feeds_mark_every_field_too(renderer: Renderer) -> None:
     page = renderer.render_page(make_digest([EVERYWHERE]), SAMPLE_LINKS)
     assert has_all(page)
@@ -88,42 +80,6 @@ def test_pages_and_feeds_mark_every_field_too(renderer: Renderer) -> None:
 def test_a_terminal_shows_the_title_marked(renderer: Renderer) -> None:
     shown = renderer.render_terminal(make_digest([EVERYWHERE]), width=200, color=False, limit=None)
     assert "Bounds of [10⁻³] s for the [Λ]_b and GPUs" in shown
-
-
-def say_plainly(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, entry: DigestEntry
-) -> list[str]:
-    """Return a digest of one paper in each medium as its reader sees it, on one line."""
-    digest = make_digest([entry])
-    blocks = renderer.render_slack(digest, deliver("slack:#papers"), SAMPLE_LINKS).body.decode()
-    mail = as_mail(renderer, deliver, identity, entry)
-    shown = [
-        *mail,
-        "\n".join(re.findall(r'"text": ?"((?:[^"\\]|\\.)*)"', json.dumps(json.loads(blocks), ensure_ascii=False))),
-        renderer.render_terminal(digest, width=300, color=False, limit=None),
-        renderer.render_atom(make_feed([entry])).decode(),
-        renderer.render_page(digest, SAMPLE_LINKS),
-    ]
-    return [" ".join(html.unescape(html.unescape(text.replace('\\"', '"'))).split()) for text in shown]
-
-
-def test_every_medium_says_in_words_what_was_met(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
-) -> None:
-    for shown in say_plainly(renderer, deliver, identity, EVERYWHERE):
-        for words in WORDS:
-            assert words in shown
-
-
-def test_a_paper_of_three_queries_is_there_once_and_names_them(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
-) -> None:
-    *others, atom, page = say_plainly(renderer, deliver, identity, EVERYWHERE)
-    for shown in (*others, atom, page):
-        assert "perf, gpu, authors I follow" in shown
-    assert all(shown.count("s for the") == 1 for shown in (others[0], others[3]))
-    assert atom.count("<entry>") == 1
-    assert page.count('<div class="paper"') == 1
 
 
 @pytest.mark.parametrize("field", [Field.COMMENT, Field.JOURNAL_REF])

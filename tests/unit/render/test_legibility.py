@@ -176,28 +176,6 @@ def test_everything_with_a_colour_in_light_has_one_in_dark(renderer: Renderer) -
 
 
 @pytest.mark.parametrize(
-    ("sheet", "titles"), [("web/style.css", {"h3 a", ".brief a"}), ("email/style.css", {".title-link"})]
-)
-def test_links_are_told_by_a_line_unless_they_are_titles_in_a_face_of_their_own(
-    renderer: Renderer, sheet: str, titles: set[str]
-) -> None:
-    rules = re.findall(r"([^{}\n]+)\{([^{}]*)\}", renderer.templates.read_source(sheet))
-    without = {selector.strip() for selector, styles in rules if "text-decoration: none" in styles}
-    assert without == titles
-
-
-def test_a_mark_is_seen_by_its_line_where_its_background_is_lost(renderer: Renderer) -> None:
-    """A pale background turned round is nearly black on black; WCAG asks 3 of what is no text."""
-    sheet = renderer.templates.read_source("email/style.css")
-    dark = read_dark_rules(renderer.templates.read_source("email/media.css"))
-    line = re.search(r"\nmark \{[^}]*border-bottom: 1px solid (#[0-9a-f]{6})", sheet)
-    assert line
-    for turn in (keep, turn_channels, turn_lightness):
-        for behind in ("#ffffff", dark[".page"]["background"]):
-            assert measure_contrast(turn(read_color(line[1])), turn(read_color(behind))) >= 3
-
-
-@pytest.mark.parametrize(
     ("one", "other", "ratio"),
     [("#000000", "#ffffff", 21.0), ("#777777", "#ffffff", 4.48), ("#ffffff", "#ffffff", 1.0)],
 )

@@ -2,30 +2,8 @@ from datetime import UTC, datetime
 
 from digest.model.announcements import Kind
 from digest.model.papers import Field
-from digest.render.papers import KIND_TITLES, LONGEST_TITLE, PaperView
+from digest.render.papers import LONGEST_TITLE, PaperView
 from digest.render.samples import make_entry
-
-
-def test_why_joins_queries_and_reasons() -> None:
-    view = PaperView(make_entry(queries=("perf", "gpu"), found=((Field.TITLE, "GPU"),)), 1)
-    assert view.why == 'perf, gpu · "GPU" in title'
-
-
-def test_what_was_met_is_marked_in_title_and_abstract() -> None:
-    view = PaperView(make_entry(found=((Field.TITLE, "GPU"), (Field.ABSTRACT, "cluster"))), 1)
-    assert "<mark>GPU</mark>s" in view.title_html
-    assert "<mark>cluster</mark>" in view.show_abstract()[0]
-
-
-def test_a_formula_reads_well_in_every_form() -> None:
-    view = PaperView(make_entry(), 1)
-    assert view.title == "Tail latency below 10⁻³ s on shared GPUs"
-    assert view.title_html == "Tail latency below 10<sup>−3</sup> s on shared GPUs"
-
-
-def test_a_title_called_nothing_but_zero_is_a_title() -> None:
-    view = PaperView(make_entry(title="0", abstract="0", comment="0"), 1)
-    assert (view.title, view.title_html, view.abstract, view.short_comment) == ("0", "0", "0", "0")
 
 
 def test_a_very_long_title_is_cut_for_narrow_places_and_whole_elsewhere() -> None:
@@ -77,7 +55,3 @@ def test_paragraphs_of_an_abstract_stay_apart_with_their_marks_in_place() -> Non
     entry = make_entry(abstract="First one.\nSecond one here.", found=((Field.ABSTRACT, "here"),))
     assert PaperView(entry, 1).show_abstract() == ("First one.", "Second one <mark>here</mark>.")
     assert PaperView(entry, 1).abstract == "First one. Second one here."
-
-
-def test_every_kind_has_a_heading() -> None:
-    assert set(KIND_TITLES) == set(Kind)

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from digest.model.papers import Author, Field
-from digest.render.papers import describe_reasons, find_matched_authors, summarise_reasons
+from digest.model.papers import Field
+from digest.render.papers import describe_reasons, find_matched_authors
 from digest.render.samples import make_entry
 
 
@@ -48,38 +48,4 @@ def test_a_category_is_named_only_where_nothing_else_was_met() -> None:
     assert describe_reasons(make_entry(found=((Field.CATEGORIES, "cs.DC"),))) == ("in cs.DC",)
     assert describe_reasons(make_entry(found=((Field.CATEGORIES, "cs.DC"), (Field.TITLE, "GPU")))) == (
         '"GPU" in title',
-    )
-
-
-def test_many_reasons_are_counted() -> None:
-    words = ("Shared", "worst", "cluster", "scheduler", "mean")
-    entry = make_entry(found=tuple((Field.ABSTRACT, word) for word in words))
-    assert summarise_reasons(entry) == '"Shared" in abstract, "worst" in abstract, "cluster" in abstract, +2 more'
-
-
-def test_an_absence_gives_no_words() -> None:
-    assert summarise_reasons(make_entry(found=())) == ""
-
-
-def test_every_field_a_query_can_look_into_has_words() -> None:
-    entry = make_entry(
-        comment="12 pages",
-        journal_ref="J. Made Up 4 (2026)",
-        report_no="MU-26-4",
-        dois=("10.1234/made.up",),
-        authors=(Author("Ana"),),
-        found=(
-            (Field.COMMENT, "pages"),
-            (Field.JOURNAL_REF, "Made"),
-            (Field.REPORT_NO, "MU-26-4"),
-            (Field.DOIS, "10.1234/made.up"),
-            (Field.ID, "2611.15001"),
-        ),
-    )
-    assert describe_reasons(entry) == (
-        '"pages" in comment',
-        '"Made" in journal reference',
-        "report number MU-26-4",
-        "DOI 10.1234/made.up",
-        "id 2611.15001",
     )

@@ -17,7 +17,6 @@ from digest.model.papers import Author, Paper
 from digest.render.references import WrittenName, cut_name, escape, make_key, write_bibtex, write_ris, write_tex
 from digest.render.text import show_plain
 from tests.unit.made_up import make_paper
-from tests.unit.render.injections import SOME
 
 FULL = make_paper(
     "2611.14886",
@@ -105,26 +104,11 @@ def test_every_field_of_ris_is_read_as_it_is() -> None:
     }
 
 
-def test_abstracts_are_written_only_where_they_are_wanted() -> None:
-    assert "abstract" not in write_bibtex([FULL])
-    assert "\r\nAB  - " not in write_ris([FULL])
-
-
-def test_a_withdrawn_paper_says_so() -> None:
-    gone = replace(FULL, is_withdrawn=True, journal_ref="")
-    assert "note          = {version 2, withdrawn}" in write_bibtex([gone])
-    assert "N1  - version 2, withdrawn\r\n" in write_ris([gone])
-
-
 def test_ris_lines_end_as_its_specification_says() -> None:
     text = write_ris([FULL, make_paper()])
     assert text.startswith("TY  - UNPB\r\n")
     assert text.endswith("ER  - \r\n")
     assert text.count("\n") == text.count("\r\n")
-
-
-def test_of_no_papers_nothing_is_written() -> None:
-    assert write_bibtex([]) == write_ris([]) == ""
 
 
 def test_a_paper_given_twice_is_written_once() -> None:
@@ -257,11 +241,6 @@ def check(papers: list[Paper]) -> None:
         assert found["type_of_reference"] == "UNPB"
         assert found.get("title", "").split() == show_plain(paper.title).split()
         assert "unknown_tag" not in found
-
-
-@pytest.mark.parametrize("number", range(len(SOME)))
-def test_nothing_a_stranger_writes_leaves_its_field(number: int) -> None:
-    check(_papers(SOME[number]))
 
 
 SMUGGLED = [

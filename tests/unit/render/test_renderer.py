@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from digest.model.errors import DigestError, TemplateError
-from digest.model.messages import Links, Message
+from digest.model.errors import DigestError
+from digest.model.messages import Message
 from digest.model.subscriptions import Destination
 from digest.render import (
     ErrorContext,
@@ -17,7 +17,7 @@ from digest.render import (
     MailIdentity,
     Renderer,
 )
-from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, sample_digest
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, sample_digest
 from tests.unit.render.conftest import MakeDelivery
 
 Render = Callable[[str], Message]
@@ -57,25 +57,6 @@ def test_everything_but_slack_takes_one_part(renderer: Renderer, to: str) -> Non
     assert renderer.count_parts(digest, Destination.parse(to)) == 1
 
 
-def test_parts_of_a_thread_get_names_of_their_own(renderer: Renderer, deliver: MakeDelivery) -> None:
-    message = renderer.render_slack(sample_digest(), deliver("slack:#x", part=1, parts=2), SAMPLE_LINKS)
-    assert message.name == "demo-team-mailing-2026-11-19-2.json"
-
-
-def test_a_page_is_complete_whatever_the_cap(renderer: Renderer) -> None:
-    digest = make_digest([make_entry(number, title=f"Paper {number}") for number in range(1, 301)], shown=3)
-    page = renderer.render_page(digest, Links())
-    assert page.count('<div class="paper"') == 300
-    assert "Paper 300" in page
-    assert page.count("It needs no change to programs") == 300
-
-
-def test_a_page_names_every_author_and_shows_whole_comments(renderer: Renderer) -> None:
-    page = renderer.render_page(make_digest((*odd_entries(), make_entry(50, comment="c" * 900))), Links())
-    assert "Given3302 Family3302" in page
-    assert "c" * 900 in page
-
-
 def test_a_page_stands_on_its_own_and_needs_nothing_from_elsewhere(renderer: Renderer) -> None:
     page = renderer.render_page(sample_digest(), SAMPLE_LINKS)
     assert not re.search(r"<script|<img|<link|url\(|@import| style=| on\w+=", page)
@@ -99,18 +80,6 @@ def test_pages_allow_one_style_by_its_hash_and_no_script(renderer: Renderer, nam
     assert '<html lang="en" dir="ltr">' in page
     assert page.count("<h1>") == 1
     assert "Thank you to arXiv" in page
-
-
-def test_leaving_is_a_button_that_posts_what_one_click_posts(renderer: Renderer) -> None:
-    page = renderer.render_web("web/leave.html", CONTEXTS["leave.html"])
-    assert '<form method="post" action="/u/token?a=1&amp;b=2">' in page
-    assert '<input type="hidden" name="List-Unsubscribe" value="One-Click">' in page
-    assert '<button type="submit">' in page
-
-
-def test_a_page_that_does_not_exist_is_a_templates_error(renderer: Renderer) -> None:
-    with pytest.raises(TemplateError, match=r"no template web/nothing\.html"):
-        renderer.render_web("nothing.html", CONTEXTS["left.html"])
 
 
 def test_plain_text_is_broken_at_78_columns_but_for_links(renderer: Renderer) -> None:

@@ -74,7 +74,7 @@ def test_lists_of_names_come_back_too(before: list[str], after: list[str]) -> No
         (
             "ten of cases remain on the page",
             "two of runs remain on the page",
-            "[ten of cases]<two of runs> remain on the page",
+            "[ten]<two> of[ cases]< runs> remain on the page",
         ),
         ("fast, cheap and good", "fast and good", "fast[, cheap] and good"),
         ("共享加速器上的延迟", "共享处理器上的延迟", "共享[加速]<处理>器上的延迟"),
