@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from digest.match.rules import (
@@ -214,13 +215,15 @@ def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = (
 
 def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, Query]]:
     """Return the revisions whose text can be read; the others are shown by `digest status` until mended."""
-    pairs = []
-    for revision in revisions:
-        try:
-            pairs.append((revision, parse_query(revision.text)))
-        except QueryError:
-            continue  # kept as the revision's `problem` when it was stored, and shown there
-    return pairs
+    return [(revision, query) for revision in revisions if (query := _read(revision.text)) is not None]
+
+
+@lru_cache(maxsize=2**13)
+def _read(text: str) -> Query | None:
+    try:
+        return parse_query(text)
+    except QueryError:
+        return None  # kept as the revision's `problem` when it was stored, and shown there
 
 
 def _match_batch(site: Site, report: MatchReport) -> bool:

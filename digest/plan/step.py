@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from digest.model.announcements import StoredChange
     from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Seen
-    from digest.model.papers import Paper
     from digest.model.subscriptions import ActiveRevision, DueSubscription, Subscription
     from digest.plan.digests import Told
     from digest.plan.links import LinkMaker
@@ -56,15 +55,12 @@ if TYPE_CHECKING:
 
 _INSTANT = timedelta(microseconds=1)
 
-_KEPT_CHANGES = 20_000
-"""Changes kept at once: a week's worth."""
-
-_KEPT_ENTRIES, _KEPT_QUERIES = 50_000, 10_000
-"""Entries and saved queries kept at once; where each subscription has its own, keeping them gains nothing."""
+_KEPT_ENTRIES = 50_000
+"""Entries kept at once; where each subscription has its own saved queries, keeping them gains nothing."""
 
 
 class Drafts:
-    """Makes drafts of digests, and remembers what they share.
+    """Makes drafts of digests; what is told alike to several subscriptions of a pass is made once.
 
     Attributes:
         now: the moment everything is planned at (UTC).
@@ -73,15 +69,12 @@ class Drafts:
     def __init__(self, site: Site) -> None:
         self._site = site
         self.now = site.clock.now()
-        self._changes: dict[int, StoredChange] = {}
-        self._mailings: dict[int, tuple[date | None, date | None]] = {}
-        self._seen: dict[int, Paper] = {}
-        self._histories: dict[int, tuple[StoredChange, ...]] = {}
+        self._changes: Mapping[int, StoredChange] = {}
+        self._mailings: Mapping[int, tuple[date | None, date | None]] = {}
         self._ready: dict[int, AnalysedPaper] = {}
         self._entries: dict[tuple[object, ...], DigestEntry] = {}
         self._coverages: dict[tuple[frozenset[str], datetime], Coverage] = {}
         self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
-        self._queries: dict[int, Query] = {}
         self._maker: LinkMaker | None = None
         self._scope = ""
 
@@ -141,24 +134,14 @@ class Drafts:
                 since[due.id] = mailing_moment(next(mailings_between(covered_until, sent), mailing))
         return digest_store.load_earlier(conn, since)
 
-    def read_ahead(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
-        """Read the changes that some matches are about, in a few statements for all."""
-        missing = {id_ for row in rows for id_ in row.changes if id_ not in self._changes}
-        if not missing:
-            return
-        found = papers.load_changes(conn, missing)
-        self._changes.update(found)
-        self._mailings.update(papers.load_mailings(conn, {change.paper_key for change in found.values()}))
-
-    def forget(self) -> None:
-        """Let go of what was read where it has become much; call it between two batches."""
-        if len(self._changes) > _KEPT_CHANGES:
-            for kept in (self._changes, self._mailings, self._ready, self._seen, self._histories):
-                kept.clear()
+    def read(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
+        """Read the changes that a batch of matches is about, before it is drafted."""
+        ids = {id_ for row in rows for id_ in row.changes}
+        self._changes = papers.load_changes(conn, ids)
+        self._mailings = papers.load_mailings(conn, {change.paper_key for change in self._changes.values()})
+        self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
         if len(self._entries) > _KEPT_ENTRIES:
             self._entries.clear()
-        if len(self._queries) > _KEPT_QUERIES:
-            self._queries.clear()
 
     def draft(
         self,
@@ -176,7 +159,7 @@ class Drafts:
         Args:
             conn: the transaction that stores it.
             due: the subscription.
-            rows: the matches it tells.
+            rows: the matches it tells, which were read.
             slot: its slot's name.
             occasion: why it exists.
             is_missed: it is told as the turn before the last, and tells of the mailing before the last.
@@ -185,7 +168,6 @@ class Drafts:
         Raises:
             DigestError: it cannot be planned, such as for a template that fails.
         """
-        self.read_ahead(conn, rows)
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
         coverage = self._load_coverage_before(conn, due) if is_missed else self.load_coverage(conn, due)
         if occasion is Occasion.SCHEDULED:
@@ -201,21 +183,21 @@ class Drafts:
             if entry is None:
                 entry = self._make_entry(told, queries)
                 if not entry.queries:  # what brought it reads otherwise now
-                    entry = self._make_entry(told, self._read_recorded(conn, due, found))
+                    entry = self._make_entry(told, _read_recorded(conn, due, found))
                 self._entries[key] = entry
             return entry
 
         digest = plan_digest(
             due,
             changes,
-            self._read_queries(due.revisions),
-            self._load_seen(conn, due, changes),
+            _read_queries(due.revisions),
+            _load_seen(conn, due, changes),
             coverage,
             slot=slot,
             occasion=occasion,
             now=self.now,
             announced=self._mailings if tells_days else None,
-            later=self._load_later(conn, changes) if tells_days else None,
+            later=_load_later(conn, changes) if tells_days else None,
             make=make,
         )
         self.maker(conn)
@@ -258,48 +240,34 @@ class Drafts:
             ready = self._ready[last.id] = analyse(last.paper)
         return make_entry(told, queries, ready=ready)
 
-    def _read_queries(self, revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
-        """Return saved queries by name, parsed, without those that can't be read; of one name the last counts."""
-        missing = [revision for revision in revisions if revision.id not in self._queries]
-        self._queries.update({revision.id: query for revision, query in readable(missing)})
-        return {
-            revision.name: self._queries[revision.id] for revision in revisions if revision.id in self._queries
-        }
 
-    def _read_recorded(
-        self, conn: Connection, due: DueSubscription, change_ids: Collection[int]
-    ) -> dict[str, Query]:
-        """Return the subscription's saved queries as they read when they recorded any of some changes.
+def _read_queries(revisions: Sequence[ActiveRevision]) -> dict[str, Query]:
+    """Return saved queries by name, parsed, without those that can't be read; of one name the last counts."""
+    return {revision.name: query for revision, query in readable(revisions)}
 
-        Which of those that it follows no more brought a change to it is not kept.
-        """
-        followed = [revision.query_id for revision in due.revisions]
-        return self._read_queries([one for _, one in views.find_recorded(conn, change_ids, followed)])
 
-    def _load_seen(
-        self, conn: Connection, due: DueSubscription, changes: Collection[StoredChange]
-    ) -> dict[int, Seen]:
-        """Return what the reader saw before; of papers that were never stored before, that is nothing."""
-        known = [
-            change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN
-        ]
-        seen = matches.seen_versions(conn, due.id, known) if known else {}
-        missing = {one.key for one in seen.values()} - self._seen.keys()
-        if missing:
-            self._seen.update(papers.load_versions(conn, missing))
-        return {key: replace(one, paper=self._seen[one.key]) for key, one in seen.items()}
+def _read_recorded(conn: Connection, due: DueSubscription, change_ids: Collection[int]) -> dict[str, Query]:
+    """Return the subscription's saved queries as they read when they recorded any of some changes.
 
-    def _load_later(
-        self, conn: Connection, changes: Collection[StoredChange]
-    ) -> dict[int, tuple[StoredChange, ...]]:
-        """Return what was found of papers after these changes, by paper: read once for all digests of a pass."""
-        latest = {change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)}
-        missing = latest.keys() - self._histories.keys()
-        if missing:
-            self._histories.update(papers.earlier_changes(conn, missing))
-        return {
-            key: tuple(change for change in self._histories[key] if change.id > id_) for key, id_ in latest.items()
-        }
+    Which of those that it follows no more brought a change to it is not kept.
+    """
+    followed = [revision.query_id for revision in due.revisions]
+    return _read_queries([one for _, one in views.find_recorded(conn, change_ids, followed)])
+
+
+def _load_seen(conn: Connection, due: DueSubscription, changes: Collection[StoredChange]) -> dict[int, Seen]:
+    """Return what the reader saw before; of papers that were never stored before, that is nothing."""
+    known = [change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN]
+    seen = matches.seen_versions(conn, due.id, known) if known else {}
+    texts = papers.load_versions(conn, {one.key for one in seen.values()}) if seen else {}
+    return {key: replace(one, paper=texts[one.key]) for key, one in seen.items()}
+
+
+def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int, tuple[StoredChange, ...]]:
+    """Return what was found of papers after these changes, by paper."""
+    latest = {change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)}
+    histories = papers.earlier_changes(conn, latest.keys())
+    return {key: tuple(change for change in histories[key] if change.id > id_) for key, id_ in latest.items()}
 
 
 def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
@@ -417,7 +385,6 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
         if not batch:
             return
         after = batch[-1].next_due_at, batch[-1].id  # those that wait stay due: the next batch begins behind
-        drafts.forget()
         site.progress.update(f"{len(report.digests):,} digests")
 
 
@@ -451,6 +418,7 @@ def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> 
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     rows = looks if has_turn or due.last_slot or not _is_first(conn, due) else pending
     slot = f"run:{looks[-1].match_run_id}"
+    drafts.read(conn, rows)
     draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
     return _save(conn, drafts, [(due, draft)])
 
@@ -505,7 +473,7 @@ def _plan_turns(
                 report.waiting.append(turn.name)
             case Outcome.REST:
                 report.resting.append(turn.name)
-    drafts.read_ahead(conn, (row for id_ in told for row in pending.get(id_, ())))
+    drafts.read(conn, (row for id_ in told for row in pending.get(id_, ())))
     whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}
     quiet = [due for id_, due in whole.items() if id_ not in pending]
     earlier = drafts.load_earlier(conn, quiet)
