@@ -41,7 +41,6 @@ class RosterReport:
         unreadable: saved queries that can't be read, each with what is wrong.
         going_on: those of them that go on as they were read before.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
-        lookalikes: (ended, new) subscriptions that ask for the same and may be one.
         let_go: what waited for subscriptions and destinations that are named no more, and goes nowhere.
         kept_away: (destination, new subscription, the one left): who left keeps being left alone.
     """
@@ -53,7 +52,6 @@ class RosterReport:
     unreadable: tuple[tuple[str, str], ...] = ()
     going_on: tuple[str, ...] = ()
     not_excluding: tuple[tuple[str, str], ...] = ()
-    lookalikes: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
     let_go: tuple[LetGo, ...] = ()
 
@@ -64,16 +62,11 @@ class RosterReport:
             f"Edited: {', '.join(self.turned)}. What is found from now on is held against the new wording, without"
             " a look back (digest query diff OLD NEW shows what it gains and loses)"
         )
-        renamed = (
-            f"{ended} has ended and {added} is new; if it is the same, call it {ended} again: its name is for"
-            " good, and `title` is what people see"
-            for ended, added in self.lookalikes
-        )
         left_alone = (
             f"{destination} left {old}, which {new} looks like, and is left alone (subscription return)"
             for destination, new, old in self.kept_away
         )
-        return (*([edited] if self.turned else []), *renamed, *self.lost, *left_alone)
+        return (*([edited] if self.turned else []), *self.lost, *left_alone)
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -118,7 +111,6 @@ def sync_roster(site: Site) -> RosterReport:
             _Schedule(now),
         )
         make_due_what_waits(conn, now)
-        lookalikes = _find_lookalikes(conn, subscriptions.ended, subscriptions.added, now)
         kept_away = _keep_leavers_away(conn, subscriptions.added, now)
         for subscription in site.config.subscriptions:
             for destination in subscription.destinations:
@@ -136,7 +128,6 @@ def sync_roster(site: Site) -> RosterReport:
             for subscription in site.config.subscriptions
             for _, problem in read_exclusion(subscription).problems
         ),
-        lookalikes=lookalikes,
         kept_away=kept_away,
         let_go=subscriptions.let_go,
     )
@@ -155,16 +146,6 @@ class _Schedule:
     def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
         """Return when the turn due at a moment is due by its quiet hours as they are now."""
         return realign_due(subscription, due_at, self.now, taken)
-
-
-def _find_lookalikes(
-    conn: Connection, ended: Sequence[str], added: Sequence[str], now: datetime
-) -> tuple[tuple[str, str], ...]:
-    """Pair what has ended with what begins, and asks for the same; one that comes back is no other renamed."""
-    stored = subscription_store.load_subscriptions(conn, names=(*ended, *added), include_ended=True)
-    queries = {due.subscription.name: set(due.subscription.queries) for due in stored}
-    fresh = {due.subscription.name for due in stored if due.created_at == now}
-    return tuple((old, new) for old in ended for new in added if new in fresh and queries[old] & queries[new])
 
 
 def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:
