@@ -15,7 +15,7 @@ from digest.model.announcements import Kind
 from digest.model.errors import DigestError, QueryError
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES
 from digest.model.subscriptions import DestinationKind
-from digest.plan.feeds import QUERY_FEED_KINDS, FeedOwner, FeedSetting, plan_farewell, plan_feed, spread_moments
+from digest.plan.feeds import QUERY_FEED_KINDS, FeedOwner, FeedSetting, plan_feed, spread_moments
 from digest.plan.links import make_links, make_refs_url
 from digest.query import StandingQueries, parse_query
 from digest.store import database as token_store
@@ -76,14 +76,6 @@ def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url:
     owner = FeedOwner("query", place.key, place.name, opened_at)
     wordings = _read_wordings(queries.load_query_wordings(conn, place.key))
     return plan_feed(owner, told, wordings, _make_setting(conn, site, self_url))
-
-
-def load_farewell(
-    conn: Connection, site: Site, place: FeedPlace, at: datetime, *, has_moved: bool, self_url: str = ""
-) -> Feed:
-    """Make what an address says for a while after a moment (UTC) at which it became void."""
-    owner = FeedOwner("query" if place.origin else "subscription", place.key, place.title, at)
-    return plan_farewell(owner, _make_setting(conn, site, self_url), at, has_moved=has_moved)
 
 
 def _load_brought(conn: Connection, config: Config, query_id: int) -> list[Matched]:

@@ -347,7 +347,6 @@ class Feed:
         entries: newest first.
         notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
         refs_url: as `Links.refs`, "" where no server answers.
-        has_ended: nothing will ever be added.
         papers: how many came in the days it goes back; `entries` are the newest of them.
     """
 
@@ -359,7 +358,6 @@ class Feed:
     entries: tuple[FeedEntry, ...]
     notice: str = ""
     refs_url: str = ""
-    has_ended: bool = False
     papers: int = 0
 
 

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 QUERY_FEED_KINDS = (Kind.NEW, Kind.CROSS_LIST)
 """What saved queries' feeds tell. No setting decides it: an edit would date entries anew that readers have."""
 
-FAREWELL_DAYS = 30
-"""How long a feed that was closed or moved says so at its old address; after that there is nothing there."""
-
 
 @dataclass(frozen=True, slots=True)
 class FeedOwner:
@@ -86,8 +83,7 @@ def spread_moments(
     Args:
         changes: those that are told.
         matched_at: when the run was (UTC).
-        brought: the ids of all that it brought, also of what is not told. Empty for a run of an earlier release:
-            readers have its papers with the moment of the run.
+        brought: the ids of all that it brought, also of what is not told.
     """
     seconds = {id_: place for place, id_ in enumerate(sorted(brought, reverse=True))}
     return [
@@ -145,34 +141,6 @@ def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
     )
     window = timedelta(days=FEED_DAYS)
     return [found for found in papers if _find_update(found) >= _find_update(papers[0]) - window]
-
-
-def plan_farewell(owner: FeedOwner, setting: FeedSetting, at: datetime, *, has_moved: bool) -> Feed:
-    """Make the last feed of an address that is void: an entry that says so, and no paper.
-
-    Args:
-        owner: what the feed is of.
-        setting: where it was read.
-        at: since when the address is void (UTC).
-        has_moved: the feed goes on at another address.
-    """
-    day = f"{at.day} {at:%B %Y}"
-    what = (
-        f"{owner.title} has been at another address since {day}: ask whoever runs this service for it, "
-        "and put it in the place of this one."
-        if has_moved
-        else f"{owner.title} was closed on {day}. Nothing more comes here; this feed can be removed."
-    )
-    return Feed(
-        id=feed_uri(setting.scope, owner.kind, str(owner.key)),
-        title=owner.title,
-        updated=at,
-        self_url=setting.self_url,
-        home_url=setting.home_url,
-        entries=(),
-        notice=what,
-        has_ended=True,
-    )
 
 
 def _find_update(found: Sequence[Matched]) -> datetime:

@@ -189,7 +189,6 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
         "description": " ".join(filter(None, (write_extent(feed), ACKNOWLEDGEMENT, NOT_REVIEWED))),
         "language": LANGUAGE,
         "authors": [{"name": AUTHOR}],
-        "expired": feed.has_ended,
         "items": [*_write_notice_item(feed), *(_write_item(templates, feed, entry) for entry in feed.entries)],
     }
     return (json.dumps(_drop_empty(document), ensure_ascii=False, indent=1) + "\n").encode("utf-8")

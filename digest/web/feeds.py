@@ -10,18 +10,17 @@ import gzip
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
-from digest.deliver.feeds import load_farewell, load_feed, load_query_feed, write_feed
+from digest.deliver.feeds import load_feed, load_query_feed, write_feed
 from digest.model import secrets
 from digest.model.clock import monotonic
 from digest.model.errors import StoreError
-from digest.plan.feeds import FAREWELL_DAYS
 from digest.plan.links import make_links
 from digest.store import queries
 from digest.store import subscriptions as subscription_store
@@ -162,12 +161,6 @@ class _Address:
     def is_open(self) -> bool:
         return self.place.is_open and self.generation == self.place.generation
 
-    @property
-    def void_since(self) -> datetime | None:
-        """Since when it does not work (UTC); None where it does, or that is not known."""
-        place = self.place
-        return place.closed_at if self.generation == place.generation else place.rotated_at
-
 
 @dataclass(frozen=True, slots=True)
 class _Edition:
@@ -196,8 +189,6 @@ class FeedDesk:
     async def find(self, token: str, suffix: str) -> FeedCopy | HTTPStatus:
         """Return the feed at an address, NOT_FOUND where there never was one, GONE where there was.
 
-        An address that became void lately still says so, in a feed without papers.
-
         Raises:
             StoreError: the database has been away for so long that a revocation may have been missed.
         """
@@ -206,7 +197,7 @@ class FeedDesk:
         address = self._addresses.get(hashed)
         if address is None or suffix not in MEDIA_TYPES:
             return HTTPStatus.NOT_FOUND
-        if not address.is_open and not self._says_farewell(address):
+        if not address.is_open:
             return HTTPStatus.GONE
         edition, key = _Edition(address, self._newest_run), (token, suffix)
         if (copy := self._shelf.take(key, edition)) is not None:
@@ -260,10 +251,6 @@ class FeedDesk:
             self._newest_run = queries.newest_match_run(conn)
             self._addresses = self._read_addresses(conn) if is_whole else self._addresses
 
-    def _says_farewell(self, address: _Address) -> bool:
-        since = address.void_since
-        return since is not None and self._site.clock.now() < since + timedelta(days=FAREWELL_DAYS)
-
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
         maker = make_links(conn, self._site.config)
         places = [*queries.load_feed_places(conn), *queries.load_query_places(conn)]
@@ -289,10 +276,6 @@ class FeedDesk:
 
     def _load(self, conn: Connection, address: _Address, url: str) -> Feed | None:
         place = address.place
-        if not address.is_open:
-            has_moved = place.is_open
-            since = address.void_since or self._site.clock.now()
-            return load_farewell(conn, self._site, place, since, has_moved=has_moved, self_url=url)
         if place.origin:
             return load_query_feed(conn, self._site, place, self_url=url)
         found = subscription_store.load_subscriptions(conn, [place.key])

@@ -20,7 +20,6 @@ from starlette.routing import Route
 from digest.model.clock import monotonic
 from digest.web import WebServer, connections
 from digest.web.connections import HEAD_LIMIT, QUEUE
-from tests.integration.web.conftest import Desk
 from tests.integration.web.world import World, live_in, wait_until
 
 _log = logging.getLogger("tests")
@@ -71,13 +70,6 @@ def crowd(url: str, stop: threading.Event) -> Iterator[list[int]]:
         finally:
             stop.set()
             thread.join(10)
-
-
-def start_pouring(url: str, stop: threading.Event, sent: list[int]) -> list[threading.Thread]:
-    pouring = [threading.Thread(target=pour, args=(url, stop, sent), daemon=True) for _ in range(2)]
-    for one in pouring:
-        one.start()
-    return pouring
 
 
 def pour(url: str, stop: threading.Event, sent: list[int]) -> None:
@@ -222,18 +214,6 @@ def test_a_head_that_is_too_long_is_not_read_to_its_end(doors: Doors, is_whole: 
         assert is_closed(one)
 
 
-@pytest.mark.parametrize("begin", [b"0\r\nX: ", b"1;x="], ids=["trailer", "chunk"])
-def test_what_stands_around_a_body_is_not_longer_than_a_head(doors: Doors, begin: bytes) -> None:
-    chunked = ASK % b"slow" + b"Transfer-Encoding: chunked\r\n\r\n"
-    with doors.connect() as one, doors.connect() as other:
-        with suppress(ConnectionError):
-            one.sendall(chunked + begin + b"y" * 2 * HEAD_LIMIT)
-        assert is_closed(one)
-        doors.may_answer.set()
-        other.sendall(chunked + b"%x\r\n%s\r\n" % (2 * HEAD_LIMIT, b"y" * 2 * HEAD_LIMIT) + b"0\r\n\r\n")
-        assert other.recv(1000).endswith(b"at last")
-
-
 def test_heads_that_are_as_long_as_may_be_are_answered_one_by_one(doors: Doors) -> None:
     with doors.connect() as one:
         for _ in range(3):
@@ -279,19 +259,6 @@ def test_where_all_wait_for_their_answers_no_other_is_let_in(doors: Doors) -> No
         assert [busy.recv(1000)[-7:] for busy in (one, two, three)] == [b"at last"] * 3
 
 
-def test_a_body_that_comes_after_its_answer_gives_no_right_to_stay(doors: Doors) -> None:
-    with doors.connect() as cheat, doors.connect() as other:
-        cheat.sendall(ASK % b"small" + b"Content-Length: 1\r\n\r\n")
-        assert cheat.recv(1000).endswith(b"here")
-        cheat.sendall(b"x")
-        other.sendall(ASK % b"small" + b"\r\n")
-        assert other.recv(1000).endswith(b"here")
-        with doors.connect() as later, doors.connect() as last:
-            for one in (later, last, other):
-                one.sendall(ASK % b"small" + b"\r\n")
-                assert one.recv(1000).endswith(b"here")
-
-
 @pytest.mark.usefixtures("hurry")
 def test_an_answer_that_nobody_reads_is_given_up(doors: Doors) -> None:
     with doors.connect() as one:
@@ -302,27 +269,3 @@ def test_an_answer_that_nobody_reads_is_given_up(doors: Doors) -> None:
             while part := one.recv(1 << 20):
                 read += len(part)
         assert read < len(LARGE)
-
-
-@pytest.mark.usefixtures("hurry")
-def test_an_answer_that_is_read_slowly_is_read_to_its_end(doors: Doors) -> None:
-    with doors.connect() as one:
-        one.sendall(ASK % b"large" + b"\r\n")
-        read = b""
-        while not read.endswith(LARGE[-1000:]) or len(read) < len(LARGE):
-            part = one.recv(1 << 20)
-            assert part
-            read += part
-            threading.Event().wait(0.03)
-
-
-def test_a_client_that_leaves_early_costs_a_line_for_who_looks_closely(
-    shared: Desk, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.DEBUG):
-        for number in range(50):
-            with socket.create_connection(address(str(shared.http.base_url))) as one:
-                one.sendall((ASK % b"" + b"\r\n") * QUEUE)
-                threading.Event().wait(number / 1000)
-        wait_until(lambda: sum("left early" in record.getMessage() for record in caplog.records) >= 1)
-    assert not [record for record in caplog.records if record.exc_info or record.levelno > logging.INFO]

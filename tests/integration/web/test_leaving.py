@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import select, update
 
 from digest.deliver.unsubscribe import come_back, leave
-from digest.model.subscriptions import EVERYTHING, Destination
+from digest.model.subscriptions import Destination
 from digest.plan.step import plan
 from digest.serve.steps import run_pass
-from digest.store.schema import consents, subscriptions, suppressions
+from digest.store.schema import subscriptions, suppressions
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import LATER, READER, SUNDAY
 
@@ -32,10 +32,6 @@ def recipients_of_next_mailing(desk: Desk) -> list[str]:
     desk.world.clock.sleep((SUNDAY - desk.world.clock.now()).total_seconds())
     run_pass(desk.site)
     return sorted(mail.recipients[0] for mail in desk.world.mail.mails[before:])
-
-
-def test_without_anybody_leaving_both_readers_get_the_next_digest(desk: Desk) -> None:
-    assert recipients_of_next_mailing(desk) == ["reader@example.org", "second@example.org"]
 
 
 @pytest.mark.parametrize("encoding", ["urlencoded", "multipart", "neither"])
@@ -75,18 +71,6 @@ def test_what_waits_in_the_outbox_is_not_sent_to_whoever_left_meanwhile(desk: De
     assert [mail.recipients for mail in desk.world.mail.mails[before:]] == [("second@example.org",)]
 
 
-def test_twice_is_as_good_as_once(desk: Desk) -> None:
-    path = path_in_mail(desk)
-    assert [desk.http.post(path, data=ONE_CLICK).status_code for _ in range(3)] == [200] * 3
-    with desk.site.store.read() as conn:
-        left = conn.execute(select(suppressions)).all()
-        events = conn.execute(select(consents.c.how).where(consents.c.event == "left")).scalars().all()
-    assert [(row.destination, row.subscription, row.reason) for row in left] == [
-        (READER, "perf-team", "one-click")
-    ]
-    assert events == ["one-click"]
-
-
 def test_leaving_beats_the_file_that_still_names_the_address(desk: Desk) -> None:
     desk.http.post(path_in_mail(desk), data=ONE_CLICK)
     again = desk.world.open()
@@ -115,22 +99,6 @@ def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
     with desk.site.store.begin() as conn:
         come_back(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
     assert "Leave perf-team?" in desk.http.get(path).text
-
-
-def test_each_page_of_leaving_says_whom_to_ask_and_whose_service_it_is(desk: Desk) -> None:
-    path = path_in_mail(desk)
-    pages = [desk.http.get(path), desk.http.post(path), desk.http.get(path), desk.http.get("/u/x")]
-    about = '<a href="https://localhost:8000">About this service</a>'
-    assert [about in page.text for page in pages] == [True] * 4
-    contact = 'If this was a mistake, write to <a href="mailto:ops@example.org">ops@example.org</a>.'
-    assert [contact in page.text for page in pages] == [False, True, True, False]
-
-
-def test_who_left_everything_has_left_each(desk: Desk) -> None:
-    path = path_in_mail(desk)
-    with desk.site.store.begin() as conn:
-        leave(conn, Destination.parse(READER), EVERYTHING, how="operator", at=desk.world.clock.now())
-    assert "You have left perf-team already" in desk.http.get(path).text
 
 
 def test_a_token_made_for_something_else_ends_nothing(desk: Desk) -> None:
@@ -164,10 +132,6 @@ def test_the_button_on_the_page_leads_where_leaving_happens(desk: Desk) -> None:
     assert target.path == path
     assert "You have left" in desk.http.post(target, data=fields).text
     assert recipients_of_next_mailing(desk) == ["second@example.org"]
-
-
-def test_a_page_nobody_was_given_is_not_found(shared: Desk) -> None:
-    assert shared.http.get("/u/AAAAAAAAAAAAAAAAAAAAAA").status_code == 404
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])

@@ -77,18 +77,6 @@ def test_every_answer_is_guarded(shared: Desk, method: str) -> None:
         assert headers["Cache-Control"] == ("private, max-age=900" if headers.get("ETag") else "no-store")
 
 
-def test_a_slash_too_many_is_not_redirected(shared: Desk) -> None:
-    for path in paths(shared)[1:]:
-        answer = shared.http.get(f"{path.rstrip('/')}/")
-        assert answer.status_code == 404, path
-
-
-def test_the_front_page_says_what_was_looked_at_and_whom_to_ask(shared: Desk) -> None:
-    page = shared.http.get("/").text
-    assert "Mailing of Thu 19 Nov: complete, 3 papers looked at." in page
-    assert "ops@example.org" in page
-
-
 def test_a_digest_is_there_as_a_page_with_every_paper(shared: Desk) -> None:
     page = shared.http.get(f"/d/{shared.links.web_token('perf-team', 'run:2')}")
     assert page.status_code == 200
@@ -131,10 +119,6 @@ def test_the_log_names_every_request_and_no_secret(shared: Desk, caplog: pytest.
     assert len(lines) == len(asked)
     secrets = [path.split("/")[2].partition(".")[0] for path in asked[1:5]]
     assert not [line for line in lines for secret in secrets if secret in line]
-
-
-def test_a_process_that_answers_is_alive(shared: Desk) -> None:
-    assert shared.http.get("/livez").json() == {"alive": True}
 
 
 def test_a_process_whose_scheduler_never_ticked_is_not_ready(shared: Desk) -> None:
@@ -181,10 +165,6 @@ def test_what_was_counted_is_told_in_prometheus_format(desk: Desk) -> None:
     assert "digest_ready 0.0" in lines
     (looked,) = [line for line in lines if line.startswith("digest_last_complete_poll_timestamp_seconds ")]
     assert float(looked.split()[1]) == pytest.approx(EVENING.timestamp(), abs=1)
-
-
-def test_what_was_counted_is_told_to_nobody_at_the_public_address(shared: Desk) -> None:
-    assert shared.http.get("/metrics").status_code == 404
 
 
 def test_readiness_turns_red_while_an_alarm_says_that_no_work_is_done(desk: Desk) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import feedparser
 import httpx
 import pytest
 from pybtex.database import parse_string
@@ -23,12 +22,6 @@ def test_a_paper_is_served_as_bibtex(shared: Desk) -> None:
     assert answer.headers["Content-Disposition"] == f'attachment; filename="Example2026-{ID}.bib"'
     (entry,) = parse_string(answer.text, "bibtex").entries.values()
     assert (entry.fields["eprint"], entry.fields["abstract"]) == (ID, PAPERS[0].abstract)
-
-
-def test_a_paper_is_served_as_ris(shared: Desk) -> None:
-    answer = shared.http.get(f"/refs/{ID}.ris")
-    assert answer.headers["Content-Type"] == "application/x-research-info-systems; charset=utf-8"
-    assert answer.text.startswith("TY  - UNPB\r\n")
 
 
 def test_whoever_has_it_is_told_so(shared: Desk) -> None:
@@ -54,22 +47,6 @@ def test_whoever_has_it_is_told_so(shared: Desk) -> None:
 )
 def test_what_is_no_stored_paper_is_not_found(shared: Desk, name: str) -> None:
     assert shared.http.get(f"/refs/{name}").status_code == 404
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_references_are_only_read(shared: Desk, method: str) -> None:
-    assert shared.http.request(method, f"/refs/{ID}.bib").status_code == 405
-
-
-def test_page_and_feed_lead_to_the_references_of_every_paper(shared: Desk) -> None:
-    base = shared.site.config.web.base_url
-    page = shared.http.get(f"/d/{shared.links.web_token('perf-team', 'run:2')}").text
-    found = feedparser.parse(shared.http.get(shared.feed_path()).content)
-    for paper in PAPERS:
-        for suffix in ("bib", "ris"):
-            address = f"{base}/refs/{paper.id}.{suffix}"
-            assert f'href="{address}"' in page
-            assert any(link.href == address for entry in found.entries for link in entry.links)
 
 
 def test_where_only_matches_are_stored_nobody_can_ask_what_is(tmp_path: Path) -> None:
