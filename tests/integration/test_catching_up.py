@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import shutil
@@ -225,25 +224,6 @@ def test_changes_are_numbered_in_the_order_of_their_announcement(world: World, p
     assert [page_of[id_] for id_ in rows] == sorted(page_of[id_] for id_ in rows), "page by page, as they came"
     days = [paper.datestamp for page in listed for paper in page]
     assert days == sorted(days, key=str)
-
-
-@EACH_PAUSE
-def test_readers_are_told_once_of_all_that_matches_and_what_it_was(world: World, pause: Pause) -> None:
-    matched = {found for found in pause.find_changes() if STORY.at(BACK)[found[1]].title.startswith("Tenth")}
-    world.look()
-    world.clock.set(BACK + timedelta(days=1))
-    world.look()
-    told = world.tell()
-    assert len(told) == len(set(told))
-    assert {found[1:] for found in told} == {found[1:] for found in matched}
-    assert {found for found in told if found[0] == Kind.NEW} == {f for f in matched if f[0] == Kind.NEW}
-
-
-@pytest.mark.parametrize("pause", [5], indirect=True)
-def test_a_program_reads_the_same_days_as_json(world: World, pause: Pause) -> None:
-    shown = world.command("run", "--json")
-    read = json.loads(shown[: shown.rindex("}") + 1])
-    assert read["poll"]["mailings"] == {day.isoformat(): new for day, new in pause.count_new().items()}
 
 
 @pytest.mark.skipif(not IS_NIGHTLY, reason="the pause that is broken off is tried every day")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from digest.config import load_config
 from digest.deliver import step
 from digest.deliver.dispatch import LANES, deliver
 from digest.deliver.transports.slack import SlackTransport
@@ -18,10 +17,7 @@ from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
 from digest.poll.installation import Site
-from digest.serve.installation import open_site
-from digest.serve.steps import run_pass
 from digest.store import outbox as outbox_module
-from tests.fakes.loopback import Answer, Request
 from tests.fakes.slack import SCOPES, SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
 from tests.integration.test_lanes import by_night, in_thread, mails_to, planned, states
@@ -41,17 +37,6 @@ def say(world: World, *words: str) -> str:
     done = world.run("delivery", *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def answer_once(world: World, answer: Answer, path: str = "chat.postMessage") -> None:
-    """Have the workspace answer a request with something odd, once."""
-    server = world.slack._server._server
-    usual, left = server.answer, [answer]
-
-    def spoil(request: Request) -> Answer:
-        return left.pop() if path in request.path and left else usual(request)
-
-    server.answer = spoil
 
 
 def test_a_post_in_doubt_that_is_tried_again_by_hand_is_looked_for_first(world: World) -> None:
@@ -125,44 +110,6 @@ def test_a_part_behind_one_that_was_given_up_is_not_promised_to_be_sent(world: W
     assert "Deliveries 1, 2 will be sent" in say(world, "retry", "2", "1")
 
 
-@by_night
-def test_hosts_whose_clocks_are_minutes_ahead_of_slacks_find_what_they_posted(world: World) -> None:
-    world.write_config(to=CHANNEL)
-    world.slack.faults.add("drop_after", path="chat.post")
-    ahead = ManualClock(world.clock.now() + timedelta(minutes=10))
-    config = load_config(world.folder / "digest.toml", world.environ)
-    for _ in range(3):
-        site = open_site(config, ahead, owner="ahead", jitter=lambda: 0.5)
-        run_pass(site)
-        site.close()
-        ahead.advance(timedelta(seconds=30))
-    assert len(world.slack.messages) == 1
-    assert look(world)[0].delivery.state is DeliveryState.SENT
-
-
-ODD = {
-    "an unknown encoding": Answer(b"<html>proxy</html>", 502, "text/html; charset=x-user-defined"),
-    "an unknown encoding of a yes": Answer(b'{"ok":true}', 200, "application/json; charset=utf-99"),
-    "lists in lists": Answer(b'{"ok":' + b"[" * 200_000, 200, "application/json"),
-    "an address that is none": Answer(b"", 302, "text/plain", headers=(("Location", "http://[bad"),)),
-}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=by_night if "yes" in name or "lists" in name else ()) for name in ODD]
-)
-def test_an_answer_that_makes_no_sense_stops_nothing_else(world: World, name: str) -> None:
-    world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
-    answer_once(world, ODD[name])
-    answer_once(world, ODD[name], "/services/")
-    with planned(world, (*BOTH, "slack-webhook:team"), connections=1) as site:
-        report = deliver(site)
-        assert report.sent == {"mailto": 1}
-        assert "Digest itself failed" not in " ".join(report.held + report.unknown)
-        is_refusal = "address" in name
-        assert (len(report.held), len(report.unknown)) == ((2, 0) if is_refusal else (0, 2))
-
-
 def fail(*_given: object, **_options: object) -> None:
     raise ZeroDivisionError("nobody thought of this")
 
@@ -181,16 +128,6 @@ def test_a_fault_nobody_thought_of_concerns_one_delivery_alone(
     assert "nobody thought of this" in caplog.text
 
 
-@by_night
-def test_a_fault_in_rendering_one_digest_leaves_no_claim_behind(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(step, "_render", fail)
-    with planned(world, BOTH, connections=1) as site:
-        assert len(deliver(site).held) == 2
-        assert states(site) == {"held": 2}
-
-
 def test_a_fault_that_breaks_a_pass_gives_back_what_was_not_begun(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,17 +139,6 @@ def test_a_fault_that_breaks_a_pass_gives_back_what_was_not_begun(
         left = states(site)
         assert set(left) == {"sending", "ready"}
         assert left["ready"] >= 3
-
-
-@by_night
-def test_a_fault_in_looking_for_a_post_holds_that_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.write_config(to=CHANNEL)
-    world.slack.faults.add("drop_after", path="chat.post")
-    pass_by(world, 1)
-    monkeypatch.setattr(SlackTransport, "find", fail)
-    pass_by(world, 1)
-    stored, _ = look(world)
-    assert (stored.delivery.state, "ZeroDivisionError" in stored.delivery.last_error) == (DeliveryState.HELD, True)
 
 
 def doubt(world: World, site: Site) -> None:

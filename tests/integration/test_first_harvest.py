@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -90,26 +88,6 @@ def test_the_first_look_tells_what_it_is_and_none_of_it_as_news(world: World) ->
     assert_is_known_and_no_news(world)
 
 
-def test_it_can_be_watched_page_by_page_on_a_terminal(world: World) -> None:
-    ours, theirs = pty.openpty()
-    process = world.start("run", terminal=theirs)
-    os.close(theirs)
-    shown = b""
-    while piece := read_terminal(ours):
-        shown += piece
-    os.close(ours)
-    process.communicate(timeout=60)
-    for number in range(1, PAGES):
-        assert f"· {6 * number} papers on {number} page".encode() in shown
-
-
-def read_terminal(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:  # Linux says so when nobody writes any more
-        return b""
-
-
 def test_killed_between_two_pages_it_goes_on_from_the_next_one_the_same_day(world: World) -> None:
     kill_at_page(world, 4)
     made = len(world.arxiv.requests)
@@ -134,15 +112,6 @@ def test_killed_at_every_page_it_still_comes_to_its_end(world: World) -> None:
     made = len(world.arxiv.requests)
     world.command("run")
     assert list_asked(world, made)[0] == "18"
-    assert_is_known_and_no_news(world)
-
-
-@BY_NIGHT
-def test_killed_before_its_first_page_it_begins_again(world: World) -> None:
-    kill_at_page(world, 1)
-    made = len(world.arxiv.requests)
-    world.command("run")
-    assert list_asked(world, made)[0] == "2026-02-20"
     assert_is_known_and_no_news(world)
 
 

@@ -86,25 +86,6 @@ def test_a_mark_is_tried_until_the_database_takes_it_and_little_is_said_of_it(
     site.close()
 
 
-@by_night
-def test_a_long_outage_is_spoken_of_now_and_then(
-    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert step.SAY_AGAIN == 60
-    monkeypatch.setattr(step, "SAY_AGAIN", 0.2)
-    site = world.open()
-    run = threading.Thread(target=lambda: run_pass(site), daemon=True)
-    began = monotonic()
-    with refusing(monkeypatch) as asked:
-        run.start()
-        wait_until(lambda: len(told(caplog)) >= 3)
-        assert monotonic() - began >= 0.4
-        assert asked[0] > 10
-    run.join(10)
-    assert state(site) == "sent"
-    site.close()
-
-
 def test_a_stop_lets_a_mark_try_on_while_it_waits_and_ends_it_when_it_has_waited_long_enough(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

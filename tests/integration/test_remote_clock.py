@@ -66,17 +66,6 @@ def test_sleeping_moves_the_other_process_on_by_whole_seconds_rounded_up(keeper:
     assert clock.now() == START + timedelta(seconds=3)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [b"not JSON", b"[]", b"{}", b'{"now": 5}', b'{"now": "soon"}', b'{"now": "2026-03-24T12:40:00"}', b""],
-)
-def test_an_answer_that_is_no_moment_is_a_clear_error(keeper: str, answer: bytes) -> None:
-    _Keeper.answer = answer
-    with pytest.raises(ConfigurationError, match="clock") as caught:
-        RemoteClock(keeper).now()
-    assert "DIGEST_TEST_CLOCK" in caught.value.hint
-
-
 def test_a_clock_that_is_not_there_is_a_clear_error() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -85,24 +74,6 @@ def test_a_clock_that_is_not_there_is_a_clear_error() -> None:
         RemoteClock(url).now()
     with pytest.raises(ConfigurationError, match="can't be read"):
         RemoteClock("http://127.0.0.1:port/now").now()
-
-
-def test_who_asks_the_time_does_not_wait_for_who_sleeps_by_the_same_clock() -> None:
-    lets_go = threading.Event()
-
-    def answer(request: Request) -> Answer:
-        if request.method == "POST":
-            lets_go.wait(10)
-        return answer_json({"now": "2026-11-20T04:00:00+00:00"})
-
-    with LoopbackServer(answer) as server:
-        clock = RemoteClock(f"{server.url}/_control/now")
-        sleeper = threading.Thread(target=clock.sleep, args=(5,))
-        sleeper.start()
-        assert clock.now() == clock.now() == datetime(2026, 11, 20, 4, tzinfo=UTC)
-        assert sleeper.is_alive()
-        lets_go.set()
-        sleeper.join()
 
 
 def test_a_clock_that_was_started_anew_meanwhile_is_asked_again() -> None:

@@ -16,10 +16,9 @@ from digest.model.alarms import AlarmName
 from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
-from digest.serve.schedule import EVERY, Job, Schedule
+from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
 from digest.store import matches as match_store
-from digest.store import subscriptions as subscription_store
 from digest.store import views
 from digest.store.workers import JobTurn, list_alarms, list_turns, list_workers
 from digest.web.endpoints import find_failures
@@ -210,27 +209,6 @@ def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_t
     site.close()
 
 
-def test_jobs_take_turns_on_sqlite(world: World) -> None:
-    site = world.open()
-    schedule, busy, most = Schedule(site), 0, 0
-    pause = threading.Event()
-
-    def step() -> None:
-        nonlocal busy, most
-        busy += 1
-        most = max(most, busy)
-        pause.wait(0.01)
-        busy -= 1
-
-    threads = [threading.Thread(target=schedule._take_turn, args=[Job("a", step)]) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    site.close()
-    assert most == 1
-
-
 def test_a_mail_broken_off_before_its_final_dot_goes_out_again(world: World) -> None:
     world.mail.script.delay("RCPT", 60.0)
     site = world.open()
@@ -285,28 +263,6 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         assert "what changed in mail counts after a restart" in caplog.text
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team", "added"]
         assert site.config.mail.from_address == "digest@example.org"
-
-
-def test_an_edited_file_that_the_database_does_not_take_is_taken_over_as_soon_as_it_does(world: World) -> None:
-    with scheduled(world, SELDOM | {"heartbeat": 0.1}) as (schedule, site):
-        world.mail.wait_for(1)
-        world.write_config(to=MAIL, extra='\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n')
-        rename(site, "subscription_queries", "away")
-        schedule.reload(lambda: load_config(world.folder / "digest.toml", world.environ))
-        wait_until(lambda: schedule.pulse.troubles.get("reload") == "StoreError")
-        # It is tried again and again meanwhile, and while it is, the new file counts.
-        wait_until(lambda: [subscription.name for subscription in site.config.subscriptions] == ["perf-team"])
-        rename(site, "away", "subscription_queries")
-        wait_until(lambda: "reload" not in schedule.pulse.troubles)
-        with site.store.read() as conn:
-            names = [due.subscription.name for due in subscription_store.load_subscriptions(conn)]
-        assert names == ["added", "perf-team"]
-
-
-def rename(site: Site, table: str, name: str) -> None:
-    """Call a table otherwise: what works on it fails until it has its name again."""
-    with site.store.begin() as conn:
-        conn.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {name}")
 
 
 def test_feed_files_are_written_when_something_was_matched_and_not_again(world: World) -> None:

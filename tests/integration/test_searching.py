@@ -36,14 +36,6 @@ def test_many_queries_are_asked_for_together_by_the_categories_they_are_confined
     assert len(world.asked()) == 2
 
 
-def test_where_one_query_is_not_confined_everything_is_asked_for(world: World) -> None:
-    world.write(MANY | {"free": "abs:latency"})
-    world.run()
-    assert world.asked() == ["submittedDate:[198001010000 TO 299912312359]"]
-    id_ = world.come_out(101, categories=("math.NA",))
-    assert world.run_on(3) == [id_]
-
-
 @pytest.mark.parametrize("is_first_one_by_one", [True, False])
 def test_going_over_to_many_queries_and_back_neither_loses_nor_repeats_anything(
     world: World, *, is_first_one_by_one: bool
@@ -145,16 +137,6 @@ def test_the_first_look_of_a_query_among_many_shows_its_newest_papers(world: Wor
     assert sorted(told_ids(report)) == sorted(paper.id for paper in old)
     assert "cat:cs.NI" in world.asked(before)
     assert CONFINED not in world.asked(before), "no look for all was due"
-
-
-def test_a_look_for_many_that_fails_keeps_every_query_where_it_was(world: World) -> None:
-    world.write(MANY)
-    world.run()
-    id_ = world.come_out(101)
-    world.arxiv.faults.add("500", times=6)
-    assert world.run_on(3) == []
-    assert world.run_on(4) == [id_]
-    assert [run.outcome for run in world.runs("query", "")] == ["complete", "failed", "complete"]
 
 
 def test_that_arxiv_has_nothing_for_a_new_query_is_asked_once_more(world: World) -> None:

@@ -103,12 +103,6 @@ def test_serving_begins_once_nobody_holds_what_it_needs(
     assert waiting.stdout.readline().startswith("Serving at")
 
 
-@by_night
-def test_a_stop_is_heard_by_one_that_has_not_begun_yet(waiting: subprocess.Popen[str]) -> None:
-    waiting.terminate()
-    assert waiting.wait(10) == 0
-
-
 def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
     world.environ["DIGEST_WEB_METRICS_BIND"] = "127.0.0.1:0"
     with world.serve() as served:
@@ -178,17 +172,6 @@ def test_run_beside_serve_says_so_and_does_nothing(world: World) -> None:
         assert again.returncode == 3
         assert f"process {served.process.pid} works on this database already" in again.stderr
         served.stop()
-
-
-def test_a_port_in_use_is_said_before_anything_is_asked_of_arxiv(world: World) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        file = world.folder / "digest.toml"
-        file.write_text(file.read_text().replace('bind = "127.0.0.1:0"', f'bind = "127.0.0.1:{port}"'))
-        done = world.run("serve")
-    assert done.returncode == 3
-    assert f"nothing can be served at 127.0.0.1:{port}: Address already in use" in done.stderr
-    assert not world.arxiv.requests
 
 
 def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_over_on_request(world: World) -> None:

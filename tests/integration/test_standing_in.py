@@ -50,16 +50,6 @@ def test_a_harvest_that_keeps_failing_is_stood_in_for_by_one_search(world: World
     assert not report.plan.digests[0].coverage.is_complete
 
 
-def test_it_stands_in_once_for_each_time_a_harvest_was_due(world: World) -> None:
-    world.come_out(101)
-    break_harvests(world)
-    for hours in (0, 4, 6, 7):
-        run_at(world, NOON + timedelta(hours=hours))
-    assert len(world.asked()) == 1
-    run_at(world, NOON + timedelta(hours=9))
-    assert len(world.asked()) == 2, "15:00 in New York has passed since"
-
-
 def test_the_next_harvest_that_succeeds_repeats_nothing_and_misses_nothing(world: World) -> None:
     told = []
     first = world.come_out(101)
@@ -100,14 +90,6 @@ def test_a_search_that_fails_too_is_told_and_tried_when_the_next_look_is_due(wor
     assert len(run_at(world, NOON + timedelta(hours=4)).poll.failures) == 2
     assert told_ids(run_at(world, NOON + timedelta(hours=6))) == []
     assert told_ids(run_at(world, NOON + timedelta(hours=9))) == [id_]
-
-
-def test_without_any_saved_query_nothing_is_searched_for(world: World) -> None:
-    world.write({"broken": "cat:("}, source="harvest")
-    break_harvests(world)
-    for hours in (0, 4):
-        run_at(world, NOON + timedelta(hours=hours))
-    assert world.asked() == []
 
 
 def list_first_looks(report: PassReport) -> int:

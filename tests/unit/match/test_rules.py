@@ -23,28 +23,7 @@ def revision(text: str, id_: int = 1, active_from: int = 0) -> ActiveRevision:
     return ActiveRevision(id_, id_, f"q{id_}", text, parse_query(text).canonical, active_from)
 
 
-def outcome(text: str, *changes: StoredChange) -> QueryOutcome:
-    return match_changes(changes, [revision(text)]).get(1, QueryOutcome())
-
-
 GPU = make_paper(title="On GPUs")
-CPU = make_paper(title="On CPUs", version=2)
-
-
-def test_a_paper_never_stored_before_enters() -> None:
-    assert outcome("ti:GPUs", make_change(7, GPU)) == QueryOutcome(new=(7,))
-
-
-def test_a_version_that_now_matches_enters() -> None:
-    assert outcome("ti:CPUs", make_change(8, CPU, Kind.REPLACEMENT, GPU)) == QueryOutcome(new=(8,))
-
-
-def test_a_version_that_still_matches_has_changed() -> None:
-    assert outcome("cat:cs.PF", make_change(8, CPU, Kind.REPLACEMENT, GPU)) == QueryOutcome(changed=(8,))
-
-
-def test_a_version_that_no_longer_matches_is_gone() -> None:
-    assert outcome("ti:GPUs", make_change(8, CPU, Kind.REPLACEMENT, GPU)) == QueryOutcome(gone=(8,))
 
 
 def test_changes_from_before_a_query_was_active_are_not_matched_against_it() -> None:

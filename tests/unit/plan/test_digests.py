@@ -7,15 +7,12 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from digest.match.rules import choose_first_look
 from digest.model.announcements import Kind, StoredChange, latest_mailing
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import Coverage, Digest, Occasion, Seen, Share
 from digest.model.papers import Paper
-from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, Grouping, Subscription, Weekly
+from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, Grouping, Subscription
 from digest.plan.digests import plan_deliveries, plan_digest
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
@@ -75,17 +72,6 @@ def label(kind: Kind, version: int, *, previous: str | None = None, seen: int | 
     return plan(change, seen=known).entries[0].label
 
 
-def test_a_paper_two_queries_matched_comes_once_and_names_both() -> None:
-    digest = plan(make_change(7, make_paper()))
-    assert [entry.queries for entry in digest.entries] == [("perf", "gpu")]
-    assert {reason.query for reason in digest.entries[0].reasons} == {"perf", "gpu"}
-    assert digest.coverage.matched == 1
-
-
-def test_a_new_paper_needs_no_label() -> None:
-    assert label(Kind.NEW, 1) == ""
-
-
 def test_a_replacement_is_labelled_with_what_the_reader_saw() -> None:
     assert label(Kind.REPLACEMENT, 3, previous="cs.PF", seen=1) == "v1 → v3"
 
@@ -101,10 +87,6 @@ def test_a_replacement_that_did_not_match_before_says_so() -> None:
 def test_a_replacement_of_a_paper_the_reader_never_got_is_there_for_the_first_time() -> None:
     assert label(Kind.REPLACEMENT, 3) == "first time here (v3)"
     assert label(Kind.REPLACEMENT, 3, previous="cs.PF") == "first time here (v3)"
-
-
-def test_a_withdrawal_names_its_version() -> None:
-    assert label(Kind.WITHDRAWAL, 2, previous="cs.PF", seen=1) == "withdrawn (v2)"
 
 
 def test_what_was_withdrawn_and_matches_no_more_is_ascribed_to_the_queries_it_matched_when_it_last_did() -> None:
@@ -150,27 +132,11 @@ def test_what_changed_starts_with_the_authors_own_comment() -> None:
     assert plan(change).entries[0].change_note == "“accepted at a conference”; title changed"
 
 
-def test_papers_come_by_kind_then_author_then_title_then_newest() -> None:
-    plain = make_change(1, make_paper("2611.00001", title="Else", authors=("Someone",)))
-    newer = make_change(2, make_paper("2611.00002", title="Else", authors=("Someone",)))
-    title = make_change(3, make_paper("2611.00003", authors=("Someone",)))
-    author = make_change(4, make_paper("2611.00004", title="Else"))
-    replaced = make_change(5, make_paper("2611.00005", version=2), Kind.REPLACEMENT, make_paper("2611.00005"))
-    digest = plan(plain, newer, title, author, replaced, queries=("perf", "gpu", "ada"))
-    assert [entry.paper.id.number for entry in digest.entries] == [4, 3, 2, 1, 5]
-
-
 def test_a_cap_shortens_what_is_shown_and_loses_nothing() -> None:
     changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 6)]
     digest = plan(*changes, cap=2)
     assert (len(digest.entries), digest.shown, digest.hidden) == (5, 2, 3)
     assert plan(*changes, cap=None).hidden == 0
-
-
-@given(st.permutations(range(1, 8)))
-def test_the_order_changes_are_read_in_does_not_matter(order: list[int]) -> None:
-    changes = {number: make_change(number, make_paper(f"2611.{number % 4:05d}", version=1)) for number in order}
-    assert plan(*(changes[number] for number in order)) == plan(*(changes[number] for number in sorted(order)))
 
 
 def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
@@ -191,13 +157,6 @@ def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
     assert len({plan.idempotency_key for plan in plans}) == 4
 
 
-def test_planning_again_gives_the_same_keys() -> None:
-    digest = plan(make_change(7, make_paper()))
-    destinations = [Destination.parse("mailto:a@example.org")]
-    first, second = (plan_deliveries(digest, destinations, lambda _: (None,), scope="a:1") for _ in range(2))
-    assert first == second
-
-
 def test_a_first_look_shows_the_last_days_or_the_newest_fifteen() -> None:
     old = [
         make_change(number, make_paper(f"2601.{number:05d}", updated=FOUND - timedelta(days=30 + number)))
@@ -208,10 +167,6 @@ def test_a_first_look_shows_the_last_days_or_the_newest_fifteen() -> None:
         make_change(100 + n, make_paper(f"2611.{n:05d}", updated=FOUND - timedelta(days=1))) for n in range(20)
     ]
     assert {change.id for change in choose_first_look([*old, *fresh], 7, FOUND)} == {100 + n for n in range(20)}
-
-
-def test_no_first_look_is_taken_where_none_is_wanted() -> None:
-    assert choose_first_look([make_change(1, make_paper())], 0, FOUND) == ()
 
 
 MERGED = replace(COVERAGE, mailing=date(2026, 11, 19), since=date(2026, 11, 17), mailings=3)
@@ -263,14 +218,6 @@ def test_one_day_a_week_brings_a_round_up_that_tells_days_and_what_became_of_pap
     assert (entry.sequel.kind, entry.sequel.after.paper.version) == (Kind.REPLACEMENT, 2)
     alone = plan(make_change(7, new), coverage=replace(MERGED, since=None, mailings=1), announced=known, **weekly)
     assert alone.entries[0].mailing == entry.mailing, "of one mailing it tells the day too"
-
-
-def test_several_days_a_week_and_those_who_want_none_get_no_round_up() -> None:
-    change = make_change(7, make_paper())
-    monday = Cadence.parse("mondays at 09:00 UTC")
-    assert not plan(change, cadence=Cadence.parse("mondays and fridays at 09:00 UTC")).is_round_up
-    assert not plan(change, cadence=monday, weekly=Weekly.DIGEST).is_round_up
-    assert not plan(change, cadence=monday, occasion=Occasion.FIRST_LOOK).is_round_up
 
 
 def test_below_saved_queries_each_paper_stands_once() -> None:

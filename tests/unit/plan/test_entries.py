@@ -45,17 +45,6 @@ def test_several_versions_in_one_digest_are_held_against_the_text_before_the_fir
     assert (entry.before.paper.version, entry.paper.version) == (1, 3)
 
 
-def test_a_paper_that_meets_none_of_the_saved_queries_names_none() -> None:
-    assert tell(make_change(9, V1)).queries == ("perf",)
-    elsewhere = tell(make_change(9, make_paper(categories=("math.CO",))))
-    assert (elsewhere.queries, elsewhere.reasons) == ((), ())
-
-
-def test_what_is_new_is_held_against_nothing() -> None:
-    assert tell(make_change(9, V1)).before is None
-    assert tell(make_change(9, V1, Kind.CROSS_LIST, V1)).before is None
-
-
 def test_an_edit_of_what_the_reader_had_says_so() -> None:
     change = make_change(9, replace(V1, journal_ref="J. Made Up 3"), Kind.METADATA, V1, fields=("journal_ref",))
     assert tell(change, seen=Seen(1, 41, V1)).label == "edited (v1)"
@@ -92,19 +81,6 @@ def test_a_withdrawal_that_nobody_asked_for_is_told_all_the_same() -> None:
     found = sequel_of((V1, Kind.NEW), later=((GONE, Kind.WITHDRAWAL),))
     assert found is not None
     assert found[0] is Kind.WITHDRAWAL
-
-
-def test_several_versions_later_the_last_one_counts() -> None:
-    found = sequel_of((V1, Kind.NEW), later=((V2, Kind.REPLACEMENT), (V3, Kind.REPLACEMENT)))
-    assert found is not None
-    assert found[:3] == (Kind.REPLACEMENT, 101, 103)
-
-
-def test_cross_lists_edits_and_looks_back_have_no_sequel() -> None:
-    assert sequel_of((V1, Kind.NEW), later=((V1, Kind.CROSS_LIST),)) is None
-    assert sequel_of((V2, Kind.REPLACEMENT), (V3, Kind.REPLACEMENT)) is None
-    changes = [make_change(1, V1, Kind.KNOWN), make_change(2, V2, Kind.REPLACEMENT)]
-    assert find_sequel(changes, (), Occasion.FIRST_LOOK, None) is None
 
 
 def test_a_new_paper_is_told_under_its_own_day_though_it_was_replaced_since() -> None:

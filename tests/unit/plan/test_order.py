@@ -100,20 +100,6 @@ def test_inside_a_group_whole_names_come_before_parts_phrases_before_words_then_
     ) == [f"2611.0000{number}" for number in (1, 2, 3, 4, 5, 7, 6)]
 
 
-def test_papers_of_one_number_in_two_archives_have_one_order_too() -> None:
-    one, other = make_entry("math/0309001", "cat:cs.PF"), make_entry("hep-th/0309001", "cat:cs.PF")
-    assert order(one, other) == order(other, one)
-
-
-def test_a_clause_that_several_queries_share_counts_once() -> None:
-    twice = make_entry("2611.00001", "abs:GPU", "abs:GPU")
-    assert order(twice, make_entry("2611.00002", "abs:GPU"), make_entry("2611.00003", "abs:GPU", "cat:cs.PF")) == [
-        "2611.00003",
-        "2611.00002",
-        "2611.00001",
-    ]
-
-
 def test_by_query_a_paper_stands_under_the_first_it_matches_in_the_subscriptions_order_whatever_its_kind() -> None:
     assert order(
         make_entry("2611.00001", queries=("follow",)),
