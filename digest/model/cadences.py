@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import lru_cache
 from typing import Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -310,3 +311,73 @@ def _read_days(words: str, phrase: str) -> frozenset[int]:
     if not days:
         raise ConfigurationError(f"{phrase!r} names no day", hint=_DAYS_HINT)
     return frozenset(days)
+
+
+@lru_cache(maxsize=4096)
+def resolve_local(day: date, at: time, zone: str) -> datetime | None:
+    """Return the UTC moment of a wall-clock time on a local date; None if the date does not exist.
+
+    Answers are kept: a hundred thousand subscriptions share a few times a day. They hold as long as the
+    process does, as what zoneinfo has read of a zone does.
+    """
+    place = ZoneInfo(zone)
+    local = datetime.combine(day, at)
+    early = local.replace(tzinfo=place, fold=0)
+    moment = early.astimezone(UTC)
+    if moment.astimezone(place).replace(tzinfo=None) == local:
+        return moment
+    end_of_gap = _find_transition(local.replace(tzinfo=place, fold=1).astimezone(UTC), moment, place)
+    last_before = end_of_gap - timedelta(seconds=1)
+    exists = day in {last_before.astimezone(place).date(), end_of_gap.astimezone(place).date()}
+    return end_of_gap if exists else None
+
+
+def _find_transition(low: datetime, high: datetime, place: ZoneInfo) -> datetime:
+    """Return the first whole second between two moments at which the zone's offset is the later one."""
+    offset = high.astimezone(place).utcoffset()
+    while high - low > timedelta(seconds=1):
+        middle = (low + (high - low) / 2).replace(microsecond=0)
+        if middle <= low:
+            break
+        if middle.astimezone(place).utcoffset() == offset:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+_DAY = timedelta(days=1)
+_MOST_ENDS = 3
+"""Where clocks are put forward over an end and the next beginning, two quiet times touch; never more than that."""
+
+
+def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) -> datetime:
+    """Return the first moment from one on (UTC) at which something may go out: that one, or the quiet's end."""
+    if quiet is None:
+        return moment
+    zone = quiet.zone or cadence.zone
+    for _ in range(_MOST_ENDS):
+        end = _find_end(quiet, zone, moment)
+        if end is None:
+            break
+        moment = end
+    return moment
+
+
+def _find_end(quiet: QuietHours, zone: str, moment: datetime) -> datetime | None:
+    """Return when the quiet time around a moment ends; None where there is none around it."""
+    today = moment.astimezone(ZoneInfo(zone)).date()
+    for day in (today - _DAY, today):
+        begin = resolve_local(day, quiet.begin, zone)
+        end = _resolve_end(quiet, day, zone)
+        if begin is not None and begin <= moment < end:
+            return end
+    return None
+
+
+def _resolve_end(quiet: QuietHours, day: date, zone: str) -> datetime:
+    """Return when the quiet time that begins on a local date ends; a date that never was is passed over."""
+    last = day if quiet.begin < quiet.end else day + _DAY
+    while (end := resolve_local(last, quiet.end, zone)) is None:
+        last += _DAY
+    return end

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from digest.match.rules import read_exclusion
 from digest.match.step import readable
 from digest.model.announcements import Kind, mailing_moment, mailings_between
+from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import Occasion
 from digest.model.subscriptions import QuietDays
@@ -27,7 +28,7 @@ from digest.plan.digests import (
     plan_digest,
 )
 from digest.plan.links import make_links, remember_tokens
-from digest.plan.turns import Outcome, TurnFacts, covered_since, decide_turn, first_due, leave_quiet
+from digest.plan.turns import Outcome, TurnFacts, covered_since, decide_turn, first_due
 from digest.poll.ledger import load_coverage, reach_back
 from digest.query import analyse
 from digest.store import database, matches, papers, views

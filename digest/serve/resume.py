@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from digest.inspect.coverage import polled_keys
 from digest.match.step import readable
 from digest.model.announcements import Kind, earliest_mailing, mailing_moment
-from digest.model.cadences import CadenceKind
+from digest.model.cadences import CadenceKind, leave_quiet
 from digest.model.errors import UsageError
 from digest.model.messages import Occasion
 from digest.model.subscriptions import SubscriptionState
 from digest.plan.digests import plan_digest
-from digest.plan.turns import leave_quiet, next_slot
+from digest.plan.turns import next_slot
 from digest.poll.ledger import load_coverage
 from digest.store import database
 from digest.store import digests as digest_store

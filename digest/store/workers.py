@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import and_, delete, func, literal, not_, or_, select, update
 
 from digest.model.alarms import Alarm, AlarmName, Overdue, find_owed
-from digest.model.cadences import USUAL_WAIT, CadenceKind
+from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.errors import AnotherWorker
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import SubscriptionState
-from digest.plan.turns import leave_quiet
 from digest.store.dialect import Moment, database_clock, insert, make_storable, take_turn
 from digest.store.engine import explain_file
 from digest.store.outbox import waits_for_held

@@ -17,9 +17,10 @@ from sqlalchemy import func, select
 from digest.cli import cli
 from digest.config import load_config
 from digest.match.step import match
+from digest.model.cadences import resolve_local
 from digest.model.subscriptions import SubscriptionState
 from digest.plan.step import plan
-from digest.plan.turns import latest_slot, next_slot, resolve_local
+from digest.plan.turns import latest_slot, next_slot
 from digest.poll.step import check_gaps, poll
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site

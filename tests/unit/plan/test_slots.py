@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.model.cadences import Cadence, QuietHours
-from digest.plan.turns import find_taken, is_taken, latest_slot, nearest_slot, next_slot, resolve_local, take_slot
+from digest.model.cadences import Cadence, QuietHours, resolve_local
+from digest.plan.turns import find_taken, is_taken, latest_slot, nearest_slot, next_slot, take_slot
 
 BERLIN = "Europe/Berlin"
 ZONES = [

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.model.cadences import Cadence, QuietHours
-from digest.plan.turns import leave_quiet
+from digest.model.cadences import Cadence, QuietHours, leave_quiet
 
 BERLIN = Cadence.parse("daily at 09:00 Europe/Berlin")
 NIGHT = QuietHours.parse("22:00-07:00")
