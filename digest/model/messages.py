@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from digest.model.subscriptions import Grouping, Replacements
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import date, datetime
 
     from digest.model.announcements import Kind
@@ -439,3 +440,45 @@ FEED_DAYS = 30
 
 FEED_BYTES = 1_000_000
 """How long a feed is at most, as a document."""
+
+
+class Transport(Protocol):
+    """A way out. Several threads use it at once, and `close` may come from any."""
+
+    def resolve(self, destination: Destination) -> str:
+        """Return the address as the other side knows it (a Slack channel id); "" where none is needed.
+
+        Raises:
+            DeliveryError: the other side does not know it, or could not be asked.
+        """
+        ...
+
+    def send(self, message: Message, destination: Destination, is_ours: Callable[[], bool] = ...) -> Receipt:
+        """Hand the message over, once, and return the answer.
+
+        Args:
+            message: what.
+            destination: where to.
+            is_ours: asked right before the point of no return, where handing it over twice does harm.
+
+        Raises:
+            DeliveryError: it was not taken, or (`ambiguous`) nobody can say whether it was.
+        """
+        ...
+
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:
+        """Look whether the message was taken after all; None where it was not.
+
+        Args:
+            message: what.
+            destination: where to.
+            begun_at: when sending it began, by the clock of the host that sent.
+
+        Raises:
+            DeliveryError: it cannot be told (`permanent`: never by this transport as configured).
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections. May be called twice."""
+        ...

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from digest.arxiv.client import ArxivClient
     from digest.config import Config
-    from digest.deliver.transports import Transport
     from digest.model.clock import Clock
+    from digest.model.messages import Transport
     from digest.model.subscriptions import DestinationKind
     from digest.render import Renderer
     from digest.store import Store

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from digest.arxiv.exchange import RequestLog
     from digest.config import Config
-    from digest.deliver.transports import Transport
     from digest.model.clock import Clock
     from digest.model.clock import Gate as GateLike
+    from digest.model.messages import Transport
     from digest.poll.installation import Progress
     from digest.render import Renderer
     from digest.store import Store

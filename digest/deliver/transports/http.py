@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import socket
 import ssl
 import threading
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
 
 import httpx
 
 from digest import __version__
+from digest.arxiv.exchange import read_retry_after
 from digest.deliver.transports.registry import always_ours, require_ours
-from digest.model.clock import LOOPBACK_HOSTS
 from digest.model.errors import DeliveryError
 
 if TYPE_CHECKING:
@@ -279,34 +278,23 @@ def _read(reply: httpx.Response, most: int) -> bytes:
     return body[:most]
 
 
-def is_loopback(url: str) -> bool:
-    """Tell whether the address is this machine's own."""
-    return urlsplit(url).hostname in LOOPBACK_HOSTS
+def read_wish(answer: Answer) -> float | None:
+    """Return the seconds an answer asks to wait, None where it says nothing usable.
 
-
-def read_retry_after(answer: Answer) -> float | None:
-    """Return the seconds `Retry-After` asks for, None where it says nothing usable.
-
-    Whole or broken seconds, or a date (RFC 9110 §10.2.3), which is taken relative to the answer's own
-    `Date` so that no clock of ours matters.
+    A date is taken relative to the answer's own `Date`, so that no clock of ours matters.
     """
-    text = answer.header("Retry-After").strip()
     try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            until, since = parsedate_to_datetime(text), parsedate_to_datetime(answer.header("Date"))
-            seconds = (until - since).total_seconds()
-        except (ValueError, TypeError, LookupError, ArithmeticError):  # TypeError: only one date has a zone
-            return None
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+        answered_at = parsedate_to_datetime(answer.header("Date"))
+    except (ValueError, TypeError, LookupError, ArithmeticError):
+        answered_at = datetime.max.replace(tzinfo=UTC)  # so no date is ahead
+    return read_retry_after(answer.header("Retry-After"), answered_at)
 
 
 def judge_status(who: str, answer: Answer, *, is_post: bool) -> DeliveryError:
     """Turn an HTTP status into an error, whatever the body."""
     status = answer.status
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return DeliveryError(f"{who} asks to wait (HTTP 429)", retry_after=read_retry_after(answer))
+        return DeliveryError(f"{who} asks to wait (HTTP 429)", retry_after=read_wish(answer))
     if status in _REDIRECTIONS:
         return DeliveryError(
             f"{who} answers from another address (HTTP {status}); redirects are not followed",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
 
-    from digest.model.messages import Message, Receipt
-    from digest.model.subscriptions import Destination
+    from digest.model.messages import Transport
 
 
 def always_ours() -> bool:
@@ -40,50 +38,6 @@ TRANSPORTS: dict[DestinationKind, str] = {
     DestinationKind.CONSOLE: "digest.deliver.transports.console:ConsoleTransport",
 }
 """Kind → `module:class`. Feeds are pulled: they have no transport."""
-
-
-class Transport(Protocol):
-    """A way out. Several threads use it at once, and `close` may come from any."""
-
-    def resolve(self, destination: Destination) -> str:
-        """Return the address as the other side knows it (a Slack channel id); "" where none is needed.
-
-        Raises:
-            DeliveryError: the other side does not know it, or could not be asked.
-        """
-        ...
-
-    def send(
-        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
-    ) -> Receipt:
-        """Hand the message over, once, and return the answer.
-
-        Args:
-            message: what.
-            destination: where to.
-            is_ours: asked right before the point of no return, where handing it over twice does harm.
-
-        Raises:
-            DeliveryError: it was not taken, or (`ambiguous`) nobody can say whether it was.
-        """
-        ...
-
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:
-        """Look whether the message was taken after all; None where it was not.
-
-        Args:
-            message: what.
-            destination: where to.
-            begun_at: when sending it began, by the clock of the host that sent.
-
-        Raises:
-            DeliveryError: it cannot be told (`permanent`: never by this transport as configured).
-        """
-        ...
-
-    def close(self) -> None:
-        """Let go of connections. May be called twice."""
-        ...
 
 
 def open_transport(kind: DestinationKind, settings: Mapping[str, object]) -> Transport:

@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from digest.deliver.transports.http import TIMEOUT, Answer, HttpSender, is_loopback, judge_status, read_retry_after
+from digest.config.addresses import is_loopback
+from digest.deliver.transports.http import TIMEOUT, Answer, HttpSender, judge_status, read_wish
 from digest.deliver.transports.registry import always_ours
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
@@ -392,7 +393,7 @@ def judge_answer(method: str, answer: Answer, *, is_post: bool) -> DeliveryError
     if code in WAIT:
         return DeliveryError(
             f"Slack asks to wait: {code}",
-            retry_after=read_retry_after(answer) or WAIT[code],
+            retry_after=read_wish(answer) or WAIT[code],
             whole_transport=WAIT[code] is not None,
         )
     if code in AMBIGUOUS:

@@ -13,7 +13,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, Answer, HttpSender, is_loopback, judge_status
+from digest.config.addresses import is_loopback
+from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, Answer, HttpSender, judge_status
 from digest.deliver.transports.registry import always_ours
 from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
 from digest.model.errors import ConfigurationError, DeliveryError

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from digest.deliver.transports.registry import Transport
+    from digest.model.messages import Transport
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 KEY = "5f0c9d54-0000-5000-8000-000000000001"

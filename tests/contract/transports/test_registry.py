@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import digest.deliver.transports
-from digest.deliver.transports.registry import TRANSPORTS, Transport, open_transport
+from digest.deliver.transports.registry import TRANSPORTS, open_transport
 from digest.model.errors import ConfigurationError
+from digest.model.messages import Transport
 from digest.model.subscriptions import DestinationKind
 
 ROOM = Path(digest.deliver.transports.__file__).parent

@@ -22,7 +22,7 @@ from tests.integration.transports.slack_posts import make_post
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from digest.deliver.transports.registry import Transport
+    from digest.model.messages import Transport
 
 JSON = Message("application/json", b"{}", "key-1")
 

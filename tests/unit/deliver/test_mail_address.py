@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.deliver.transports.smtp import Mailbox, parse_mailbox
+from digest.deliver.transports.smtp_connection import Mailbox, parse_mailbox
 
 
 @pytest.mark.parametrize(

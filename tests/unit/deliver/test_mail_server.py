@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from digest.deliver.transports.smtp import Security, parse_mail_server
+from digest.deliver.transports.smtp_connection import Security, parse_mail_server
 from digest.model.errors import ConfigurationError
 
 

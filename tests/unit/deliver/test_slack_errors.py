@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.deliver.transports.http import Answer, read_retry_after
+from digest.deliver.transports.http import Answer, read_wish
 from digest.deliver.transports.slack import AMBIGUOUS, DESTINATION, WAIT, WORKSPACE, is_our_fault, judge_answer
 
 if TYPE_CHECKING:
@@ -156,13 +156,13 @@ def test_retry_after_is_read_as_seconds_broken_seconds_or_a_date(
     headers: dict[str, str], seconds: float | None
 ) -> None:
     answer = Answer(429, headers, {})
-    assert read_retry_after(answer) == seconds
+    assert read_wish(answer) == seconds
     assert judge_answer("chat.postMessage", answer, is_post=True).retry_after == seconds
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_header_of_any_kind_upsets_the_reading(after: str, date: str) -> None:
-    seconds = read_retry_after(Answer(429, {"Retry-After": after, "Date": date}, {}))
+    seconds = read_wish(Answer(429, {"Retry-After": after, "Date": date}, {}))
     assert seconds is None or seconds >= 0
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.deliver.transports.smtp import Stage, find_queue_id, judge_reply, read_reply
+from digest.deliver.transports.smtp_connection import Stage, find_queue_id, judge_reply, read_reply
 
 
 @pytest.mark.parametrize(
