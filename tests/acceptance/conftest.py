@@ -6,20 +6,24 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
-from digest.model.clock import RemoteClock
+from digest.model.clock import ManualClock, RemoteClock
 from tests.acceptance.dying import Nursery
+from tests.acceptance.made import START, made_up
 from tests.acceptance.mortals import Mortal, mortal
 from tests.acceptance.worlds import Installation, StandIn
 from tests.contract.store.conftest import postgresql_server
+from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.postgres_servers import create_database
 
 __all__ = ["postgresql_server"]
 
@@ -45,6 +49,26 @@ def stand_in(real_data: Path) -> Iterator[Callable[..., StandIn]]:
     yield start
     for process in running:
         process.close()
+
+
+@pytest.fixture
+def old_papers() -> list[DemoPaper]:
+    """Papers of the days before; a story may have others."""
+    return [made_up(number, START - timedelta(days=4) + timedelta(minutes=number)) for number in range(1, 21)]
+
+
+@pytest.fixture
+def arxiv(old_papers: list[DemoPaper]) -> Iterator[DemoArxiv]:
+    with DemoArxiv(old_papers, ManualClock(START), pace=3.0) as running:
+        yield running
+        assert running.violations == ()
+
+
+@pytest.fixture
+def clock(arxiv: DemoArxiv) -> ManualClock:
+    moving = arxiv.clock
+    assert isinstance(moving, ManualClock)
+    return moving
 
 
 @pytest.fixture
@@ -128,12 +152,8 @@ def make_database(request: pytest.FixtureRequest, quick_folder: Path) -> Callabl
         if kind == "sqlite":
             return f"sqlite:///{quick_folder / 'digest.db'}", ""
         server: Engine = request.getfixturevalue("postgresql_server")
-        name = f"mortal_{next(_numbers)}"
-        with server.connect() as conn:
-            conn.execute(text(f"CREATE DATABASE {name} STRATEGY file_copy"))
-        admin = server.url.set(drivername="postgresql")
-        urls = (admin.set(database=name), admin)
-        return urls[0].render_as_string(hide_password=False), urls[1].render_as_string(hide_password=False)
+        admin = server.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        return create_database(server, f"mortal_{next(_numbers)}"), admin
 
     return make
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from digest.model.papers import Author
@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from digest.model.clock import ManualClock
     from digest.serve.steps import PassReport
     from tests.acceptance.worlds import Installation
+    from tests.fakes.arxiv import DemoArxiv
 
 START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
 """A Monday noon."""
+
+TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
+"""20:00 Eastern time of Tue 3 Mar, winter time still: a mailing comes out."""
 
 ALL_KINDS = 'kinds = ["new", "cross-list", "replacement", "withdrawal"]'
 
@@ -34,6 +38,12 @@ def made_up(number: int, submitted: datetime, *, announced: datetime | None = No
         submitted=(submitted,),
         **(defaults | fields),  # type: ignore[arg-type]  # fields of DemoPaper, each of its own type
     )
+
+
+def announce(arxiv: DemoArxiv, at: datetime, *numbers: int, **fields: object) -> None:
+    """Have made-up papers come out at a moment, handed in that morning."""
+    for number in numbers:
+        arxiv.add(made_up(number, at - timedelta(hours=9), announced=at, **fields))
 
 
 def told(report: PassReport) -> list[tuple[str, str, Kind]]:

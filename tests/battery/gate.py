@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from digest.store import open_store
+from tests.battery.database_world import wait_until
 from tests.battery.gate_arxiv import NotingArxiv, find_breaches, longest_silence
 from tests.battery.gate_poller import PollerSettings
 from tests.links import Link
@@ -188,7 +189,7 @@ def live(pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresSer
             settings = PollerSettings(
                 name=f"poller{number}",
                 database=f"postgresql://postgres@127.0.0.1:{link.port}/{database}",
-                arxiv=arxiv.url,
+                arxiv=f"{arxiv.url}/api/query",
                 journal=str(folder / f"{database}.{number}"),
                 spacing=pace.spacing,
                 lease=pace.lease,
@@ -201,11 +202,11 @@ def live(pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresSer
             stack.callback(pollers[-1].end)
             pollers[-1].start()
         wanted = 2 if asked.plant else POLLERS
-        _await(lambda: len({one.who for one in arxiv.served}) >= wanted, 120 + 10 * pace.spacing * POLLERS)
+        wait_until(lambda: len({one.who for one in arxiv.served}) >= wanted, 120 + 10 * pace.spacing * POLLERS)
         before = len(arxiv.served)
         fire = Fire(pace, pollers, draw)
         fire.burn(faults)
-        _await(lambda: len(arxiv.served) > before, 30)
+        wait_until(lambda: len(arxiv.served) > before, 30)
         served = arxiv.served
     breaches = find_breaches(served, pace.spacing)
     overlaps = [breach for breach in breaches if breach.gap < 0]
@@ -230,14 +231,6 @@ def _read_journals(folder: Path, database: str) -> tuple[int, int, int]:
     ]
     granted, made, late = (sum(column) for column in zip(*rows, strict=True))
     return granted, made, late
-
-
-def _await(is_so: Callable[[], bool], seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > until:
-            raise TimeoutError(f"not so within {seconds:g} s")
-        time.sleep(0.05)
 
 
 def main() -> int:

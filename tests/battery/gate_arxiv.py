@@ -7,9 +7,8 @@ import random
 import threading
 import time
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
 
+from tests.fakes.loopback import Answer, LoopbackServer, Request
 from tests.unit.arxiv.pages import atom_entry, atom_feed
 
 _PAGE = atom_feed(atom_entry())
@@ -34,7 +33,7 @@ class Breach:
     after: Served
 
 
-class NotingArxiv:
+class NotingArxiv(LoopbackServer):
     """Answers every search with one paper, after a while.
 
     Args:
@@ -43,27 +42,11 @@ class NotingArxiv:
     """
 
     def __init__(self, seed: int, slow: float = 0.1) -> None:
+        super().__init__(self._serve)
         self._draw = random.Random(seed)  # noqa: S311 - the same delays for the same seed
         self._slow = slow
         self._served: list[Served] = []
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._make_handler())
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        """Where to search."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/api/query"
 
     @property
     def served(self) -> list[Served]:
@@ -71,41 +54,17 @@ class NotingArxiv:
         with self._lock:
             return sorted(self._served, key=lambda one: one.began)
 
-    def serve(self, who: str) -> None:
-        """Take as long as this request takes."""
+    def _serve(self, request: Request) -> Answer:
         began = time.monotonic()
         with self._lock:
             usual = self._draw.random() >= self._slow
             seconds = self._draw.uniform(*(_USUAL if usual else _SLOW))
         time.sleep(seconds)
+        # It is done with before the answer leaves: what a loaded machine adds is never taken for haste.
         with self._lock:
+            who = request.headers.get("user-agent", "?").partition(" ")[0]
             self._served.append(Served(began, time.monotonic(), who))
-
-    def _make_handler(self) -> type[BaseHTTPRequestHandler]:
-        arxiv = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                # It is done with before the answer leaves: what a loaded machine adds is never taken for haste.
-                arxiv.serve(self.headers.get("User-Agent", "?").partition(" ")[0])
-                self.send_response(200)
-                self.send_header("Content-Type", "application/atom+xml")
-                self.send_header("Content-Length", str(len(_PAGE)))
-                self.end_headers()
-                self.wfile.write(_PAGE)
-
-            def handle(self) -> None:
-                try:
-                    super().handle()
-                except OSError:
-                    self.close_connection = True  # who asked was killed, or cut off
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
-                """Say nothing."""
-
-        return Handler
+        return Answer(_PAGE, media_type="application/atom+xml")
 
 
 def find_breaches(served: list[Served], spacing: float) -> list[Breach]:

