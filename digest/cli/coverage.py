@@ -166,7 +166,7 @@ def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: 
 
 
 def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    made = views.list_requests(conn, limit)
+    made = views.load_requests(conn, limit)
     if as_json:
         print_json(made)
         return
@@ -188,7 +188,7 @@ def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json:
 
 
 def _show_unreadable(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    entries = views.list_quarantined(conn, limit)
+    entries = views.load_quarantined(conn, limit)
     if as_json:
         print_json(entries)
         return

@@ -24,7 +24,7 @@ from digest.serve.steps import recover
 from digest.serve.telemetry import configure_logging
 from digest.store import hold_worker
 from digest.store import subscriptions as subscription_store
-from digest.store.postgresql import find_weakness
+from digest.store.dialect import find_weakness
 from digest.web import WebServer, create_app, create_metrics_app
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
 from digest.store import workers as alarm_store
 from digest.store.gate import load_breaker
-from digest.store.workers import find_trouble, list_turns, list_workers
+from digest.store.workers import find_trouble, list_turns, load_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -297,12 +297,12 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
     now = clock.now()
     size = views.measure_size(store)
     with store.read() as conn:
-        workers = tuple(list_workers(conn))
+        workers = tuple(load_workers(conn))
         has_worker = any(not worker.is_gone for worker in workers)
         outbox = views.load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)
-        told_at = {alarm.name: alarm.told_at for alarm in alarm_store.list_alarms(conn)}
+        told_at = {alarm.name: alarm.told_at for alarm in alarm_store.load_alarms(conn)}
         source = config.arxiv.source
         troubles = [
             # What failed is named message by message below.

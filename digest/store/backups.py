@@ -15,11 +15,10 @@ from sqlalchemy import func, insert, make_url, select, text
 from digest.model.errors import AnotherWorker, StoreError
 from digest.store import database
 from digest.store.database import count_rows, find_violations, numbered_tables
-from digest.store.dialect import metadata
+from digest.store.dialect import be_patient, metadata
 from digest.store.engine import connect, current_revision, explain_file, migrate, open_store
-from digest.store.postgresql import be_patient
 from digest.store.schema import gate, installation, marks
-from digest.store.workers import hold_file, hold_worker, list_workers
+from digest.store.workers import hold_file, hold_worker, load_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -260,7 +259,7 @@ def _hold_still(conn: Connection, store: Store) -> None:
     if store.dialect == "postgresql":
         names = ", ".join(table.name for table in metadata.sorted_tables)
         conn.execute(text(f"LOCK TABLE {names} IN SHARE MODE"))
-        living = [worker for worker in list_workers(conn) if not worker.is_gone]
+        living = [worker for worker in load_workers(conn) if not worker.is_gone]
         if living:
             names = ", ".join(f"process {worker.pid} on {worker.host}" for worker in living)
             raise AnotherWorker(

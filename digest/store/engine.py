@@ -27,8 +27,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store import postgresql
-from digest.store.dialect import metadata, take_turn
+from digest.store.dialect import POOL, metadata, open_postgresql, show_url, spread_hosts, take_turn
 from digest.store.schema import gate, installation, marks
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ class Store:
         self.engine = engine
         self.dialect = engine.dialect.name
         shown = engine.url.set(drivername=self.dialect).difference_update_query(_SECRETS)
-        self.url_masked = postgresql.show_url(shown)
+        self.url_masked = show_url(shown)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
         self._file = None if self.path is None else _identify(self.path)
         self._turn = nullcontext() if self.path is None else _Turn(self.path)
@@ -229,7 +228,7 @@ def open_store(
     url: str,
     *,
     create: bool = False,
-    pool: int = postgresql.POOL,
+    pool: int = POOL,
 ) -> Store:
     """Open the database at a URL.
 
@@ -271,18 +270,18 @@ def migrate(url: str) -> MigrationReport:
         store.close()
 
 
-def connect(url: str, *, create: bool = False, pool: int = postgresql.POOL) -> Store:
+def connect(url: str, *, create: bool = False, pool: int = POOL) -> Store:
     """Open a database without a look at its tables; see `open_store`."""
     parsed = _read_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _connect_sqlite(parsed, create=create)
-    return Store(postgresql.open_engine(parsed, pool=pool))
+    return Store(open_postgresql(parsed, pool=pool))
 
 
 def _read_url(url: str) -> URL:
     hint = "Write sqlite:///path/to/digest.db, or postgresql://user@host/name."
     try:
-        parsed = make_url(postgresql.spread_hosts(url))
+        parsed = make_url(spread_hosts(url))
     except (ArgumentError, ValueError) as error:
         raise ConfigurationError("the database's url can't be understood", hint=hint) from error
     name = parsed.drivername.partition("+")[0]

@@ -353,14 +353,14 @@ class SetAside:
     seen_at: datetime
 
 
-def list_requests(conn: Connection, limit: int) -> list[RequestLine]:
+def load_requests(conn: Connection, limit: int) -> list[RequestLine]:
     """Return the latest requests to arXiv, newest first."""
     latest = select(requests).order_by(requests.c.id.desc()).limit(limit)
     names = RequestLine.__dataclass_fields__
     return [RequestLine(*(getattr(row, name) for name in names)) for row in conn.execute(latest)]
 
 
-def list_quarantined(conn: Connection, limit: int) -> list[SetAside]:
+def load_quarantined(conn: Connection, limit: int) -> list[SetAside]:
     """Return the entries set aside last, newest first."""
     latest = select(quarantine).order_by(quarantine.c.id.desc()).limit(limit)
     names = SetAside.__dataclass_fields__

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ class StoredAlarm:
     ended_at: datetime | None
 
 
-def list_alarms(conn: Connection) -> list[StoredAlarm]:
+def load_alarms(conn: Connection) -> list[StoredAlarm]:
     """Return what is amiss as it was kept last, the oldest first."""
     lasting = select(alarms).where(alarms.c.ended_at.is_(None))
     return [_read(row) for row in conn.execute(lasting.order_by(alarms.c.since, alarms.c.name))]
@@ -243,17 +243,9 @@ class JobTurn:
 def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
     """Keep how a worker's jobs stand."""
     for turn in turns:
-        values = {
-            "turns": turn.turns,
-            "failures": turn.failures,
-            "overruns": turn.overruns,
-            "began_at": turn.began_at,
-            "ended_at": turn.ended_at,
-            "next_at": turn.next_at,
-            "trouble": make_storable(turn.trouble),
-        }
-        kept = insert(conn, job_turns).values(owner=owner, job=turn.job, **values)
-        conn.execute(kept.on_conflict_do_update(index_elements=["owner", "job"], set_=values))
+        row = asdict(turn) | {"owner": owner, "trouble": make_storable(turn.trouble)}
+        kept = insert(conn, job_turns).values(row)
+        conn.execute(kept.on_conflict_do_update(index_elements=["owner", "job"], set_=row))
 
 
 def list_turns(conn: Connection) -> list[JobTurn]:
@@ -402,14 +394,8 @@ class Worker:
 
 def sign(conn: Connection, worker: Worker) -> None:
     """Note that a worker lives: for the first time, or once more; those long silent are struck off."""
-    row = {
-        "owner": worker.owner,
-        "release": worker.release,
-        "host": worker.host,
-        "pid": worker.pid,
-        "started_at": worker.started_at,
-        "seen_at": database_clock(),
-    }
+    row = asdict(worker) | {"seen_at": database_clock()}
+    del row["silent_for"]
     signed = insert(conn, workers).values(row)
     conn.execute(signed.on_conflict_do_update(index_elements=["owner"], set_={"seen_at": database_clock()}))
     _strike_off(conn, workers.c.seen_at < database_clock() - FORGOTTEN_AFTER)
@@ -425,7 +411,7 @@ def strike_off_others(conn: Connection, owner: str) -> None:
     _strike_off(conn, workers.c.owner != owner)
 
 
-def list_workers(conn: Connection) -> list[Worker]:
+def load_workers(conn: Connection) -> list[Worker]:
     """Return the workers whose names are not struck off, the longest at work first."""
     silence = (database_clock() - workers.c.seen_at).label("silence")
     found = select(workers, silence).order_by(workers.c.started_at, workers.c.owner)
@@ -452,6 +438,6 @@ def has_successor(conn: Connection, owner: str) -> bool:
 
     What is configured is read at the start, so the one that started last knows best what can't be sent.
     """
-    at_work = {worker.owner: worker for worker in list_workers(conn) if not worker.is_gone}
+    at_work = {worker.owner: worker for worker in load_workers(conn) if not worker.is_gone}
     mine = at_work.pop(owner, None)
     return any(mine is None or other.started_at > mine.started_at for other in at_work.values())

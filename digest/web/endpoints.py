@@ -121,7 +121,7 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
     """Return why the installation does not do its work, in sentences; [] where it does."""
     try:
         with site.store.read() as conn:
-            alarms = alarm_store.list_alarms(conn)
+            alarms = alarm_store.load_alarms(conn)
     except StoreError:
         return ["the database does not answer"]
     return [*pulse.failures, *(alarm.detail for alarm in alarms if alarm.name in STUCK)]

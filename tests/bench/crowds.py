@@ -13,7 +13,7 @@ from digest.model.announcements import Change, Kind
 from digest.query.index.reverse_index import ReverseIndex
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
-from digest.store.postgresql import be_patient
+from digest.store.dialect import be_patient
 from digest.store.schema import (
     consents,
     query_revisions,

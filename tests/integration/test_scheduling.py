@@ -20,7 +20,7 @@ from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
 from digest.store import matches as match_store
 from digest.store import views
-from digest.store.workers import JobTurn, list_alarms, list_turns, list_workers
+from digest.store.workers import JobTurn, list_turns, load_alarms, load_workers
 from digest.web.endpoints import find_failures
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in, wait_until
 
@@ -157,7 +157,7 @@ def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(w
 
 def kept_alarms(site: Site) -> list[str]:
     with site.store.read() as conn:
-        return [alarm.name for alarm in list_alarms(conn)]
+        return [alarm.name for alarm in load_alarms(conn)]
 
 
 def turns(site: Site) -> dict[str, JobTurn]:
@@ -178,7 +178,7 @@ def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_o
         assert deliver.began_at is not None
         assert deliver.next_at is not None
         with site.store.read() as conn:
-            (worker,) = list_workers(conn)
+            (worker,) = load_workers(conn)
         assert (worker.pid, worker.owner) == (os.getpid(), site.owner)
         with site.store.begin() as conn:
             conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'whenever', next_due_at = created_at")
@@ -186,7 +186,7 @@ def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_o
         assert turns(site)["plan"].trouble
     again = world.open()
     with again.store.read() as conn:
-        assert list_workers(conn) == []
+        assert load_workers(conn) == []
     again.close()
 
 

@@ -56,7 +56,7 @@ def test_an_alarm_is_told_once_and_once_more_when_it_is_over(store: Store) -> No
     assert tell(store, STUCK, at=NOW + 4 * DAY) == ["mailing over"]
     assert tell(store, STUCK, at=NOW + 5 * DAY) == []
     with store.read() as conn:
-        assert [alarm.name for alarm in workers.list_alarms(conn)] == ["outbox"]
+        assert [alarm.name for alarm in workers.load_alarms(conn)] == ["outbox"]
 
 
 def test_what_one_process_tells_of_no_other_tells_until_that_had_its_time(store: Store) -> None:
@@ -76,7 +76,7 @@ def test_what_comes_back_before_its_end_was_told_goes_on(store: Store) -> None:
     assert keep(store, LATE, at=NOW + HOUR) == []
     with store.begin() as conn:
         workers.mark_told(conn, over, NOW + HOUR)
-        assert [alarm.since for alarm in workers.list_alarms(conn)] == [NOW]
+        assert [alarm.since for alarm in workers.load_alarms(conn)] == [NOW]
 
 
 def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(store: Store) -> None:

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import literal, make_url, select, text, update
 
 from digest.model.errors import StoreBusy, StoreError
-from digest.store import migrate, open_store, postgresql
+from digest.store import dialect, migrate, open_store
 from digest.store.engine import connect
 from digest.store.schema import marks
 from tests.links import Link
@@ -68,7 +68,7 @@ def test_the_server_itself_answers_before_it_could(postgresql_server: Engine, st
     with postgresql_server.connect() as conn:
         assert conn.execute(text("SHOW synchronous_commit")).scalar() == "off", "so it was we who switched it on"
     with store.read() as conn:
-        assert "fsync" in postgresql.find_weakness(conn), "and this we can't"
+        assert "fsync" in dialect.find_weakness(conn), "and this we can't"
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
@@ -139,13 +139,13 @@ def test_of_several_hosts_the_one_that_can_be_reached_is_used(url: str, link: Li
     ],
 )
 def test_several_hosts_are_written_as_libpq_does(written: str, read: str) -> None:
-    assert postgresql.spread_hosts(written) == read
+    assert dialect.spread_hosts(written) == read
     assert make_url(read)
 
 
 def test_several_hosts_are_shown_as_they_were_written_and_the_password_is_not() -> None:
-    url = make_url(postgresql.spread_hosts("postgresql://u:hush@h1:5433,h2/n?connect_timeout=2"))
-    assert postgresql.show_url(url) == "postgresql://u:***@h1:5433,h2:5432/n?connect_timeout=2"
+    url = make_url(dialect.spread_hosts("postgresql://u:hush@h1:5433,h2/n?connect_timeout=2"))
+    assert dialect.show_url(url) == "postgresql://u:***@h1:5433,h2:5432/n?connect_timeout=2"
 
 
 def test_a_password_among_the_options_of_an_address_is_shown_nowhere() -> None:

@@ -53,7 +53,7 @@ def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_liv
 
 def listed(store: Store) -> list[Worker]:
     with store.read() as conn:
-        return workers.list_workers(conn)
+        return workers.load_workers(conn)
 
 
 def begin(store: Store, owner: str) -> str:
