@@ -87,8 +87,10 @@ def deliver(
         if not views.has_deliveries(conn):
             return report
     with ThreadPoolExecutor(len(lanes), thread_name_prefix="lane") as pool:
-        is_over = partial(_is_over, should_stop, is_broken)
-        passes = [pool.submit(_Pass(site, lane, report, is_over).run) for lane in lanes]
+        passes = [
+            pool.submit(_Pass(site, lane, report, lambda: is_broken.is_set() or should_stop()).run)
+            for lane in lanes
+        ]
         try:
             wait(passes)
         except BaseException:
@@ -105,10 +107,6 @@ def deliver(
     if errors:
         raise errors[0]
     return report
-
-
-def _is_over(should_stop: Callable[[], bool], is_broken: threading.Event) -> bool:
-    return is_broken.is_set() or should_stop()
 
 
 class _Pass:

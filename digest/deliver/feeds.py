@@ -16,7 +16,7 @@ from digest.model.errors import DigestError, QueryError
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES
 from digest.model.subscriptions import DestinationKind
 from digest.plan.feeds import QUERY_FEED_KINDS, FeedOwner, FeedSetting, plan_feed, spread_moments
-from digest.plan.links import make_links, make_refs_url
+from digest.plan.links import make_refs_url
 from digest.query import StandingQueries, parse_query
 from digest.store import database as token_store
 from digest.store import matches as match_store
@@ -160,13 +160,3 @@ def publish_feeds(site: Site) -> FeedReport:
 def write_feed(site: Site, feed: Feed, suffix: str) -> bytes:
     """Write a feed as `atom` or `json`."""
     return site.renderer.render_json_feed(feed) if suffix == "json" else site.renderer.render_atom(feed)
-
-
-def feed_urls(conn: Connection, site: Site) -> dict[str, str]:
-    """Return the secret address of each subscription that has a feed, by name; "" without a public address."""
-    maker = make_links(conn, site.config)
-    return {
-        due.subscription.name: maker.feed_url(due.subscription.name, due.feed_generation)
-        for due in subscription_store.load_subscriptions(conn)
-        if any(destination.kind is DestinationKind.FEED for destination in due.subscription.destinations)
-    }

@@ -282,7 +282,7 @@ class Delivery:
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
         last_error: what went wrong last, "" where nothing did.
-        share: which papers it tells; None where it tells all there are, or an older release planned it.
+        share: which papers it tells; None where it tells all there are.
         replaces: the delivery in whose place it came, being smaller; 0 for none.
     """
 

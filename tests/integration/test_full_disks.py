@@ -7,7 +7,6 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -27,7 +26,6 @@ from digest.serve.steps import recover, run_pass
 from digest.store import hold_worker
 from digest.store.database import find_violations
 from digest.web.endpoints import find_failures
-from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Said, Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
 
@@ -217,23 +215,6 @@ def test_a_run_on_a_full_or_read_only_disk_says_what_is_wrong_and_the_next_one_d
     for said in locked:
         assert "readonly" in said.err.lower().replace("-", "")
     assert titles(world) == 1
-
-
-@pytest.mark.skipif(not IS_NIGHTLY, reason="a second: .ci/nightly sets DIGEST_NIGHTLY")
-def test_a_process_that_was_killed_leaves_nothing_that_a_full_disk_hides(
-    disk: Path, digest: Callable[..., Said]
-) -> None:
-    with living(disk / "here") as world:
-        digest(world, "run")
-        subprocess.run([sys.executable, "-c", _DIE_WRITING, str(disk / "here" / "digest.db")], check=True)  # noqa: S603 - our own words
-        assert (disk / "here" / "digest.db-wal").stat().st_size > 0
-        for mode in ("full", "ro"):
-            filler = fill(disk)
-            if mode == "ro":
-                _remount(disk, "ro")
-            assert "named by the log" in digest(world, "subscription", "show", "perf-team").out
-            _remount(disk, "rw")
-            filler.unlink()
 
 
 def test_a_backup_that_finds_no_room_leaves_nothing_behind_and_an_old_one_alone(

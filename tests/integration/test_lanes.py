@@ -24,7 +24,6 @@ from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
-from digest.serve.steps import run_pass
 from digest.store import open_store, views
 from digest.store import outbox_sends as outbox
 from tests.conftest import IS_NIGHTLY
@@ -131,20 +130,6 @@ def test_a_mail_server_that_hangs_delays_neither_slack_nor_the_other_jobs_nor_th
     assert states(site)["sending"] == 1
     assert schedule.stop(grace=0.1, force=5)
     assert states(site) == {"unknown": 1, "sent": 1}
-    site.close()
-
-
-@by_night
-def test_a_pass_posts_to_slack_while_a_mail_server_hangs_and_ends_when_both_are_done(world: World) -> None:
-    world.write_config(to=("mailto:reader@example.org", "slack:#papers"))
-    world.mail.script.delay("END", 2.0)
-    site = world.open()
-    run = in_thread(lambda: run_pass(site))
-    wait_until(lambda: states(site) == {"sending": 1, "sent": 1})
-    assert len(world.slack.messages) == 1
-    assert run.is_alive()
-    run.join(10)
-    assert states(site) == {"sent": 2}
     site.close()
 
 

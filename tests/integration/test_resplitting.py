@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from digest.model.clock import ManualClock
-from digest.model.messages import DeliveryState
 from digest.store import views
 from digest.store.database import find_violations
 from tests.integration.test_delivering import CHANNEL, pass_by
 from tests.integration.test_lanes import by_night
-from tests.integration.web.world import EVENING, World, live_in, make_paper
+from tests.integration.web.world import World, live_in, make_paper
 
 MANY = [
     make_paper(16_000 + number, f"Paper {number} on queues", datetime(2026, 11, 19, 10, number, tzinfo=UTC))
@@ -136,31 +134,3 @@ def test_a_part_whose_template_grew_since_it_was_planned_is_divided_before_anyth
     pass_by(world, 2)
     check_told_once(world)
     assert "superseded" in states(world).values()
-
-
-@by_night
-def test_a_digest_that_an_older_release_divided_otherwise_loses_no_paper_and_tells_none_twice(
-    world: World,
-) -> None:
-    world.write_config(to=CHANNEL)
-    world.slack.faults.add("ratelimited", retry_after="60", path="chat.post", times=1)
-    pass_by(world, 1, timedelta(seconds=30))
-    site = world.open()
-    with site.store.begin() as conn:
-        columns = [row[1] for row in conn.exec_driver_sql("PRAGMA table_info(deliveries)")]
-        for part in (2, 3):
-            values = {"id": str(part + 1), "part": str(part), "idempotency_key": f"'old-{part}'"}
-            copied = ", ".join(values.get(name, name) for name in columns)
-            conn.exec_driver_sql(
-                f"INSERT INTO deliveries ({', '.join(columns)}) SELECT {copied} FROM deliveries WHERE id = 2"
-            )
-        conn.exec_driver_sql("UPDATE deliveries SET parts = 4, share = ''")
-    site.close()
-    pass_by(world, 1)
-    said = world.run("run").stdout
-    check_told_once(world)
-    assert states(world)[1] == DeliveryState.SENT
-    assert re.search(r"\d not sent: other messages had told all of it\.", said)
-    assert "has left" not in said
-    assert isinstance(world.clock, ManualClock)
-    assert world.clock.now() > EVENING

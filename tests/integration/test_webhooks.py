@@ -146,17 +146,6 @@ def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_mis
     assert (code, "there is no webhook 'lab' with url and secret" in said) == (2, True)
 
 
-def test_what_was_held_for_want_of_a_secret_is_sent_once_it_is_there(world: World, receiver: Receiver) -> None:
-    del world.environ["DIGEST_WEBHOOKS_LAB_SECRET"]
-    pass_by(world, 2)
-    world.environ["DIGEST_WEBHOOKS_LAB_SECRET"] = SECRET
-    environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
-    assert call_digest(world.folder, environ, "delivery", "retry", "1")[0] == 0
-    pass_by(world, 1)
-    assert states(world) == ["sent"]
-    assert len(receiver.events) == 1
-
-
 def test_a_try_says_whether_it_was_taken(world: World, receiver: Receiver) -> None:
     environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
     assert call_digest(world.folder, environ, "webhook", "test", "lab") == (0, "webhook lab took it: HTTP 202\n")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import func, select
 
-from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.clock import SystemClock
 from digest.model.messages import DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
@@ -121,19 +120,6 @@ def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
     assert delivery.destination == SLACK
 
 
-PLACES = ("mailto:team@example.org", "slack:#papers", "slack-webhook:team", "webhook:lab", "file:out/", "console")
-
-
-def test_whatever_the_way_out_a_message_is_claimed_by_it_and_by_no_other(store: Store) -> None:
-    places = {Destination.parse(place) for place in PLACES}
-    assert {place.kind for place in places} == TRANSPORTS.keys()
-    store_digest(store, *places)
-    for place in places:
-        with store.begin() as conn:
-            claimed = outbox_module.claim(conn, owner="me", limit=9, now=MORNING, kinds=[place.kind])
-        assert [delivery.destination for delivery in claimed] == [place]
-
-
 def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
     hook = Destination(DestinationKind.SLACK_WEBHOOK, "team")
     store_digest(store, MAIL, SLACK, hook)
@@ -198,15 +184,6 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
     assert (row.outcome, row.ended_at) == (DeliveryState.UNKNOWN, MORNING)
 
 
-def test_a_lease_that_lasts_or_was_lengthened_is_left_alone(store: Store) -> None:
-    store_digest(store, MAIL, OTHER)
-    (mine,) = claim(store, limit=1, owner="me", lease=-1.0)
-    claim(store, limit=1, owner="you")
-    with store.begin() as conn:
-        assert outbox_module.renew(conn, [(mine.id, mine.token)]) == {mine.id}
-        assert outbox_module.reap(conn, MORNING) == (0, 0)
-
-
 def test_a_lease_is_lengthened_while_its_attempt_lasts(store: Store) -> None:
     store_digest(store)
     (mine,) = claim(store)
@@ -242,14 +219,6 @@ def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store)
         (post,) = outbox.take_unknown(conn, MORNING + MINUTE)
         (mail,) = outbox.take_unknown(conn, MORNING + 2 * MINUTE)
     assert (post.delivery.destination, mail.delivery.destination) == (SLACK, MAIL)
-
-
-def test_beginning_an_attempt_lengthens_the_lease(store: Store) -> None:
-    store_digest(store)
-    (delivery,) = claim(store, lease=-1.0)
-    with store.begin() as conn:
-        assert outbox.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
-        assert outbox_module.reap(conn, MORNING) == (0, 0)
 
 
 def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -> None:

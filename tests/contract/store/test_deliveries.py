@@ -200,16 +200,6 @@ def test_what_the_other_side_called_it_is_kept(store: Store) -> None:
     assert row_of(store, delivery.id).remote_id == "1700000000.000100"
 
 
-def test_an_answer_that_comes_late_is_an_answer(store: Store) -> None:
-    store_digest(store)
-    delivery = claim(store)
-    begin(store, delivery)
-    with store.begin() as conn:
-        outbox_module.adopt_orphans(conn, MORNING)
-        assert outbox.mark_sent(conn, delivery, RECEIPT, LATER)
-    assert states(store) == [DeliveryState.SENT]
-
-
 @pytest.mark.parametrize("settled_as", ["ready", "held"])
 def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: Store, settled_as: str) -> None:
     settle, _ = SETTLEMENTS[settled_as]
@@ -296,18 +286,6 @@ def test_only_what_is_unknown_is_settled(store: Store, name: str) -> None:
         with store.begin() as conn:
             assert settle(conn, delivery) is (state is DeliveryState.UNKNOWN)
         assert row_of(store, delivery.id).state == (to if state is DeliveryState.UNKNOWN else state)
-
-
-def test_a_settled_attempt_says_what_became_of_it(store: Store) -> None:
-    store_digest(store)
-    delivery = claim(store)
-    begin(store, delivery)
-    with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "connection lost", MORNING, not_before=MORNING)
-        outbox.mark_sent(conn, delivery, RECEIPT, LATER)
-        stored, tries = views.load_delivery(conn, delivery.id)
-    assert (stored.delivery.state, stored.ended_at) == (DeliveryState.SENT, LATER)
-    assert tries == [views.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
 
 
 def test_the_operator_may_send_again_what_was_not_sent(store: Store) -> None:

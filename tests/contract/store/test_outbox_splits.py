@@ -113,16 +113,3 @@ def test_a_superseded_part_can_neither_be_tried_again_nor_dropped(store: Store) 
         assert outbox.retry(conn, 1, LATER) is None
         assert not outbox.drop(conn, 1, LATER)
         assert outbox.find_obstacle(conn, 2) is None
-
-
-def test_parts_of_an_older_release_say_nothing_of_their_papers(store: Store) -> None:
-    store_digest(store, SLACK)
-    with store.begin() as conn:
-        kept = (
-            "part, parts, state, not_before, attempts, token, owner, name, remote_address, remote_id, last_error"
-        )
-        conn.exec_driver_sql(
-            f"INSERT INTO deliveries (digest_id, destination, idempotency_key, created_at, {kept})"
-            f" SELECT digest_id, 'slack:#other', 'old', created_at, {kept} FROM deliveries"
-        )
-    assert {claim(store).share, claim(store).share} == {None}

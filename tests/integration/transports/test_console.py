@@ -57,9 +57,3 @@ def test_a_full_disk_behind_the_stream_is_reported() -> None:
     with pytest.raises(DeliveryError, match="No space left"):
         ConsoleTransport(stream=stream).send(_make("x"), CONSOLE)
     stream.close()
-
-
-def test_whether_a_stream_showed_a_message_cannot_be_asked() -> None:
-    with pytest.raises(DeliveryError, match="keeps nothing") as caught:
-        ConsoleTransport().find(_make("x"), CONSOLE, NOW)
-    assert caught.value.permanent

@@ -73,30 +73,6 @@ def test_an_absolute_destination_stands_for_itself_and_a_relative_one_is_below_t
     assert transport.resolve(OUT) == str((tmp_path / "root" / "digests").resolve())
 
 
-def test_a_folder_can_tell_whether_a_message_was_taken(tmp_path: Path) -> None:
-    transport = FolderTransport(root=tmp_path)
-    assert transport.find(_make(), OUT, NOW) is None
-    sent = transport.send(_make(), OUT)
-    found = transport.find(_make(), OUT, NOW)
-    assert found is not None
-    assert found.remote_id == sent.remote_id
-    assert transport.find(_make(b"another", key="key-2"), OUT, NOW) is None
-
-
-def test_a_disk_that_refuses_is_worth_a_retry_and_nothing_is_left_behind(tmp_path: Path) -> None:
-    (tmp_path / "digests").write_bytes(b"a file in the folder's place")
-    transport = FolderTransport(root=tmp_path)
-    with pytest.raises(DeliveryError) as sending:
-        transport.send(_make(), OUT)
-    with pytest.raises(DeliveryError) as looking:
-        transport.find(_make(), OUT, NOW)
-    for caught in (sending, looking):
-        assert not caught.value.permanent
-        assert not caught.value.ambiguous
-        assert caught.value.hint
-    assert _names(tmp_path) == ["digests"]
-
-
 def test_a_name_too_long_for_the_disk_says_so(tmp_path: Path) -> None:
     with pytest.raises(DeliveryError) as caught:
         FolderTransport(root=tmp_path).send(_make(name="x" * 300 + ".eml"), OUT)

@@ -60,20 +60,6 @@ def test_an_answer_lost_after_the_post_was_stored_is_ambiguous_and_never_repeate
     assert len(receiver.messages) == 1
 
 
-@pytest.mark.parametrize(
-    "fault", ["drop_before", "reset", "html_503", "html_200", "internal_error", "fatal_error"]
-)
-def test_an_answer_that_does_not_say_is_ambiguous_and_asked_for_only_once(
-    fault: str, receiver: SlackReceiver, slack: SlackTransport
-) -> None:
-    receiver.faults.add(fault)
-    failure = fail_to_send(slack)
-    assert failure.ambiguous
-    assert not failure.permanent
-    assert "<html" not in failure.message
-    assert receiver.calls == ("chat.postMessage",)
-
-
 def test_silence_is_waited_out_for_a_while_and_then_ambiguous(receiver: SlackReceiver) -> None:
     assert TIMEOUT == 15
     receiver.faults.add("hang_after", seconds=5)
@@ -93,12 +79,6 @@ def test_a_body_cut_short_is_ambiguous() -> None:
         assert fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
 
 
-@pytest.mark.parametrize("body", [b"[1]", b"[]", b"null", b'"ok"', b'{"ok": true}', b"\xff\xfe", b""])
-def test_a_200_that_is_no_answer_of_slacks_is_ambiguous(body: bytes) -> None:
-    with _answering(Answer(body, media_type="application/json; charset=utf-8")) as server:
-        assert fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
-
-
 def test_nobody_listening_means_nothing_was_stored() -> None:
     with _answering(Answer()) as server:
         url = f"{server.url}/api/"
@@ -108,57 +88,12 @@ def test_nobody_listening_means_nothing_was_stored() -> None:
     assert failure.whole_transport
 
 
-@pytest.mark.parametrize(("retry_after", "seconds"), [("30", 30.0), ("1.5", 1.5), ("", None), ("later", None)])
-def test_a_429_is_certain_and_says_how_long_to_wait_where_slack_does(
-    retry_after: str, seconds: float | None, receiver: SlackReceiver, slack: SlackTransport
-) -> None:
-    receiver.faults.add("ratelimited", retry_after=retry_after)
-    failure = fail_to_send(slack)
-    assert failure.retry_after == seconds
-    assert not failure.permanent
-    assert not failure.ambiguous
-    assert not failure.whole_transport
-    assert receiver.calls == ("chat.postMessage",)
-    assert receiver.messages == ()
-
-
-def test_two_posts_within_a_second_make_slack_ask_for_patience(slack: SlackTransport) -> None:
-    slack.send(make_post(), PAPERS)
-    assert fail_to_send(slack).retry_after == 1
-
-
-@pytest.mark.parametrize(
-    ("channel", "error", "word"),
-    [
-        ("C000LOUNGE", "not_in_channel", "/invite"),
-        ("C000ATTIC0", "is_archived", "Unarchive"),
-        ("C000NOWHERE", "channel_not_found", "/invite"),
-    ],
-)
-def test_a_channel_that_does_not_take_posts_is_permanent_for_it_alone_and_says_what_to_do(
-    channel: str, error: str, word: str, slack: SlackTransport
-) -> None:
-    failure = fail_to_send(slack, make_post(channel=channel))
-    assert failure.permanent
-    assert not failure.whole_transport
-    assert error in failure.message
-    assert word in failure.hint
-
-
 def test_a_refused_token_stops_the_workspace_and_is_not_shown(receiver: SlackReceiver) -> None:
     failure = fail_to_send(SlackTransport(token="xoxb-wrong", url=receiver.url))
     assert failure.permanent
     assert failure.whole_transport
     assert "DIGEST_SLACK_TOKEN" in failure.hint
     assert "xoxb-wrong" not in failure.message + failure.hint
-
-
-def test_a_message_beyond_slacks_limits_is_permanent_and_points_at_the_block(slack: SlackTransport) -> None:
-    failure = fail_to_send(slack, make_post(text="x" * 3001))
-    assert failure.permanent
-    assert not failure.whole_transport
-    assert "invalid_blocks" in failure.message
-    assert "/blocks/0" in failure.message
 
 
 def test_a_body_that_is_no_json_object_is_refused_before_anything_is_sent(
@@ -267,14 +202,6 @@ def test_a_channel_nobody_can_see_is_permanent_and_says_how_to_be_seen(slack: Sl
     assert not caught.value.whole_transport
     assert "/invite" in caught.value.hint
     assert "groups:read" in caught.value.hint
-
-
-def test_a_missing_scope_for_looking_up_channels_is_named(clock: ManualClock) -> None:
-    with SlackReceiver(clock, scopes=("chat:write",)) as receiver:
-        slack = SlackTransport(token=TOKEN, url=receiver.url)
-        with pytest.raises(DeliveryError, match="channels:read") as caught:
-            slack.resolve(PAPERS)
-    assert caught.value.permanent
 
 
 def test_without_the_scope_for_private_channels_the_public_ones_are_still_found() -> None:

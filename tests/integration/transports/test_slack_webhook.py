@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.deliver.transports import slack_webhook
 from digest.deliver.transports.slack_webhook import WebhookTransport
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError, DeliveryError
@@ -96,15 +95,6 @@ def test_a_refusal_in_words_that_are_not_slacks_waits_for_the_operator(status: i
     assert "<html" not in failure.message
 
 
-@pytest.mark.parametrize(("retry_after", "seconds"), [("7", 7.0), ("0.5", 0.5), ("", None)])
-def test_a_429_is_certain_and_says_how_long_to_wait(retry_after: str, seconds: float | None) -> None:
-    headers = (("Retry-After", retry_after),) if retry_after else ()
-    failure = _fail(Answer(b"rate_limited", 429, headers=headers))
-    assert failure.retry_after == seconds
-    assert not failure.permanent
-    assert not failure.ambiguous
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -121,16 +111,6 @@ def test_an_answer_that_does_not_say_ok_or_no_is_ambiguous(answer: Answer) -> No
     failure = _fail(answer)
     assert failure.ambiguous
     assert not failure.permanent
-
-
-def test_silence_is_ambiguous() -> None:
-    assert _fail(Answer(ending=Ending.HANG, patience=3), timeout=0.2).ambiguous
-
-
-def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_without_end() -> None:
-    failure = _fail(Answer(b"o" * 10_000, ending=Ending.TRICKLE), timeout=0.1)
-    assert failure.ambiguous
-    assert "no whole answer within 0.4 s" in failure.message
 
 
 def test_exactly_one_request_is_made_whatever_happens() -> None:
@@ -153,21 +133,6 @@ def test_nobody_listening_means_nothing_was_stored_and_the_url_stays_secret() ->
     assert not caught.value.ambiguous
     assert not caught.value.permanent
     assert "secret-path" not in caught.value.message + caught.value.hint
-
-
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_refused_and_nothing_is_sent_on(status: int) -> None:
-    visits: list[Request] = []
-
-    def note(request: Request) -> Answer:
-        visits.append(request)
-        return Answer(b"ok")
-
-    with _answering(note) as elsewhere:
-        failure = _fail(Answer(b"", status, headers=(("Location", f"{elsewhere.url}/internal"),)))
-    assert failure.permanent
-    assert not failure.ambiguous
-    assert visits == []
 
 
 def test_no_log_shows_the_url_or_the_message(caplog: pytest.LogCaptureFixture) -> None:
@@ -223,10 +188,3 @@ def test_a_webhook_that_is_not_configured_is_named_with_those_that_are() -> None
         assert caught.value.permanent
         assert caught.value.whole_transport, "held until the operator mended it"
         assert "team" in caught.value.hint
-
-
-def test_whether_a_webhook_took_a_message_cannot_be_asked_and_its_weaker_promise_is_stated() -> None:
-    with pytest.raises(DeliveryError, match="can't be asked what it took") as caught:
-        WebhookTransport(urls={"team": "http://127.0.0.1:1/hook"}).find(MESSAGE, TEAM, NOW)
-    assert caught.value.permanent
-    assert "weaker" in str(slack_webhook.__doc__)

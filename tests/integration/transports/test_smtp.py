@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from digest.deliver.transports.smtp_connection import Patience
 from digest.model.clock import monotonic
-from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.errors import DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.mailscript import Step
@@ -155,18 +155,6 @@ def test_words_outside_the_protocol_after_the_final_dot_are_ambiguous(open_mail:
         assert _fail(open_mail(f"smtp://{server.address}")).ambiguous
 
 
-@pytest.mark.parametrize(("reply", "is_permanent"), [("451 4.3.0 disk trouble", False), ("554 5.7.1 spam", True)])
-def test_a_refusal_after_the_final_dot_is_an_answer_and_not_ambiguous(
-    reply: str, sink: MailSink, script: WatchedScript, open_mail: OpenMail, *, is_permanent: bool
-) -> None:
-    script.reply("END", reply)
-    failure = _fail(open_mail(sink.url))
-    assert failure.permanent == is_permanent
-    assert not failure.ambiguous
-    assert not failure.whole_transport
-    assert sink.mails == ()
-
-
 def test_a_421_stops_the_whole_transport_for_now_and_ends_the_connection(
     sink: MailSink, script: WatchedScript, open_mail: OpenMail
 ) -> None:
@@ -286,11 +274,6 @@ def test_an_address_that_could_end_a_command_never_reaches_the_server(
     assert script.steps == []
 
 
-def test_a_sender_that_is_no_address_is_a_configuration_error(open_mail: OpenMail) -> None:
-    with pytest.raises(ConfigurationError, match="can't be sent from"):
-        open_mail("smtp://127.0.0.1", from_address="Digest <digest@example.org>")
-
-
 def test_smtputf8_and_8bitmime_are_asked_for_only_when_needed_and_offered(open_mail: OpenMail) -> None:
     beyond_ascii = Destination(DestinationKind.MAIL, "jürgen@example.org")
     with WireServer(offers=("8BITMIME", "SMTPUTF8", "SIZE 1000000")) as server:
@@ -309,12 +292,6 @@ def test_smtputf8_and_8bitmime_are_asked_for_only_when_needed_and_offered(open_m
     assert failure.permanent
     assert not failure.whole_transport
     assert [command for command in server.commands if command.startswith("MAIL")] == [f"MAIL FROM:<{SENDER}>"]
-
-
-def test_whether_a_mail_was_taken_cannot_be_asked(sink: MailSink, open_mail: OpenMail) -> None:
-    with pytest.raises(DeliveryError, match="can't be asked what it took") as caught:
-        open_mail(sink.url).find(make_mail(), READER, _SINCE)
-    assert caught.value.permanent
 
 
 def test_closing_says_goodbye_once_and_may_be_repeated(

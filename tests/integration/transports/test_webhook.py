@@ -94,11 +94,6 @@ def test_a_refusal_for_now_is_worth_another_try(status: int) -> None:
     assert (failure.permanent, failure.ambiguous) == (False, False)
 
 
-def test_a_receiver_that_asks_to_wait_is_given_the_time() -> None:
-    failure = fail(Answer(b"", 429, headers=(("Retry-After", "90"),)))
-    assert (failure.permanent, failure.ambiguous, failure.retry_after) == (False, False, 90)
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -114,21 +109,6 @@ def test_where_the_answer_does_not_say_it_may_have_been_taken(answer: Answer) ->
     failure = fail(answer, timeout=0.3)
     assert failure.ambiguous
     assert not failure.permanent
-
-
-def test_a_redirect_is_not_followed() -> None:
-    with LoopbackServer(lambda _: Answer(b"taken")) as other:
-        failure = fail(Answer(b"", 307, headers=(("Location", f"{other.url}/elsewhere"),)))
-    assert failure.permanent
-    assert "redirects are not followed" in failure.message
-
-
-def test_where_nobody_listens_nothing_was_taken() -> None:
-    with LoopbackServer(lambda _: Answer()) as gone:
-        url = gone.url
-    with pytest.raises(DeliveryError) as caught:
-        SignedWebhookTransport(hooks={"lab": (url, KEY)}, now=SystemClock().now).send(MESSAGE, LAB)
-    assert (caught.value.permanent, caught.value.ambiguous, caught.value.whole_transport) == (False, False, False)
 
 
 def test_what_is_not_ours_any_more_is_not_posted() -> None:
