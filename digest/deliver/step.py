@@ -3,7 +3,7 @@
 A send is three short transactions: the claim; the intent, which stores the bytes and the state
 `sending` before the network is touched; the mark, fenced by the claim's token and repeated until the
 database takes it. Only a delivery found in `sending` is ambiguous, and it is asked about, not repeated.
-Several threads send at once, each a delivery of its own: see `lanes`.
+Several threads send at once, each a delivery of its own: see `dispatch`.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ _ENDS_WITH_IT = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Transition:
     """Where a delivery goes.
 
     Attributes:
@@ -85,7 +85,7 @@ class Step:
 def take_step(
     conn: Connection,
     delivery_id: int,
-    step: Step,
+    step: Transition,
     out_of: Collection[DeliveryState],
     *,
     token: int | None = None,
@@ -375,7 +375,7 @@ def _take_back(
     for row in conn.execute(lost.order_by(deliveries.c.id).with_for_update(skip_locked=True)).all():
         wait = settle.get(Destination.parse(row.destination).kind, timedelta(0))
         said = "the process died, or lost the database, while sending: no answer was recorded"
-        step = Step(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
+        step = Transition(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
         doubtful += take_step(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
     return requeued, doubtful
 

@@ -17,7 +17,7 @@ from digest.store.outbox import (
     CLAIM_LEASE,
     IN_DOUBT,
     REPEATED,
-    Step,
+    Transition,
     goes_by,
     is_behind,
     read_deliveries,
@@ -150,7 +150,7 @@ def mark_sent(
     claimed the delivery since. Then False is returned, and nothing is changed.
     """
     known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
-    step = Step(DeliveryState.SENT, now, receipt.detail, known)
+    step = Transition(DeliveryState.SENT, now, receipt.detail, known)
     is_tried = conn.execute(select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)).first()
     if not is_tried or not take_step(conn, delivery.id, step, out_of, token=delivery.token):
         return False
@@ -186,7 +186,7 @@ def mark_unsent(
         False, with nothing changed, where somebody else has claimed it since.
     """
     waits = {} if not_before is None else {"not_before": not_before}
-    return take_step(conn, delivery.id, Step(to, now, reason, waits), _MAY_BECOME[to], token=delivery.token)
+    return take_step(conn, delivery.id, Transition(to, now, reason, waits), _MAY_BECOME[to], token=delivery.token)
 
 
 def take_unknown(
@@ -241,7 +241,7 @@ def settle_ready(
     A settlement returns False, with nothing changed, where the attempt it is about is no more in doubt.
     """
     outcome = REPEATED if is_repeat else DeliveryState.READY
-    step = Step(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
+    step = Transition(DeliveryState.READY, now, reason, {"not_before": now}, outcome)
     return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
 
 
@@ -250,7 +250,7 @@ def settle_held(
 ) -> bool:
     """Leave an unknown delivery to the operator: nobody can tell if it arrived, or (`is_missing`) it never did."""
     outcome = DeliveryState.HELD if is_missing else IN_DOUBT
-    step = Step(DeliveryState.HELD, now, reason, outcome=outcome)
+    step = Transition(DeliveryState.HELD, now, reason, outcome=outcome)
     return take_step(conn, delivery.id, step, _DOUBTFUL, token=delivery.token)
 
 
@@ -281,7 +281,7 @@ def supersede(
     Returns:
         The new deliveries; () with nothing changed where somebody else has claimed it since.
     """
-    step = Step(DeliveryState.SUPERSEDED, now, reason)
+    step = Transition(DeliveryState.SUPERSEDED, now, reason)
     if not take_step(conn, delivery.id, step, _BEGUN, token=delivery.token):
         return ()
     of_digest = (
@@ -422,7 +422,7 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
         UnknownName: there is no such delivery.
     """
     require_delivery(conn, delivery_id)
-    step = Step(DeliveryState.SUPPRESSED, now, "dropped by the operator")
+    step = Transition(DeliveryState.SUPPRESSED, now, "dropped by the operator")
     return take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
@@ -496,7 +496,7 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     fresh: dict[str, Any] = {"not_before": now, "ended_at": None}
     # Of one that was to be tried again anyway nothing is mended: what went wrong is still to be seen.
     said = row.last_error if row.state == DeliveryState.READY else ""
-    step = Step(DeliveryState.READY, now, said, fresh)
+    step = Transition(DeliveryState.READY, now, said, fresh)
     if not take_step(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
     never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
