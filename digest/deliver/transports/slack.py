@@ -13,12 +13,10 @@ import threading
 from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from digest.config.addresses import is_loopback
 from digest.deliver.transports.http import TIMEOUT, Answer, HttpSender, judge_status, read_wish
 from digest.deliver.transports.registry import always_ours
 from digest.model.clock import monotonic
@@ -66,7 +64,7 @@ class SlackTransport:
         now: seconds that pass.
 
     Raises:
-        ConfigurationError: the token is missing or the URL cannot be used.
+        ConfigurationError: the token is missing.
     """
 
     def __init__(
@@ -81,11 +79,6 @@ class SlackTransport:
             raise ConfigurationError(
                 "posting to Slack needs the app's bot token",
                 hint="Set DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE (it starts with xoxb-).",
-            )
-        if urlsplit(url).scheme != "https" and not (urlsplit(url).scheme == "http" and is_loopback(url)):
-            raise ConfigurationError(
-                f"Slack's address must be https, not {url!r}: the token goes there",
-                hint=f"Leave slack.url out for {SLACK_URL}.",
             )
         self._client = SlackClient(token=token, url=url, timeout=timeout)
         self._now = now
