@@ -261,12 +261,12 @@ class Life:
         owner, name = find("digest.deliver.step:_render")
         original, is_done = getattr(owner, name), False
 
-        def interrupted(*args: Any) -> Any:  # noqa: ANN401 - stands for any function
+        def interrupted(*args: Any, **named: Any) -> Any:  # noqa: ANN401 - stands for any function
             nonlocal is_done
             if not is_done:
                 is_done = True
                 act()
-            return original(*args)
+            return original(*args, **named)
 
         with patch.object(owner, name, interrupted):
             yield
