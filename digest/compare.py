@@ -54,7 +54,7 @@ class Horizon:
 _TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
 """Compared fields, in the order they are reported; categories and withdrawal have kinds of their own."""
 
-_ONLY_HARVEST_TELLS = ("report_no", "license", "submitter", "versions")
+_ONLY_HARVEST_TELLS = ("report_no", "license", "versions")
 """Fields the search API never carries: their absence there says nothing."""
 
 
@@ -92,7 +92,7 @@ def keep_latest(papers: Iterable[Paper]) -> list[Paper]:
 def content_hash(paper: Paper) -> str:
     """Return a SHA-256 (hex) over everything of a paper that readers or queries can see.
 
-    The licence, the submitter and the version history are left out: not every source tells them,
+    The licence and the version history are left out: not every source tells them,
     and the same text must hash alike whoever brought it and however its accents were written.
     """
     names = ("title", "abstract", "authors", "comment", "journal_ref", "dois")

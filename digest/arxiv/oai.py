@@ -13,7 +13,7 @@ from datetime import date
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from digest.arxiv.authors import parse_authors, read_name
+from digest.arxiv.authors import parse_authors
 from digest.arxiv.documents import (
     SAME_FAULT,
     TRY_AGAIN,
@@ -254,7 +254,6 @@ def _read_paper(raw: Element, datestamp: date) -> Paper:
         dois=split_dois(fields.get("doi", "")),
         report_no=fold_line(fields.get("report-no", "")),
         license=fold_line(fields.get("license", "")),
-        submitter=read_name(fields.get("submitter", "")),
         is_withdrawn=versions[-1].is_withdrawal or says_withdrawn(comment),
         versions=tuple(versions),
         datestamp=datestamp,

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from digest.model.announcements import StoredChange
     from digest.model.papers import Paper, Span
     from digest.query import AnalysedPaper, Node, Query
-    from digest.store.queries import QueryHistory, StoredQuery
+    from digest.store.queries import QueryRow, StoredQuery
 
 
 _LABEL = 16
@@ -448,21 +448,23 @@ def _require_query(here: Installation, conn: Connection, name: str) -> None:
     require_name(name, known, what="saved query", listing=LISTING, written=written)
 
 
-def _by_sign(poll: QueryHistory, most: int, *, as_json: bool) -> dict[str, tuple[int, ...]]:
+def _by_sign(poll: QueryRow, most: int, *, as_json: bool) -> dict[str, tuple[int, ...]]:
     """Return the newest change ids of a poll by sign, no more than are shown."""
     shown = None if as_json else most
-    return {name: getattr(poll, name)[::-1][:shown] for name in _SIGNS}
+    return {name: getattr(poll.outcome, name)[::-1][:shown] for name in _SIGNS}
 
 
-def _print_poll(here: Installation, poll: QueryHistory, changes: Mapping[int, StoredChange], most: int) -> None:
-    counts = "   ".join(f"{sign} {len(getattr(poll, name))} {name}" for name, sign in _SIGNS.items())
+def _print_poll(here: Installation, poll: QueryRow, changes: Mapping[int, StoredChange], most: int) -> None:
+    counts = "   ".join(f"{sign} {len(getattr(poll.outcome, name))} {name}" for name, sign in _SIGNS.items())
     revision = f"   as of revision {poll.revision}" if poll.revision > 1 else ""
     click.echo(click.style(f"{write_moment(poll.matched_at, here.zone):<17} {counts}{revision}", bold=True))
     for name, ids in _by_sign(poll, most, as_json=False).items():
         _print_changes(_SIGNS[name], [changes[id_] for id_ in ids if id_ in changes])
-        hidden = len(getattr(poll, name)) - len(ids)
+        hidden = len(getattr(poll.outcome, name)) - len(ids)
         if hidden:
-            click.echo(f"  {_SIGNS[name]} … {hidden:,} more (--papers {len(getattr(poll, name))}, or --json)")
+            click.echo(
+                f"  {_SIGNS[name]} … {hidden:,} more (--papers {len(getattr(poll.outcome, name))}, or --json)"
+            )
 
 
 def _print_changes(sign: str, found: Iterable[StoredChange]) -> None:
@@ -485,7 +487,7 @@ def describe_change(change: StoredChange) -> str:
             return str(kind)
 
 
-def _poll_as_json(poll: QueryHistory, changes: Mapping[int, StoredChange]) -> dict[str, object]:
+def _poll_as_json(poll: QueryRow, changes: Mapping[int, StoredChange]) -> dict[str, object]:
     def show(ids: tuple[int, ...]) -> list[dict[str, object]]:
         return [
             {
@@ -498,5 +500,5 @@ def _poll_as_json(poll: QueryHistory, changes: Mapping[int, StoredChange]) -> di
             for change in (changes[id_] for id_ in ids if id_ in changes)
         ]
 
-    signs = {name: show(getattr(poll, name)) for name in _SIGNS}
+    signs = {name: show(getattr(poll.outcome, name)) for name in _SIGNS}
     return {"matched_at": poll.matched_at, "revision": poll.revision, **signs}

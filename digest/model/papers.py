@@ -226,7 +226,6 @@ class Paper:
         dois: every DOI, trimmed of stray punctuation.
         report_no: only OAI-PMH tells; "" otherwise.
         license: address of the licence; only OAI-PMH tells; "" otherwise.
-        submitter: only OAI-PMH tells; "" otherwise.
         is_withdrawn: arXiv marks it withdrawn (OAI), or this version's comment says so.
         versions: the history as far as the source tells it (OAI: all; Atom: none).
         datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH header;
@@ -246,7 +245,6 @@ class Paper:
     dois: tuple[str, ...] = ()
     report_no: str = ""
     license: str = ""
-    submitter: str = ""
     is_withdrawn: bool = False
     versions: tuple[Version, ...] = field(default=(), repr=False)
     datestamp: date | None = None

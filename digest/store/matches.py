@@ -12,12 +12,13 @@ from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Rhythm, SubscriptionState
 from digest.store.dialect import in_chunks, is_among, pack, unpack
-from digest.store.papers import MATCHED, STORED, load_mark, move_matched
+from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.queries import ACTIVE, current_revision, read_revision
 from digest.store.schema import (
     FIRST_LOOK_TO_COME,
     UNPLANNED_FIRST_LOOK,
     changes,
+    marks,
     match_runs,
     matches,
     query_matches,
@@ -53,8 +54,8 @@ class MatchRow:
         papers: how many distinct papers these are.
         matched_at: when (UTC).
         digest_id: the digest it went into; None while it waits.
-        brought: the change ids as the run brought them, also of those that were taken out since. Empty where an
-            earlier release kept the match.
+        brought: the change ids as the run brought them, also of those that were taken out since: a feed dates its
+            papers by them.
     """
 
     match_run_id: int
@@ -63,7 +64,7 @@ class MatchRow:
     papers: int
     matched_at: datetime
     digest_id: int | None
-    brought: tuple[int, ...] = ()
+    brought: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,12 @@ def set_matched_mark(conn: Connection, to: int, *, expected: int) -> None:
     Raises:
         StoreBusy: another process moved it from `expected`: roll back, its matches are kept already.
     """
-    move_matched(conn, to, expected=expected)
+    move = update(marks).where(marks.c.name == MATCHED, marks.c.value == expected).values(value=to)
+    if conn.execute(move).rowcount != 1:
+        raise StoreBusy(
+            f"another process has matched the changes after {expected} meanwhile",
+            hint="Nothing is lost; this pass starts over.",
+        )
 
 
 def begin_match_run(conn: Connection, *, from_change: int, to_change: int, at: datetime, occasion: str) -> int:
@@ -157,7 +163,7 @@ def save_matches(
             "changes": pack(ids),
             "papers": len({paper_of[id_] for id_ in ids}),
             "matched_at": at,
-            "brought": b"",
+            "brought": pack(ids),
         }
         for subscription_id, ids in sorted(chosen.items())
         if ids
@@ -346,15 +352,14 @@ def _rows_of(subscription_id: int) -> Select[tuple[Any, ...]]:
 
 
 def _read_row(row: Row[Any]) -> MatchRow:
-    told = unpack(row.changes)
     return MatchRow(
         match_run_id=row.match_run_id,
         occasion=Occasion(row.occasion),
-        changes=told,
+        changes=unpack(row.changes),
         papers=row.papers,
         matched_at=row.matched_at,
         digest_id=row.digest_id,
-        brought=() if row.brought is None else unpack(row.brought) or told,
+        brought=unpack(row.brought),
     )
 
 
@@ -427,7 +432,7 @@ def split_told(
             conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.TAKEN_AS_TOLD
         )
         save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
-        conn.execute(update(matches).where(matches.c.match_run_id == beside).values(brought=_pack_brought(row)))
+        conn.execute(update(matches).where(matches.c.match_run_id == beside).values(brought=pack(row.brought)))
         runs.append(beside)
     return runs
 
@@ -438,13 +443,8 @@ def _keep(
     """Leave a waiting match with these of its changes, and with the count of their papers."""
     papers = len({paper_of[id_] for id_ in kept})
     mine = _is_waiting(subscription_id, row)
-    values = {"changes": pack(kept), "papers": papers, "brought": _pack_brought(row)}
+    values = {"changes": pack(kept), "papers": papers}
     conn.execute(update(matches).where(*mine).values(values))
-
-
-def _pack_brought(row: MatchRow) -> bytes | None:
-    """Return what the run brought at first: from that a feed dates its papers, whatever else is left out."""
-    return pack(row.brought) if row.brought else None
 
 
 def _is_waiting(subscription_id: int, row: MatchRow) -> tuple[ColumnElement[bool], ...]:

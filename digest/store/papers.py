@@ -23,10 +23,8 @@ from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId, Author, Paper, Version
 from digest.model.polls import RunOutcome, Source
 from digest.store.dialect import in_chunks, insert
-from digest.store.schema import changes, cursors, marks, papers, poll_runs, versions
 from digest.store.schema import changes as changes_table
-from digest.store.schema import papers as papers_table
-from digest.store.schema import versions as versions_table
+from digest.store.schema import cursors, marks, papers, poll_runs, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -62,7 +60,7 @@ def find_reach(conn: Connection) -> Reach | None:
 
     An installation that asks arXiv's search stores what its saved queries brought, which says nothing of others.
     """
-    own = (cursors.c.source == Source.HARVEST, cursors.c.query_key == "", cursors.c.is_bootstrapped)
+    own = (cursors.c.source == Source.HARVEST, cursors.c.query_key == "")
     cursor = conn.execute(select(cursors).where(*own)).one_or_none()
     since = select(func.min(poll_runs.c.window_from)).where(
         poll_runs.c.source == Source.HARVEST,
@@ -73,7 +71,7 @@ def find_reach(conn: Connection) -> Reach | None:
     if cursor is None or cursor.last_complete_at is None or first is None or find_newest(conn) is None:
         return None
     mark = (cursor.mark_month, cursor.mark_number)
-    told_from = _find_told_from(conn, cursor.bootstrapped_at or cursor.last_complete_at, mark)
+    told_from = _find_told_from(conn, cursor.bootstrapped_at, mark)
     return Reach(first, cursor.last_complete_at, told_from)
 
 
@@ -127,9 +125,9 @@ def find_unassigned(conn: Connection) -> list[Announced]:
     """Return the papers met as new that belong to no mailing yet, in the order of their announcement."""
     found = (
         select(papers.c.id, papers.c.month, papers.c.number, versions.c.published)
-        .join(changes, changes.c.paper_id == papers.c.id)
-        .join(versions, versions.c.id == changes.c.version_id)
-        .where(papers.c.mailing.is_(None), changes.c.kind == Kind.NEW)
+        .join(changes_table, changes_table.c.paper_id == papers.c.id)
+        .join(versions, versions.c.id == changes_table.c.version_id)
+        .where(papers.c.mailing.is_(None), changes_table.c.kind == Kind.NEW)
         .order_by(papers.c.month, papers.c.number, papers.c.id)
     )
     return [Announced(row.id, (row.month, row.number), row.published) for row in conn.execute(found)]
@@ -214,29 +212,13 @@ def allocate_changes(conn: Connection, count: int) -> int:
     return int(conn.execute(advance).scalar_one()) - count + 1
 
 
-def move_matched(conn: Connection, to: int, *, expected: int) -> None:
-    """Move the mark "matched up to change N".
-
-    Raises:
-        StoreBusy: it is not where the caller read it.
-    """
-    move = update(marks).where(marks.c.name == MATCHED, marks.c.value == expected).values(value=to)
-    if conn.execute(move).rowcount != 1:
-        raise StoreBusy(
-            f"another process has matched the changes after {expected} meanwhile",
-            hint="Nothing is lost; this pass starts over.",
-        )
-
-
-def write_paper(paper: Paper, key: int, content_hash: str, run_id: int, at: datetime) -> dict[str, Any]:
+def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
     """Return the row of `versions` that keeps a paper's text; see `read_paper`.
 
     Args:
         paper: as it reads now.
         key: the stored paper's key.
         content_hash: of the text.
-        run_id: the poll run that brought it.
-        at: when it was stored (UTC).
     """
     return {
         "paper_id": key,
@@ -251,7 +233,6 @@ def write_paper(paper: Paper, key: int, content_hash: str, run_id: int, at: date
         "dois": list(paper.dois),
         "report_no": paper.report_no,
         "license": paper.license,
-        "submitter": paper.submitter,
         "published": paper.published,
         "updated": paper.updated,
         "is_withdrawn": paper.is_withdrawn,
@@ -259,8 +240,6 @@ def write_paper(paper: Paper, key: int, content_hash: str, run_id: int, at: date
             [version.number, version.submitted.isoformat(), version.size, version.source_type]
             for version in paper.versions
         ],
-        "run_id": run_id,
-        "stored_at": at,
     }
 
 
@@ -280,7 +259,6 @@ def read_paper(row: Row[Any]) -> Paper:
         dois=tuple(row.dois),
         report_no=row.report_no,
         license=row.license,
-        submitter=row.submitter,
         is_withdrawn=row.is_withdrawn,
         versions=tuple(
             Version(number, datetime.fromisoformat(submitted), size, source_type)
@@ -297,9 +275,9 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
     known = {}
     for chunk in in_chunks(str(id_) for id_ in ids):
         found = (
-            select(papers_table.c.arxiv_id, papers_table.c.datestamp, papers_table.c.as_of, versions_table)
-            .join(versions_table, versions_table.c.id == papers_table.c.latest_version_id)
-            .where(papers_table.c.arxiv_id.in_(chunk))
+            select(papers.c.arxiv_id, papers.c.datestamp, papers.c.as_of, versions)
+            .join(versions, versions.c.id == papers.c.latest_version_id)
+            .where(papers.c.arxiv_id.in_(chunk))
         )
         rows = conn.execute(found).all()
         earlier = _load_earlier(conn, [row.paper_id for row in rows])
@@ -318,9 +296,9 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
 def _load_earlier(conn: Connection, keys: Sequence[int]) -> dict[int, list[str]]:
     """Return the hashes of all texts but the latest, by paper."""
     left_behind = (
-        select(versions_table.c.paper_id, versions_table.c.content_hash)
-        .join(papers_table, papers_table.c.id == versions_table.c.paper_id)
-        .where(versions_table.c.paper_id.in_(keys), versions_table.c.id != papers_table.c.latest_version_id)
+        select(versions.c.paper_id, versions.c.content_hash)
+        .join(papers, papers.c.id == versions.c.paper_id)
+        .where(versions.c.paper_id.in_(keys), versions.c.id != papers.c.latest_version_id)
     )
     hashes: dict[int, list[str]] = {}
     for row in conn.execute(left_behind):
@@ -338,9 +316,9 @@ def load_versions(conn: Connection, version_ids: Iterable[int]) -> dict[int, Pap
     texts = {}
     for chunk in in_chunks(version_ids):
         found = (
-            select(papers_table.c.arxiv_id, versions_table)
-            .join(papers_table, papers_table.c.id == versions_table.c.paper_id)
-            .where(versions_table.c.id.in_(chunk))
+            select(papers.c.arxiv_id, versions)
+            .join(papers, papers.c.id == versions.c.paper_id)
+            .where(versions.c.id.in_(chunk))
         )
         texts.update({row.id: read_paper(row) for row in conn.execute(found)})
     return texts
@@ -372,10 +350,8 @@ def save_changes(
     """
     if not changes:
         return ()
-    keys = _save_papers(conn, changes, run_id, at)
-    rows = [
-        write_paper(change.paper, keys[change.paper.id], hash_text(change.paper), run_id, at) for change in changes
-    ]
+    keys = _save_papers(conn, changes, at)
+    rows = [write_paper(change.paper, keys[change.paper.id], hash_text(change.paper)) for change in changes]
     texts, came_back = _save_texts(conn, rows)
     _move_latest(conn, changes, keys, texts, as_of)
     first = allocate_changes(conn, len(changes))
@@ -416,12 +392,12 @@ def changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredCh
 
 def latest_changes(conn: Connection) -> Iterator[StoredChange]:
     """Yield the newest change of each paper, the paper announced last first; stop when you have enough."""
-    order = (papers_table.c.month, papers_table.c.number, papers_table.c.id)
-    newest = select(func.max(changes_table.c.id)).where(changes_table.c.paper_id == papers_table.c.id)
+    order = (papers.c.month, papers.c.number, papers.c.id)
+    newest = select(func.max(changes_table.c.id)).where(changes_table.c.paper_id == papers.c.id)
     page = (
-        select(changes_table, papers_table.c.month, papers_table.c.number)
-        .join(papers_table, papers_table.c.id == changes_table.c.paper_id)
-        .where(changes_table.c.id == newest.correlate(papers_table).scalar_subquery())
+        select(changes_table, papers.c.month, papers.c.number)
+        .join(papers, papers.c.id == changes_table.c.paper_id)
+        .where(changes_table.c.id == newest.correlate(papers).scalar_subquery())
         .order_by(*(column.desc() for column in order))
         .limit(_LATEST_BATCH)
     )
@@ -442,7 +418,7 @@ def earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tu
     return history
 
 
-def _save_papers(conn: Connection, changes: Sequence[Change], run_id: int, at: datetime) -> dict[ArxivId, int]:
+def _save_papers(conn: Connection, changes: Sequence[Change], at: datetime) -> dict[ArxivId, int]:
     """Insert the papers never stored; return the keys of all."""
     keys = {change.paper.id: change.known.key for change in changes if change.known}
     unseen = [change.paper for change in changes if not change.known]
@@ -452,18 +428,15 @@ def _save_papers(conn: Connection, changes: Sequence[Change], run_id: int, at: d
             "month": paper.id.month,
             "number": paper.id.number,
             "archive": paper.id.archive,
-            "first_run_id": run_id,
             "first_seen_at": at,
-            "latest_version": paper.version,
-            "primary_category": paper.primary_category,
         }
         for paper in unseen
     ]
     if rows:
         added = (
-            insert(conn, papers_table)
+            insert(conn, papers)
             .on_conflict_do_nothing(index_elements=["arxiv_id"])
-            .returning(papers_table.c.id, papers_table.c.arxiv_id)
+            .returning(papers.c.id, papers.c.arxiv_id)
         )
         keys.update({ArxivId.parse(row.arxiv_id): row.id for row in conn.execute(added, rows)})
     _require(len(keys), len(changes))
@@ -477,17 +450,15 @@ def _save_texts(conn: Connection, rows: Sequence[dict[str, Any]]) -> tuple[dict[
     is read as it was stored first, since that is where spans point into.
     """
     wanted = {(row["paper_id"], row["version"], row["content_hash"]) for row in rows}
-    identity = (versions_table.c.paper_id, versions_table.c.version, versions_table.c.content_hash)
-    added = insert(conn, versions_table).on_conflict_do_nothing(
-        index_elements=[column.name for column in identity]
-    )
+    identity = (versions.c.paper_id, versions.c.version, versions.c.content_hash)
+    added = insert(conn, versions).on_conflict_do_nothing(index_elements=[column.name for column in identity])
     found = {
         (row.paper_id, row.version, row.content_hash): row.id
-        for row in conn.execute(added.returning(versions_table.c.id, *identity), rows)
+        for row in conn.execute(added.returning(versions.c.id, *identity), rows)
     }
     came_back = []
     for chunk in in_chunks(sorted(wanted - found.keys())):
-        back = select(versions_table.c.id, *identity).where(tuple_(*identity).in_(chunk))
+        back = select(versions.c.id, *identity).where(tuple_(*identity).in_(chunk))
         for row in conn.execute(back):
             found[row.paper_id, row.version, row.content_hash] = row.id
             came_back.append(row.id)
@@ -502,15 +473,13 @@ def _move_latest(
     as_of: datetime | None,
 ) -> None:
     move = (
-        update(papers_table)
+        update(papers)
         .where(
-            papers_table.c.id == bindparam("key"),
-            papers_table.c.latest_version_id.is_not_distinct_from(bindparam("known_version_id")),
+            papers.c.id == bindparam("key"),
+            papers.c.latest_version_id.is_not_distinct_from(bindparam("known_version_id")),
         )
         .values(
-            latest_version=bindparam("now_version"),
             latest_version_id=bindparam("now_version_id"),
-            primary_category=bindparam("now_primary"),
             datestamp=bindparam("now_datestamp"),
             as_of=bindparam("now_as_of"),
         )
@@ -519,9 +488,7 @@ def _move_latest(
         {
             "key": keys[change.paper.id],
             "known_version_id": change.known.version_id if change.known else None,
-            "now_version": change.paper.version,
             "now_version_id": texts[keys[change.paper.id]],
-            "now_primary": change.paper.primary_category,
             "now_datestamp": change.paper.datestamp,
             "now_as_of": as_of,
         }

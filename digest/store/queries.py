@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, func, insert, or_, select, update
 
-from digest.model.errors import QueryError, UnknownName
+from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
 from digest.model.subscriptions import (
     ActiveRevision,
@@ -22,7 +22,6 @@ from digest.model.subscriptions import (
     SubscriptionState,
     Wording,
 )
-from digest.query import parse_query
 from digest.store.dialect import count_packed, pack, take_turn, unpack
 from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.schema import (
@@ -186,27 +185,6 @@ class StoredQuery:
         return choose_text(self.text, self.canonical, self.problem)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryHistory:
-    """What one match run meant to one saved query, as change ids in growing order.
-
-    Attributes:
-        match_run_id: the run.
-        matched_at: when (UTC).
-        revision: which revision was matched.
-        new: what entered the query.
-        changed: what stayed in it with other words.
-        gone: what left it.
-    """
-
-    match_run_id: int
-    matched_at: datetime
-    revision: int
-    new: tuple[int, ...]
-    changed: tuple[int, ...]
-    gone: tuple[int, ...]
-
-
 def sync_queries(
     conn: Connection, queries: Mapping[str, tuple[str, str, str]], origin: str, at: datetime
 ) -> SyncReport:
@@ -280,24 +258,19 @@ def _read_stored(row: Row[Any]) -> StoredQuery:
     )
 
 
-def query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryHistory]:
+def query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryRow]:
     """Return what the latest match runs brought for a saved query, newest first; those without news are left out.
 
     Raises:
         UnknownName: no saved query has this name.
     """
-    found = _matches_of(conn, name).order_by(match_runs.c.id.desc()).limit(limit)
-    return [
-        QueryHistory(
-            match_run_id=row.match_run_id,
-            matched_at=row.matched_at,
-            revision=row.number,
-            new=unpack(row.new),
-            changed=unpack(row.changed),
-            gone=unpack(row.gone),
-        )
-        for row in conn.execute(found)
-    ]
+    found = _matches_of(_find_ids(conn, name)).order_by(match_runs.c.id.desc()).limit(limit)
+    return [_read_query_row(row) for row in conn.execute(found)]
+
+
+def _read_query_row(row: Row[Any]) -> QueryRow:
+    outcome = QueryOutcome(unpack(row.new), unpack(row.changed), unpack(row.gone))
+    return QueryRow(row.match_run_id, row.matched_at, row.number, outcome)
 
 
 def query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
@@ -306,7 +279,7 @@ def query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]
     Raises:
         UnknownName: no saved query has this name.
     """
-    found = _matches_of(conn, name).where(match_runs.c.matched_at >= since).order_by(match_runs.c.id)
+    found = _matches_of(_find_ids(conn, name)).where(match_runs.c.matched_at >= since).order_by(match_runs.c.id)
     counts: dict[Any, int] = {}
     for row in conn.execute(found):
         counts[row.matched_at.date()] = counts.get(row.matched_at.date(), 0) + count_packed(row.new)
@@ -359,13 +332,7 @@ def choose_text(text: str, canonical: str, problem: str) -> str:
 def _keep_meaning(query: tuple[str, str, str], present: Row[Any] | None) -> tuple[str, str, str]:
     """Return a query with what it meant before as its canonical text, where what is written can't be read."""
     text, canonical, problem = query
-    if not problem or present is None:
-        return query
-    try:
-        # Another release may print it otherwise.
-        return text, parse_query(present.canonical).canonical, problem
-    except QueryError:
-        return text, canonical, problem  # it never could be read, or this release reads it no more
+    return (text, present.canonical, problem) if problem and present is not None else (text, canonical, problem)
 
 
 def _reads(row: Row[Any]) -> tuple[str, str]:
@@ -425,15 +392,19 @@ def _rewrite(conn: Connection, queries: Mapping[int, tuple[str, str, str]]) -> N
         conn.execute(rewriting.values(text=bindparam("written"), problem=bindparam("why")), rows)
 
 
-def _matches_of(conn: Connection, name: str) -> Select[tuple[Any, ...]]:
+def _find_ids(conn: Connection, name: str) -> Sequence[int]:
     ids = conn.execute(select(saved_queries.c.id).where(saved_queries.c.name == name)).scalars().all()
     if not ids:
         raise UnknownName(f"no saved query is called {name!r}", hint="`digest query list` names them all.")
+    return ids
+
+
+def _matches_of(query_ids: Sequence[int]) -> Select[tuple[Any, ...]]:
     return (
         select(query_matches, match_runs.c.matched_at, query_revisions.c.number)
         .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
         .join(query_revisions, query_revisions.c.id == query_matches.c.revision_id)
-        .where(query_revisions.c.query_id.in_(ids))
+        .where(query_revisions.c.query_id.in_(query_ids))
     )
 
 
@@ -448,11 +419,13 @@ class QueryRow:
     Attributes:
         match_run_id: grows with time.
         matched_at: when (UTC).
+        revision: which revision was matched.
         outcome: what entered the query, stayed in it, or left it.
     """
 
     match_run_id: int
     matched_at: datetime
+    revision: int
     outcome: QueryOutcome
 
 
@@ -522,14 +495,7 @@ def load_query_rows(conn: Connection, query_id: int, *, span: timedelta, at_leas
         span: everything within it before the latest …
         at_least: … and as much from before as it takes for so many papers.
     """
-    page = (
-        select(query_matches, match_runs.c.matched_at)
-        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
-        .join(query_revisions, query_revisions.c.id == query_matches.c.revision_id)
-        .where(query_revisions.c.query_id == query_id)
-        .order_by(query_matches.c.match_run_id.desc())
-        .limit(_ROWS)
-    )
+    page = _matches_of([query_id]).order_by(query_matches.c.match_run_id.desc()).limit(_ROWS)
     rows = conn.execute(page).all()
     kept: list[QueryRow] = []
     papers = 0
@@ -537,9 +503,8 @@ def load_query_rows(conn: Connection, query_id: int, *, span: timedelta, at_leas
         for row in rows:
             if kept and row.matched_at < kept[0].matched_at - span and papers >= at_least:
                 return kept
-            outcome = QueryOutcome(unpack(row.new), unpack(row.changed), unpack(row.gone))
-            kept.append(QueryRow(row.match_run_id, row.matched_at, outcome))
-            papers += len(outcome.new)
+            kept.append(_read_query_row(row))
+            papers += len(kept[-1].outcome.new)
         rows = conn.execute(page.where(query_matches.c.match_run_id < rows[-1].match_run_id)).all()
     return kept
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -42,8 +41,6 @@ def save_page(conn: Connection, run_id: int, *, number: int, url: str, at: datet
         number=number,
         url=url,
         fetched_at=at,
-        sha256=hashlib.sha256(body).hexdigest(),
-        size=len(body),
         body=zlib.compress(body),
     )
     conn.execute(page)
@@ -71,11 +68,6 @@ def quarantine_entries(
 def log_request(conn: Connection, request: Mapping[str, object]) -> None:
     """Keep one request to arXiv: when, what, and how it was answered."""
     conn.execute(insert(requests), request)
-
-
-def count_quarantined(conn: Connection) -> int:
-    """Return how many entries of arXiv's pages could not be read and are kept aside."""
-    return conn.execute(select(func.count()).select_from(quarantine)).scalar_one()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +154,7 @@ def start_run(
         query_key: see `PollRun`.
         begun: what else is known of it; `owner` is the worker whose signs of life keep it.
     """
-    empty: dict[str, Any] = dict.fromkeys(
-        ("pages", "papers", "new", "changed", "requests", "lookback", "gate_token"), 0
-    )
+    empty: dict[str, Any] = dict.fromkeys(("pages", "papers", "new", "changed", "requests", "lookback"), 0)
     empty |= {"failure": "", "next_token": "", "owner": "", "highest_id": "", "is_bootstrap": False}
     row = {"source": source, "started_at": at, "query_key": query_key}
     begin = insert(poll_runs).values({**empty, **row, "outcome": RunOutcome.RUNNING, **begun})
@@ -351,7 +341,7 @@ def abandon_running(conn: Connection, at: datetime) -> int:
 
 def _read_run(row: Row[Any]) -> PollRun:
     values = row._asdict()
-    del values["gate_token"], values["owner"]
+    del values["owner"]
     return PollRun(**{**values, "outcome": RunOutcome(row.outcome)})
 
 
@@ -362,24 +352,30 @@ class Cursor:
     Attributes:
         source: see `PollRun`.
         query_key: see `PollRun`.
-        complete_from: UTC day on which the last complete run started.
         last_complete_run_id: that run.
         last_complete_at: when that run started (UTC).
         mark_month: with `mark_number`, the announcement order of the newest paper at the first complete look.
         mark_number: see `mark_month`.
-        is_bootstrapped: whether there was a complete look.
         bootstrapped_at: when the first complete look started (UTC).
     """
 
     source: str
     query_key: str = ""
-    complete_from: date | None = None
     last_complete_run_id: int | None = None
     last_complete_at: datetime | None = None
     mark_month: int = 0
     mark_number: int = 0
-    is_bootstrapped: bool = False
     bootstrapped_at: datetime | None = None
+
+    @property
+    def complete_from(self) -> date | None:
+        """UTC day on which the last complete run started."""
+        return self.last_complete_at.date() if self.last_complete_at else None
+
+    @property
+    def is_bootstrapped(self) -> bool:
+        """Whether there was a complete look."""
+        return self.bootstrapped_at is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +437,6 @@ def move_cursor(
         query_key=query_key,
         mark_month=mark[0],
         mark_number=mark[1],
-        is_bootstrapped=True,
         bootstrapped_at=started_at,
     )
     conn.execute(first.on_conflict_do_nothing(index_elements=["source", "query_key"]))
@@ -449,7 +444,6 @@ def move_cursor(
         update(cursors)
         .where(*_is_cursor(source, query_key), _is_behind(started_at))
         .values(
-            complete_from=started_at.astimezone(UTC).date(),
             last_complete_run_id=run_id,
             last_complete_at=started_at,
         )
@@ -478,7 +472,6 @@ def move_together(
         mark: announcement order of the newest paper that is no news to newcomers.
     """
     reached = {
-        "complete_from": started_at.astimezone(UTC).date(),
         "last_complete_run_id": run_id,
         "last_complete_at": started_at,
     }
@@ -486,7 +479,6 @@ def move_together(
         beginning = {
             "mark_month": mark[0],
             "mark_number": mark[1],
-            "is_bootstrapped": True,
             "bootstrapped_at": started_at,
         }
         rows = [{"source": source, "query_key": key, **beginning, **reached} for key in keys]

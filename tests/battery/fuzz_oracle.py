@@ -186,7 +186,7 @@ def _check_paper(paper: Paper) -> None:
 
 def _list_texts(paper: Paper) -> Iterator[str]:
     yield from (paper.title, paper.abstract, paper.comment, paper.journal_ref, paper.report_no, paper.license)
-    yield from (paper.submitter, *paper.dois, *paper.categories)
+    yield from (*paper.dois, *paper.categories)
     for author in paper.authors:
         yield from (author.name, *author.affiliations)
     for version in paper.versions:

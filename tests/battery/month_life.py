@@ -288,9 +288,7 @@ class Life:
             return False
         with sqlite3.connect(f"file:{self._here.database}?mode=ro", uri=True) as conn:
             has_cursors = conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'cursors'").fetchone()
-            found = has_cursors and conn.execute(
-                "SELECT 1 FROM cursors WHERE source = 'harvest' AND is_bootstrapped"
-            )
+            found = has_cursors and conn.execute("SELECT 1 FROM cursors WHERE source = 'harvest'")
             is_there = bool(found and found.fetchone())
         conn.close()
         return is_there

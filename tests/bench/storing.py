@@ -81,15 +81,15 @@ def _fill(store: Store, more: int) -> None:
     months = place // A_MONTH + 3
     year, month, number = 7 + months // 12, months % 12 + 1, place % A_MONTH + 1
     name = _pad(year, 2) + _pad(month, 2) + "." + _pad(number, 5)
-    row = {"month": (2000 + year) * 100 + month, "number": number, "archive": "", "first_run_id": 1}
-    latest = {"latest_version": 1, "latest_version_id": n, "primary_category": "cs.PF"}
+    row = {"month": (2000 + year) * 100 + month, "number": number, "archive": ""}
+    latest = {"latest_version_id": n}
     when = {"datestamp": EVENING.date(), "mailing": EVENING.date() - timedelta(days=400)}
     fill(store, papers, n, {"id": n, "arxiv_id": name, "first_seen_at": EVENING, **row, **latest, **when})
-    kept = {"id": n, "paper_id": n, "version": 1, "content_hash": "made-up-" + cast(n, Text), "run_id": 1}
+    kept = {"id": n, "paper_id": n, "version": 1, "content_hash": "made-up-" + cast(n, Text)}
     texts = {"title": "A title of the usual length, number " + cast(n, Text), "abstract": _ABSTRACT}
-    empty = dict.fromkeys(("comment", "journal_ref", "report_no", "license", "submitter"), "")
+    empty = dict.fromkeys(("comment", "journal_ref", "report_no", "license"), "")
     lists = {"authors": [["Ada Example"]], "dois": [], "history": []}
-    dates = {"published": EVENING, "updated": EVENING, "stored_at": EVENING, "is_withdrawn": False}
+    dates = {"published": EVENING, "updated": EVENING, "is_withdrawn": False}
     fill(store, versions, n, {**kept, **texts, "categories": "cs.PF cs.DC", **empty, **lists, **dates})
     change = {"id": n, "paper_id": n, "version_id": n, "kind": str(Kind.NEW), "fields": "", "run_id": 1}
     fill(store, changes, n, {**change, "found_at": EVENING})

@@ -35,7 +35,6 @@ def show(paper: DemoPaper) -> Paper:
         dois=tuple(paper.doi.split()),
         report_no=paper.report_no,
         license=paper.license,
-        submitter=paper.submitter,
         is_withdrawn=paper.is_withdrawn,
         versions=paper.list_versions(),
     )

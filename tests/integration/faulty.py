@@ -356,9 +356,11 @@ def assert_all_follows(world: World, *, after: timedelta = timedelta(hours=5)) -
 def assert_all_there_once(world: World) -> None:
     """All that was announced is stored as it is, each change once, and the look is known to be complete."""
     assert sorted(world.list_changes()) == sorted(world.expected)
-    stored = select(papers.c.arxiv_id, papers.c.latest_version)
+    stored = select(papers.c.arxiv_id, versions.c.version).join(
+        versions, versions.c.id == papers.c.latest_version_id
+    )
     with world.reading() as conn:
-        found = {row.arxiv_id: row.latest_version for row in conn.execute(stored)}
+        found = {row.arxiv_id: row.version for row in conn.execute(stored)}
     assert found == {id_: paper.version for id_, paper in world.arxiv.show_truth().items()}
     assert_nothing_wrong_is_stored(world)
     assert world.last_run().is_complete

@@ -20,7 +20,7 @@ from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId
 from digest.store import papers as mailing_store
 from digest.store import runs as page_store
-from digest.store.schema import changes, papers
+from digest.store.schema import changes, papers, versions
 from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import DemoPaper, open_window
@@ -167,8 +167,9 @@ def test_one_look_after_a_pause_has_everything_announced_since_once(world: World
     assert sorted(found) == sorted(pause.find_changes())
     assert_nothing_wrong_is_stored(world)
     with world.reading() as conn:
-        rows = conn.execute(select(papers.c.arxiv_id, papers.c.latest_version)).all()
-        stored = {row.arxiv_id: row.latest_version for row in rows}
+        latest = select(papers.c.arxiv_id, versions.c.version)
+        rows = conn.execute(latest.join(versions, versions.c.id == papers.c.latest_version_id)).all()
+        stored = {row.arxiv_id: row.version for row in rows}
     now = STORY.at(BACK)
     assert stored == {id_: now[id_].version for id_ in stored}
     assert world.is_covered()

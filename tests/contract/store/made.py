@@ -54,7 +54,6 @@ def make_paper(number: int = 1, version: int = 1, **changes: Any) -> Paper:  # n
         dois=("10.1000/made.1", "10.1000/made.2"),
         report_no="TR-7",
         license="http://creativecommons.org/licenses/by/4.0/",
-        submitter="Ada Müller",
         versions=(Version(1, NOW - 3 * DAY, "221kb", "D"),),
     )
     return replace(paper, **changes)

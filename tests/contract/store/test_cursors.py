@@ -29,7 +29,7 @@ def load(store: Store) -> dict[str, Cursor]:
 
 def test_newcomers_begin_with_the_look_that_was_made_for_all(store: Store) -> None:
     move(store, Together((), ("cat:a", "cat:b")), NOW)
-    expected = Cursor("query", "cat:a", NOW.date(), 7, NOW, *MARK, is_bootstrapped=True, bootstrapped_at=NOW)
+    expected = Cursor("query", "cat:a", 7, NOW, *MARK, bootstrapped_at=NOW)
     assert load(store)["cat:a"] == expected
     assert load(store).keys() == {"cat:a", "cat:b"}
 

@@ -60,7 +60,6 @@ def test_old_style_ids_and_empty_fields_come_back_too(store: Store) -> None:
         dois=(),
         report_no="",
         license="",
-        submitter="",
         versions=(),
         is_withdrawn=True,
     )

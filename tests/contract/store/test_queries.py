@@ -3,12 +3,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
 from digest.model.subscriptions import QueryOutcome
-from digest.store import matches, papers, queries
+from digest.store import matches, queries
 from digest.store.schema import query_revisions
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -55,7 +55,7 @@ def test_an_edited_query_goes_on_where_matching_stands(store: Store) -> None:
     sync(store, {"perf": PERF})
     store_papers(store, [make_paper(1), make_paper(2), make_paper(3)])
     with store.begin() as conn:
-        papers.move_matched(conn, 2, expected=0)
+        matches.set_matched_mark(conn, 2, expected=0)
     old = active(store)["perf"][0]
     assert sync(store, {"perf": GPU}).edited == ("perf",)
     new, text, active_from = active(store)["perf"]
@@ -108,20 +108,12 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
         assert queries.list_unreadable(conn) == []
 
 
-def test_a_query_of_which_no_wording_can_be_read_any_more_is_left_out(store: Store) -> None:
-    sync(store, {"gpu": GPU})
-    with store.begin() as conn:
-        conn.execute(update(query_revisions).values(canonical="abs:("))  # as another release may print it
-    assert sync(store, {"gpu": BROKEN}) == queries.SyncReport(edited=("gpu",))
-    assert active(store) == {}
-
-
 def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhile(store: Store) -> None:
     sync(store, {"perf": PERF})
     sync(store, {"perf": BROKEN}, at=NOW + DAY)
     store_papers(store, [make_paper(1)])
     with store.begin() as conn:
-        papers.move_matched(conn, 1, expected=0)
+        matches.set_matched_mark(conn, 1, expected=0)
     assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == ("perf",)
     assert active(store)["perf"][1:] == ("abs:GPU", 1)
     with store.read() as conn:
@@ -178,8 +170,8 @@ def test_the_history_of_a_query_shows_what_each_run_brought_over_all_its_revisio
         assert queries.query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
         assert queries.query_counts(conn, "perf", NOW + DAY) == []
     assert history == [
-        queries.QueryHistory(second, NOW + DAY, 2, (), (11,), ()),
-        queries.QueryHistory(first, NOW, 1, (1, 3), (2,), (4,)),
+        queries.QueryRow(second, NOW + DAY, 2, QueryOutcome((), (11,), ())),
+        queries.QueryRow(first, NOW, 1, QueryOutcome((1, 3), (2,), (4,))),
     ]
 
 

@@ -85,7 +85,7 @@ def test_what_a_query_brought_is_read_newest_first_over_all_its_wordings(store: 
                 conn, from_change=change.id - 1, to_change=change.id, at=NOW + day * DAY, occasion="poll"
             )
             match_store.save_query_matches(conn, run, {revision: QueryOutcome(new=(change.id,))})
-        runs.append(QueryRow(run, NOW + day * DAY, QueryOutcome(new=(change.id,))))
+        runs.append(QueryRow(run, NOW + day * DAY, 1 + (day > 1), QueryOutcome(new=(change.id,))))
         assert wording.name == "gpu"
         if day == 1:
             ask(store, NOW + day * DAY, gpu="ti:gpus")

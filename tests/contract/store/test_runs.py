@@ -237,12 +237,10 @@ def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store
         assert runs.load_cursor(conn, "harvest") == runs.Cursor(
             source="harvest",
             query_key="",
-            complete_from=(NOW + DAY).date(),
             last_complete_run_id=second,
             last_complete_at=NOW + DAY,
             mark_month=202611,
             mark_number=15012,
-            is_bootstrapped=True,
             bootstrapped_at=NOW,
         )
         assert runs.load_cursor(conn, "query", "all:a") == runs.Cursor("query", "all:a")

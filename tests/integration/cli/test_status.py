@@ -211,7 +211,7 @@ def test_many_stuck_deliveries_are_told_by_destination_and_no_more_than_five(wor
         for number in range(7):
             columns = (
                 "digest_id, part, parts, not_before, attempts, token, owner, name, remote_address,"
-                " remote_id, created_at"
+                " remote_id, created_at, share, replaces"
             )
             conn.exec_driver_sql(
                 f"INSERT INTO deliveries (destination, state, idempotency_key, last_error, {columns})"

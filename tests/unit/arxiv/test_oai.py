@@ -58,7 +58,6 @@ def test_an_entry_is_read_with_every_field_and_its_whole_history() -> None:
         dois=("10.1/a", "10.1/b"),
         report_no="SLOW-1",
         license="http://creativecommons.org/licenses/by/4.0/",
-        submitter="Ada One",
         versions=history,
         datestamp=date(2026, 11, 20),
     )
