@@ -285,13 +285,7 @@ def resume(conn: Connection, at: datetime) -> int:
 
 
 def take_as_sent(conn: Connection, since: datetime, at: datetime) -> int:
-    """End the deliveries that were due by a moment, since the database before sent them; return how many.
-
-    Args:
-        conn: a writing transaction.
-        since: the moment (UTC).
-        at: when that is said (UTC).
-    """
+    """End the deliveries that were due by a moment, since the database before sent them; return how many."""
     due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= since)
     ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
     ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()

@@ -82,10 +82,7 @@ class Draft:
 def save_digests(conn: Connection, drafts: Sequence[Draft], *, at: datetime) -> dict[int, int]:
     """Store digests with their deliveries and what they consume, in a few statements for all.
 
-    Args:
-        conn: the transaction that also moves the subscriptions' next due times.
-        drafts: at most one for each subscription.
-        at: the moment (UTC).
+    There is at most one for each subscription; call it in the transaction that moves their next due times.
 
     Returns:
         Each digest's number by subscription. Missing is one whose subscription had a digest for this slot
@@ -145,10 +142,6 @@ def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, l
     """Return the digests that some subscriptions had since a moment of their own, the oldest first.
 
     Digests are opened only of those who had any: as a rule nobody had since the last mailing went out.
-
-    Args:
-        conn: any transaction.
-        since: from which moment on (UTC), by subscription.
 
     Returns:
         What each had; who had none is missing.
@@ -273,9 +266,7 @@ def _save_deliveries(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int
 def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
     """Return as JSON text what of a digest no column says; papers stand in it by the keys of their texts.
 
-    Args:
-        digest: the digest.
-        texts: the key of the stored text each of its changes is about, by change id.
+    `texts` says the key of the stored text each of its changes is about, by change id.
     """
     frozen = {
         "queries": digest.queries,

@@ -113,15 +113,7 @@ def set_matched_mark(conn: Connection, to: int, *, expected: int) -> None:
 
 
 def begin_match_run(conn: Connection, *, from_change: int, to_change: int, at: datetime, occasion: str) -> int:
-    """Begin a match run over the changes above `from_change` up to `to_change`; return its id.
-
-    Args:
-        conn: the transaction that keeps its matches.
-        from_change: the mark before.
-        to_change: the last change held against the queries.
-        at: the moment (UTC).
-        occasion: `poll`, `first look` or `taken as told`.
-    """
+    """Begin a match run over the changes above `from_change` up to `to_change`; return its id."""
     run = {"from_change": from_change, "to_change": to_change, "matched_at": at, "occasion": occasion}
     return int(conn.execute(insert(match_runs).returning(match_runs.c.id), run).scalar_one())
 
@@ -147,12 +139,7 @@ def save_matches(
 ) -> None:
     """Keep what a run brings to each subscription.
 
-    Args:
-        conn: the transaction that begins the run.
-        match_run_id: the run.
-        chosen: subscription id → change ids; those without any are left out.
-        at: the moment (UTC).
-        occasion: `Occasion` as text.
+    `chosen` says the change ids by subscription; those without any are left out.
     """
     paper_of = papers_of(conn, {id_ for ids in chosen.values() for id_ in ids})
     rows = [
@@ -181,9 +168,7 @@ def pending_matches(conn: Connection, subscription_id: int, plan_after: int = 0)
 def pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dict[int, list[MatchRow]]:
     """Return the same of several subscriptions, by subscription; those without any are missing.
 
-    Args:
-        conn: any transaction.
-        plan_after: subscription -> only match runs after this one.
+    `plan_after` says after which match run those of each subscription count.
     """
     pending: dict[int, list[MatchRow]] = {}
     for row in conn.execute(_PENDING, {"ids": plan_after}).all() if plan_after else ():
@@ -220,11 +205,7 @@ def undue_subscriptions(conn: Connection) -> list[int]:
 def feed_matches(conn: Connection, subscription_id: int, *, span: timedelta, at_least: int) -> list[MatchRow]:
     """Return the latest matches of a subscription, newest first, whether in a digest or not.
 
-    Args:
-        conn: any transaction.
-        subscription_id: whose.
-        span: everything within it before the latest …
-        at_least: … and as much from before as it takes for so many papers.
+    That is everything within a span before the latest, and as much from before as it takes for so many papers.
     """
     page = _rows_of(subscription_id).order_by(matches.c.match_run_id.desc()).limit(_FEED_ROWS)
     rows = conn.execute(page).all()
@@ -388,11 +369,7 @@ def papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
 def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]) -> None:
     """Take changes out of matches that wait for a digest; a match left without any is no match any more.
 
-    Args:
-        conn: the transaction that read the rows.
-        subscription_id: whose.
-        change_ids: what it is not told.
-        rows: its waiting matches.
+    `rows` are its waiting matches, as read in this transaction.
     """
     paper_of = papers_of(conn, {id_ for row in rows for id_ in row.changes})
     for row in rows:
@@ -408,11 +385,7 @@ def split_told(
 ) -> list[int]:
     """Part the changes that were told from those that were not, so that each match is wholly one or the other.
 
-    Args:
-        conn: the transaction that read the rows.
-        subscription_id: whose.
-        change_ids: what was told.
-        rows: its waiting matches.
+    `rows` are its waiting matches, as read in this transaction.
 
     Returns:
         The match runs whose row holds only what was told.

@@ -213,13 +213,7 @@ def allocate_changes(conn: Connection, count: int) -> int:
 
 
 def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
-    """Return the row of `versions` that keeps a paper's text; see `read_paper`.
-
-    Args:
-        paper: as it reads now.
-        key: the stored paper's key.
-        content_hash: of the text.
-    """
+    """Return the row of `versions` that keeps a paper's text; see `read_paper`."""
     return {
         "paper_id": key,
         "version": paper.version,

@@ -194,11 +194,7 @@ def sync_queries(
     no change falls between two revisions. One that can't be read any more keeps its revision, so that
     nothing falls between what it meant before and what it means once mended.
 
-    Args:
-        conn: a writing transaction.
-        queries: name → (text as written, canonical text, problem or "").
-        origin: `Origin` as text.
-        at: the moment (UTC).
+    `queries` says the text as written, the canonical one and the problem, "" for none, by name.
     """
     take_turn(conn, _SYNCING)  # replicas that start together read the same file
     stored = {row.name: row for row in conn.execute(_current().where(saved_queries.c.origin == origin))}
@@ -458,11 +454,7 @@ def _read_place_query_feeds(row: Row[Any]) -> FeedPlace:
 def open_query_feed(conn: Connection, query_id: int, first_look: Collection[int], at: datetime) -> None:
     """Open a saved query's feed.
 
-    Args:
-        conn: a writing transaction.
-        query_id: which saved query; it has no feed yet.
-        first_look: changes of papers from before, with which it begins.
-        at: the moment (UTC).
+    It has none yet, and begins with changes of papers from before.
     """
     row = {"query_id": query_id, "generation": 0, "opened_at": at, "first_look": pack(first_look)}
     conn.execute(insert(query_feeds), row)
@@ -489,11 +481,7 @@ def load_first_look(conn: Connection, query_id: int) -> tuple[tuple[int, ...], d
 def load_query_rows(conn: Connection, query_id: int, *, span: timedelta, at_least: int) -> list[QueryRow]:
     """Return what the latest match runs meant to a saved query, newest first.
 
-    Args:
-        conn: any transaction.
-        query_id: which.
-        span: everything within it before the latest …
-        at_least: … and as much from before as it takes for so many papers.
+    That is everything within a span before the latest, and as much from before as it takes for so many papers.
     """
     page = _matches_of([query_id]).order_by(query_matches.c.match_run_id.desc()).limit(_ROWS)
     rows = conn.execute(page).all()

@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 def save_page(conn: Connection, run_id: int, *, number: int, url: str, at: datetime, body: bytes) -> None:
     """Keep a page as it came, and count it for its run.
 
-    Args:
-        conn: the transaction that stores what the page holds.
-        run_id: its run.
-        number: its place in the run, from 0.
-        url: where it came from.
-        at: when it was fetched (UTC).
-        body: the bytes as they came.
+    `number` is its place in the run, from 0.
     """
     page = insert(raw_pages).values(
         run_id=run_id,
@@ -147,12 +141,7 @@ def start_run(
 ) -> int:
     """Begin a run; return its id.
 
-    Args:
-        conn: a writing transaction.
-        source: see `PollRun`.
-        at: when it begins (UTC).
-        query_key: see `PollRun`.
-        begun: what else is known of it; `owner` is the worker whose signs of life keep it.
+    `owner` is the worker whose signs of life keep it; for the rest see `PollRun`.
     """
     empty: dict[str, Any] = dict.fromkeys(("pages", "papers", "new", "changed", "requests", "lookback"), 0)
     empty |= {"failure": "", "next_token": "", "owner": "", "highest_id": "", "is_bootstrap": False}
@@ -539,13 +528,7 @@ def load_numbers(conn: Connection, *, months: int = 2) -> dict[int, set[int]]:
 
 
 def note_missing(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
-    """Note ids that are missing; return how many of them are open now and were not before.
-
-    Args:
-        conn: a writing transaction.
-        ids: the ids.
-        at: since when they are missed (UTC).
-    """
+    """Note ids that are missing; return how many of them are open now and were not before."""
     rows = [
         {
             "month": id_.month,

@@ -437,11 +437,7 @@ def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, 
 
     A delivery that a process is about to begin is among them: whoever changes its row first wins.
 
-    Args:
-        conn: a writing transaction.
-        which: a condition on `deliveries`; see `of_subscriptions`.
-        reason: shown to the operator.
-        at: the moment (UTC).
+    `which` is a condition on `deliveries`; see `of_subscriptions`. The reason is shown to the operator.
     """
     suppress = (
         update(deliveries)

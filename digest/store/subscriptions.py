@@ -98,11 +98,7 @@ def set_next_due(
 ) -> None:
     """Move a subscription on to its next turn, in the transaction that took this one.
 
-    Args:
-        conn: a writing transaction.
-        subscription_id: whose.
-        next_due_at: the next turn (UTC); None where only an event makes it due.
-        last_slot: the slot of the turn taken; None leaves it.
+    None stands for one that only an event makes due; without `last_slot` the slots taken stay.
     """
     values: dict[str, Any] = {"next_due_at": next_due_at}
     if last_slot is not None:
@@ -113,9 +109,7 @@ def set_next_due(
 def take_turns(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]]) -> None:
     """Move subscriptions on, in the transaction that locked them (see `digest.store.matches`).
 
-    Args:
-        conn: a writing transaction.
-        turns: subscription -> its next turn (UTC; None where only an event makes it due), and the slots taken.
+    Each has its next turn (UTC; None where only an event makes it due), and the slots taken.
     """
     together: dict[tuple[datetime | None, str], list[int]] = {}
     for id_, turn in turns.items():
