@@ -114,7 +114,7 @@ def come_back(
             hint="A destination that is new here is named in digest.toml.",
         ) from error
     subscriber_store.come_back(conn, destination, subscription, how=how, at=at)
-    return tuple(subscriber_store.list_left_alone(conn, destination)) if subscription == EVERYTHING else ()
+    return tuple(subscriber_store.load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
 
 
 def _require_subscription(conn: Connection, name: str) -> None:

@@ -158,7 +158,7 @@ def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) 
 
 
 def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
-    for query in query_store.list_unreadable(conn):
+    for query in query_store.load_unreadable(conn):
         instead = " and goes on as it was read before" if query.canonical else ""
         first_line = query.problem.partition("\n")[0]
         yield Trouble(

@@ -228,7 +228,7 @@ def active_revisions(conn: Connection) -> list[ActiveRevision]:
     return [read_revision(row) for row in conn.execute(found)]
 
 
-def list_unreadable(conn: Connection) -> list[StoredQuery]:
+def load_unreadable(conn: Connection) -> list[StoredQuery]:
     """Return the saved queries in force that can't be read, by name."""
     found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.problem != "")
     return [_read_stored(row) for row in conn.execute(found)]

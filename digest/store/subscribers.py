@@ -58,7 +58,7 @@ def destination_key(destination: Destination | str) -> str:
         return str(Destination(given.kind, given.address.casefold()))  # odd, and all the same somebody's
 
 
-def list_aliases(conn: Connection, destination: Destination) -> list[str]:
+def load_aliases(conn: Connection, destination: Destination) -> list[str]:
     """Return every destination that is the same place on the other side, itself among them, sorted.
 
     A Slack channel goes by its name and by its id; once the name was looked up, both share one pace.
@@ -77,7 +77,7 @@ def list_aliases(conn: Connection, destination: Destination) -> list[str]:
 def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
     block = _blocking(conn.dialect.name)
-    for place in list_aliases(conn, destination):
+    for place in load_aliases(conn, destination):
         conn.execute(block, {"place": place, "until": until})
 
 
@@ -97,7 +97,7 @@ def _blocking(dialect: str) -> Insert:
 def unblock_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone no longer than up to a moment (UTC), whatever it has asked for."""
     lift = update(destination_addresses).where(
-        destination_addresses.c.destination.in_(list_aliases(conn, destination)),
+        destination_addresses.c.destination.in_(load_aliases(conn, destination)),
         destination_addresses.c.blocked_until > until,
     )
     conn.execute(lift.values(blocked_until=until))
@@ -293,7 +293,7 @@ def load_departures(conn: Connection, destination: Destination | str) -> frozens
     return frozenset(conn.execute(left).scalars())
 
 
-def list_left_alone(conn: Connection, destination: Destination | str) -> list[str]:
+def load_left_alone(conn: Connection, destination: Destination | str) -> list[str]:
     """Return the subscriptions in force that name a destination which has left each by itself, by name."""
     key = destination_key(destination)
     places = subscription_destinations.c

@@ -150,27 +150,6 @@ def test_only_the_newest_backups_are_kept_and_nothing_else_is_touched(tmp_path: 
     assert prune_backups(tmp_path, 2) == ()
 
 
-def test_a_database_that_was_replaced_and_kept_is_written_over_by_no_other(here: Path, backup: Path) -> None:
-    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    before = here.read_bytes()
-    with pytest.raises(StoreError, match="before-restore-20261123T080000Z is there already"):
-        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert here.read_bytes() == before
-
-
-def test_a_database_that_a_link_leads_to_is_restored_behind_the_link(
-    here: Path, backup: Path, tmp_path: Path
-) -> None:
-    link = tmp_path / "elsewhere" / "link.db"
-    link.parent.mkdir()
-    link.symlink_to(here)
-    report = restore_backup(f"sqlite:///{link}", backup, LATER, quiet)
-    assert link.is_symlink()
-    assert copied_at(here)
-    assert report.kept is not None
-    assert report.kept.parent == here.parent
-
-
 def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(here: Path, backup: Path) -> None:
     store = open_store(f"sqlite:///{here}")
     store_papers(store, [make_paper(50)])

@@ -191,13 +191,13 @@ def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Sto
     assert come_back(store, "")
     with store.read() as conn:
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
-        assert subscribers.list_left_alone(conn, MAIL) == ["team"]
+        assert subscribers.load_left_alone(conn, MAIL) == ["team"]
     assert {name: one.subscription.destinations for name, one in found.items()} == {"team": (), "other": (MAIL,)}
     assert (found["other"].plan_after, found["team"].plan_after) == (run_id, 0)
     assert come_back(store)
     with store.read() as conn:
         assert {one.subscription.destinations for one in load_subscriptions(conn)} == {(MAIL,)}
-        assert subscribers.list_left_alone(conn, MAIL) == []
+        assert subscribers.load_left_alone(conn, MAIL) == []
 
 
 def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Store) -> None:
