@@ -39,7 +39,7 @@ from digest.query.tree import (
     spread_condition,
     spread_keyword,
 )
-from digest.query.words import fold, fold_word, is_stop_word, part_word, read_word, split_words, stem
+from digest.query.words import fold, fold_word, is_stop_word, part_names, part_word, read_word, split_words, stem
 from digest.tex.parting import EDGE, GREEK
 
 if TYPE_CHECKING:
@@ -56,12 +56,6 @@ _NOTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_FIRST_MINUTE}]"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _PLAIN_NAME = re.compile(r"[a-z]+")
 _LETTERS = {name: letter for letter, name in GREEK.items()}
-_LONG, _SHORT = ("|".join(name for name in _LETTERS if (len(name) > 3) is is_long) for is_long in (True, False))  # noqa: PLR2004 - `eta` is found in many words
-_NAMES_FIRST = re.compile(rf"({_LONG})(.+)|({_SHORT})([^aeiouy]+)")
-_NAMES_LAST = re.compile(rf"(.+)({_LONG})|([^aeiouy]+)({_SHORT})")
-"""A word that begins or ends with a Greek letter's name; with a short one only where no vowel is left: `musr` is
-parted, `music` is not."""
-
 _FIGURES = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
 _UNSAFE = re.compile(r"[\"\\\[\]\r\n]+")
 
@@ -166,13 +160,7 @@ def _spell(text: str) -> Sequence[str]:
 def _part(word: str) -> list[str]:
     """Return the parts of a word: those it has, and those it may have where a formula is written out: `h0`."""
     found = part_word(word) or (fold_word(word),)
-    return [name for part in found for run in _FIGURES.split(part) if run for name in _part_names(run)]
-
-
-def _part_names(word: str) -> list[str]:
-    """Return a word parted from the names of Greek letters that it begins or ends with."""
-    found = None if word in _LETTERS else _NAMES_FIRST.fullmatch(word) or _NAMES_LAST.fullmatch(word)
-    return [word] if found is None else [part for run in found.groups() if run for part in _part_names(run)]
+    return [name for part in found for run in _FIGURES.split(part) if run for name in part_names(run)]
 
 
 def _write_beginning(prefix: Prefix, word: str, *, is_wanted: bool) -> str:

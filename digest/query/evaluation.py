@@ -34,6 +34,7 @@ from digest.query.words import (
     cut_words,
     fold_word,
     place_words,
+    read_named,
     read_parted,
     read_word,
     split_parts,
@@ -328,7 +329,13 @@ class WordPattern:
     def compile(cls, condition: Condition, *, is_stemmed: bool) -> WordPattern:
         """Prepare a condition for texts that are stemmed, or are not."""
         text, shape = condition.text, condition.shape
-        if shape is Shape.WORD and text.isalnum() and text.isascii() and text.lower() not in STOP_WORDS:  # as most
+        if (
+            shape is Shape.WORD
+            and text.isalnum()
+            and text.isascii()
+            and text.lower() not in STOP_WORDS
+            and not read_named((text,))
+        ):  # as most
             run = Run((text.lower(),), (0,))
             return cls(((run.stem() if is_stemmed else run,),))
         words = cut_words(text)
@@ -375,8 +382,8 @@ class WordPattern:
 
 
 def _read_phrase(words: Sequence[str]) -> tuple[Run, ...]:
-    """Return what stands for words side by side: as they are read whole and, where any has parts, parted."""
-    readings = (_read_run([read_word(word) for word in words]), _read_run(read_parted(words)))
+    """Return what stands for words side by side: as they are read whole, parted, and named."""
+    readings = map(_read_run, (list(map(read_word, words)), read_parted(words), read_named(words)))
     return tuple([run for run in readings if run.terms])
 
 

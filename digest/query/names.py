@@ -38,7 +38,7 @@ def _part_pattern(ending: str = "") -> re.Pattern[str]:
 _ASCII_PART = re.compile(r"\w+(?:(?:\.?-|')\w+)*", re.ASCII)
 """The same for names in ASCII, which most are."""
 
-_UMLAUTS = re.compile(r"(?<![aeiouqxy])([aou])e(?!l\b)(?=[bcdfghjklmnpqrstuvwxz])")
+_UMLAUTS = re.compile(r"(?<![aeiouqxy])([aou])e(?![lz]\b)(?=[bcdfghjklmnpqrstuvwxz])")
 
 _EVERY_UMLAUT = re.compile(r"([ao]|(?<![aeiouqy])u)e")
 _DOUBLED = re.compile(r"(a)[ao]|(o)o")
@@ -89,7 +89,8 @@ def fold_umlauts(part: str) -> str:
     """Return a folded part of a name with ae, oe and ue as a, o and u: the one spelling of ä, ö and ü.
 
     arXiv's index does so wherever they stand, and makes Xue one with Xu, Michael one with Michal. Here a
-    consonant or u must follow (not `Xue`), no vowel, q, x or y stand before (not `Bauer`), and a last -el stays.
+    consonant or u must follow (not `Xue`), no vowel, q, x or y stand before (not `Bauer`), and a last -el or
+    -ez stays (`Páez`).
     """
     return _UMLAUTS.sub(r"\1", part)
 

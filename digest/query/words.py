@@ -85,6 +85,14 @@ _PARTING = f"{EDGE}·"
 _POSSESSIVE = re.compile(r"(?:['’]s)+\Z")
 _WRITTEN_POSSESSIVE = re.compile(rf"(?:['’][sS][{_FORMATS}]*)+\Z")
 _NAMES_OF_LETTERS = str.maketrans(GREEK | {letter: GREEK[meant] for letter, meant in STAND_INS.items()})
+_NAMES = frozenset(GREEK.values())
+_LONG = "|".join(name for name in GREEK.values() if len(name) >= len("zeta"))
+_SHORT = "|".join(name for name in GREEK.values() if len(name) < len("zeta"))
+_NAMES_FIRST = re.compile(rf"({_LONG})(.+)|({_SHORT})([^aeiouy]+)")
+_NAMES_LAST = re.compile(rf"(.+)({_LONG})|([^aeiouy]+)({_SHORT})")
+"""A word that begins or ends with a Greek letter's name; with a short one only where no vowel is left: `musr` is
+parted, `music` is not."""
+
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
 _LETTERS_WITHOUT_PARTS = str.maketrans(
     {
@@ -186,6 +194,18 @@ def read_parted(words: Sequence[str]) -> list[str | None]:
     if not any(parted):
         return []
     return [part for word, parts in zip(words, parted, strict=True) for part in parts or (read_word(word),)]
+
+
+def read_named(words: Sequence[str]) -> list[str | None]:
+    """Return a query's words parted from names of Greek letters; [] where none is: `lambdacdm` may be `Λ-CDM`."""
+    named = [part for word in words for part in part_names(fold_word(word))]
+    return list(map(read_word, named)) if len(named) > len(words) else []
+
+
+def part_names(word: str) -> list[str]:
+    """Return a word parted from the names of Greek letters that it begins or ends with."""
+    found = None if word in _NAMES else _NAMES_FIRST.fullmatch(word) or _NAMES_LAST.fullmatch(word)
+    return [word] if found is None else [part for run in found.groups() if run for part in part_names(run)]
 
 
 def split_parts(written: str) -> Sequence[Word]:

@@ -15,7 +15,7 @@ from digest.query import And, Condition, Node, Not, Or, Prefix, Shape
 from digest.query.evaluation import PlainText, WordText
 from digest.query.names import fold_umlauts, list_spellings, split_name, write_out
 from digest.query.tree import spread_condition
-from digest.query.words import cut_words, fold, fold_word, read_parted, read_word, stem
+from digest.query.words import cut_words, fold, fold_word, read_named, read_parted, read_word, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -164,7 +164,7 @@ def _translate_words(condition: Condition) -> str:
 
 def _translate_phrase(column: str, words: Sequence[str], *, is_stemmed: bool) -> str:
     readings = []
-    for reading in filter(None, ([*map(read_word, words)], read_parted(words))):
+    for reading in filter(None, ([*map(read_word, words)], read_parted(words), read_named(words))):
         kept = [word for word in reading if word is not None]
         if len(kept) < len(reading):
             raise NotSharedError(words)  # any word may stand in the gap, and FTS5 wants to know which

@@ -15,6 +15,7 @@ IN_FORMULAS = [
         ["$\\Lambda$CDM", "ΛCDM", "{\\Lambda}CDM", "\\Lambda CDM", "$\\Lambda CDM$"],
     ),
     ("abs:CDM abs:LambdaCDM abs:ΛCDM", ["$\\Lambda{\\rm CDM}$", "$\\rm\\Lambda CDM$", r"\(\Lambda\)CDM", "𝛬CDM"]),
+    ("abs:LambdaCDM abs:Λ-CDM", ["Λ-CDM", r"$\Lambda$-CDM", "Lambda CDM"]),
     ('abs:"H_0" abs:H_0 abs:H0 abs:"H 0"', ["$H_0$", "$H_{\\rm 0}$", "H_0", "H$_0$", "H₀"]),
     ("abs:sigma_8 abs:σ_8 abs:σ₈", [r"$f\sigma_8$", r"$\sigma_{8}h$", "fσ₈", "sigma_8"]),
     ('abs:decay abs:"beta decay" abs:βdecay', [r"$\beta$decay", "βdecay", r"\beta decay"]),

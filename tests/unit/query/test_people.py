@@ -85,6 +85,7 @@ def test_a_name_is_the_persons(person: str, name: str) -> None:
         ("E, Weinan", "E. Weinan Smith"),
         ("Keiko Lindquell", ""),
         ("Michael Nguyen", "Michal Nguyen"),
+        ("José Paz", "José Páez"),
     ],
 )
 def test_a_name_is_somebody_elses(person: str, name: str) -> None:
