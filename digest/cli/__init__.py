@@ -9,11 +9,10 @@ from difflib import get_close_matches
 from importlib import import_module
 
 import click
-from click.shell_completion import get_completion_class
 
 from digest import __version__
 from digest.cli.program import call_as_here
-from digest.model.errors import DigestError, QueryError, UsageError
+from digest.model.errors import DigestError, QueryError
 
 _COMMANDS = {
     "demo": ("digest.cli.demo", "See the whole pipeline at work on a made-up arXiv; nothing leaves this machine."),
@@ -27,7 +26,7 @@ _COMMANDS = {
     "init": ("digest.cli.init", "Write a commented digest.toml to start from."),
     "config": ("digest.cli.config", "Show and check the configuration."),
     "query": ("digest.cli.query", "Saved queries: check, preview, diff, explain, history."),
-    "subscription": ("digest.cli.subscription", "Subscriptions: show, pause, resume, exclude, leave, return."),
+    "subscription": ("digest.cli.subscription", "Subscriptions: show, pause, resume, leave, return."),
     "preview": ("digest.cli.preview", "Show a subscription's digest in any shape; nothing is sent."),
     "send": ("digest.cli.preview:command_send", "Send a digest to the operator, to try how it arrives."),
     "feed": ("digest.cli.feed", "Feeds: list, secret addresses, rotate."),
@@ -38,7 +37,6 @@ _COMMANDS = {
     "webhook": ("digest.cli.webhook", "Signed JSON to other programs: secret, schema, test."),
     "db": ("digest.cli.db", "The database: check, backup, restore, resume, copy to PostgreSQL or back."),
     "migrate": ("digest.cli.db:command_migrate", "Bring the database up to this release."),
-    "completion": ("digest.cli", "Print the shell completion script."),
 }
 
 
@@ -123,20 +121,3 @@ def show_error(error: DigestError) -> None:
         click.echo(error.pointer(), err=True)
     if error.hint:
         click.echo(f"{click.style('hint:', bold=True)}  {call_as_here(error.hint)}", err=True)
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def command(ctx: click.Context, shell: str) -> None:
-    """Print the completion script of a shell.
-
-    \b
-    bash:  digest completion bash > ~/.local/share/bash-completion/completions/digest
-    zsh:   digest completion zsh > "${fpath[1]}/_digest"
-    fish:  digest completion fish > ~/.config/fish/completions/digest.fish
-    """  # noqa: D301 - click reads the backspace, which must be one
-    completion = get_completion_class(shell)
-    if completion is None:
-        raise UsageError(f"there is no completion for {shell}")
-    click.echo(completion(ctx.find_root().command, {}, "digest", "_DIGEST_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""`digest config`: what counts and where it comes from, whether it is sound, and which file it is."""
+"""`digest config`: what counts and where it comes from, and whether it is sound."""
 
 from __future__ import annotations
 
@@ -53,13 +53,6 @@ def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
     print_table(["SETTING", "VALUE", "FROM"], rows, empty="")
     for warning in config.warnings:
         click.echo(f"warning: {warning}", err=True)
-
-
-@command.command()
-@click.pass_context
-def path(ctx: click.Context) -> None:
-    """Print which file counts here, whether it is there or not."""
-    click.echo(find_config(ctx.obj["config_path"], read_environment()).absolute())
 
 
 @command.command()

@@ -21,7 +21,7 @@ from digest.config import find_state_folder, open_config, open_config_or_default
 from digest.config.zones import choose_zone, write_with_zone
 from digest.model.clock import RemoteClock, SystemClock
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName, UsageError
-from digest.model.subscriptions import DestinationKind, Origin
+from digest.model.subscriptions import DestinationKind, Origin, SubscriptionState
 from digest.query import parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from digest.arxiv.exchange import RequestLog
     from digest.config import Config
     from digest.model.clock import Clock
-    from digest.model.subscriptions import Destination, DueSubscription
+    from digest.model.subscriptions import Destination, DueSubscription, Subscription
     from digest.poll.installation import Progress, Site
     from digest.query import Query
     from digest.store import Store
@@ -49,27 +49,20 @@ if TYPE_CHECKING:
 
 def describe_drift(config: Config, conn: Connection) -> str:
     """Say what the file says otherwise than the store; "" where both agree."""
-    stored = {query.name: query.text for query in query_store.load_queries(conn) if query.origin == Origin.FILE}
-    written = {query.name: query.text for query in config.queries}
-    had = {due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)}
-    wanted = {subscription.name: subscription for subscription in config.subscriptions}
-    changes = _compare("query", stored, written)
-    changes += [f"query {name} (gone)" for name in stored if name not in written]
-    changes += _compare(
-        "subscription",
-        {name: (one.cadence, one.kinds, one.queries) for name, one in had.items()},
-        {name: (one.cadence, one.kinds, one.queries) for name, one in wanted.items()},
-    )
-    if not changes:
-        return ""
+    queries = (query for query in query_store.load_queries(conn) if query.origin == Origin.FILE)
+    live = [due.subscription for due in subscription_store.load_subscriptions(conn)]
+    stored = _list_wishes(((query.name, query.text) for query in queries), live)
+    written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
+    names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
     how = "`digest run`, or a SIGHUP to `digest serve`, takes over"
-    return f"digest.toml is ahead of the last run; {how}: {', '.join(changes)}."
+    return f"digest.toml is ahead of the last run; {how}: {', '.join(names)}." if names else ""
 
 
-def _compare(what: str, stored: Mapping[str, object], written: Mapping[str, object]) -> list[str]:
-    added = [f"{what} {name} (new)" for name in written if name not in stored]
-    both = [name for name in written if name in stored]
-    return added + [f"{what} {name} (edited)" for name in both if stored[name] != written[name]]
+def _list_wishes(
+    queries: Iterable[tuple[str, str]], subscriptions: Iterable[Subscription]
+) -> dict[str, tuple[object, ...]]:
+    wishes: dict[str, tuple[object, ...]] = {f"query {name}": (text,) for name, text in queries}
+    return wishes | {f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions}
 
 
 def require_name(name: str, known: Iterable[str], *, what: str, listing: str, written: Iterable[str] = ()) -> None:
@@ -117,22 +110,22 @@ def suggest_name(name: str, known: Iterable[str], listing: str) -> str:
     return f"Did you mean {near[0]!r}?" if near else f"`{listing}` shows them all."
 
 
-def require_subscription(here: Installation, conn: Connection, name: str) -> DueSubscription:
-    """Return a live subscription by name.
+def require_subscription(
+    config: Config, conn: Connection, name: str, *, include_ended: bool = False
+) -> DueSubscription:
+    """Return a subscription by name.
 
     Raises:
         UnknownName: there is none, or it has ended, or the file names it and no run has taken it over yet.
     """
-    stored = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
-    if name in stored:
-        return stored[name]
-    if any(subscription.name == name for subscription in here.config.subscriptions):
-        raise UnknownName(f"subscription {name} is new in digest.toml", hint="`digest run` takes it over.")
-    if subscription_store.load_subscriptions(conn, names=[name], include_ended=True):
+    stored = {
+        due.subscription.name: due for due in subscription_store.load_subscriptions(conn, include_ended=True)
+    }
+    written = [subscription.name for subscription in config.subscriptions]
+    require_name(name, stored, what="subscription", listing="digest subscription list", written=written)
+    if stored[name].state == SubscriptionState.ENDED and not include_ended:
         raise UnknownName(f"subscription {name} has ended", hint="Named in digest.toml again, it goes on.")
-    raise UnknownName(
-        f"there is no subscription {name!r}", hint=suggest_name(name, stored, "digest subscription list")
-    )
+    return stored[name]
 
 
 def load(ctx: click.Context, *, warns: bool = False) -> Config:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from digest.cli.output import Lines
 from digest.cli.program import name_command
 from digest.demo.story import tell_story
-from digest.model.clock import monotonic
 from digest.model.errors import DigestError
 
 
@@ -35,7 +35,11 @@ def command(folder: Path, *, opens: bool) -> None:
     )
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
     outcome = tell_story(
-        folder, _Verbs(), lambda text: click.echo(f"\n{text.rstrip()}\n"), width, color=sys.stdout.isatty()
+        folder,
+        Lines(to_stderr=False),
+        lambda text: click.echo(f"\n{text.rstrip()}\n"),
+        width,
+        color=sys.stdout.isatty(),
     )
     click.echo(
         f" polled again: nothing new, nothing sent {_tick(outcome.was_quiet)}   "
@@ -49,27 +53,6 @@ def command(folder: Path, *, opens: bool) -> None:
         raise DigestError("the demo did not go as it should", hint="Please report this: it is a bug.")
     if opens:
         click.launch(str(folder / "digest.html"))
-
-
-class _Verbs:
-    """Prints each verb that ended, with how long it took."""
-
-    def __init__(self) -> None:
-        self.started = monotonic()
-
-    def begin(self, verb: str, what: str) -> None:
-        """Start the verb's stopwatch."""
-        del verb, what
-        self.started = monotonic()
-
-    def update(self, text: str) -> None:
-        """Say nothing: every verb of the demo is short."""
-
-    def end(self, verb: str, summary: str) -> None:
-        """Print the line."""
-        if verb == "poll":
-            summary = f"{'mailing of Thu 19 Nov':<24}{summary}"
-        click.echo(f" {verb:<8} {summary:<78} {monotonic() - self.started:5.1f} s")
 
 
 def _tick(holds: bool) -> str:  # noqa: FBT001 - a predicate's value

@@ -7,25 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from digest import tex
-from digest.cli.context import opened_store, suggest_name
+from digest.cli.context import opened_store, require_subscription
 from digest.cli.delivery import delivery_as_json
 from digest.cli.output import as_dict, cut, json_option, print_json, write_moment
 from digest.cli.query import note_other_version, read_paper_id
 from digest.inspect.explain import Verdict, explain_paper
 from digest.model.announcements import Kind
-from digest.model.errors import UnknownName
 from digest.model.messages import TERMINAL_STATES
 from digest.render.papers import PaperView
-from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection
-
     from digest.cli.context import Installation
     from digest.inspect.explain import ChangeTrail, DigestTrail, Trail
-    from digest.model.subscriptions import DueSubscription
     from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11
@@ -48,7 +43,7 @@ def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> N
     """  # noqa: D301 - click reads the backspace, which must be one
     id_ = read_paper_id(paper_id, name, "digest explain PAPER SUBSCRIPTION")
     with opened_store(ctx) as here, here.store.read() as conn:
-        due = _find_subscription(here, conn, name)
+        due = require_subscription(here.config, conn, name, include_ended=True)
         trail = explain_paper(conn, id_, due, here.config.arxiv.source, here.now)
     if trail.changes:
         note_other_version(trail.changes[-1].change.paper, paper_id, is_stored=True)
@@ -58,24 +53,6 @@ def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> N
     for label, lines in _describe(here, trail):
         for number, line in enumerate(lines):
             click.echo(click.style(f"{'' if number else label:<{_LABEL}}", bold=True) + line)
-
-
-def _find_subscription(here: Installation, conn: Connection, name: str) -> DueSubscription:
-    """Return a subscription by name, also one that has ended.
-
-    Raises:
-        UnknownName: there is none.
-    """
-    stored = {
-        due.subscription.name: due for due in subscription_store.load_subscriptions(conn, include_ended=True)
-    }
-    if name in stored:
-        return stored[name]
-    if any(subscription.name == name for subscription in here.config.subscriptions):
-        raise UnknownName(f"subscription {name} is new in digest.toml", hint="`digest run` takes it over.")
-    raise UnknownName(
-        f"there is no subscription {name!r}", hint=suggest_name(name, stored, "digest subscription list")
-    )
 
 
 def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]]]:

@@ -92,7 +92,7 @@ def _load_digest(conn: Connection, digest_id: int) -> list[Paper]:
 
 
 def _load_last_digest(here: Installation, conn: Connection, name: str) -> list[Paper]:
-    due = require_subscription(here, conn, name)
+    due = require_subscription(here.config, conn, name)
     last = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _load_digest(conn, last[0].id)

@@ -102,8 +102,9 @@ class Lines:
     what has ended is printed, so that a log stays readable.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._is_terminal = sys.stderr.isatty() and not quiet
+    def __init__(self, *, quiet: bool = False, to_stderr: bool = True) -> None:
+        self._err = to_stderr
+        self._is_terminal = (sys.stderr if to_stderr else sys.stdout).isatty() and not quiet
         self._quiet = quiet
         self._verb, self._what, self._started = "", "", monotonic()
 
@@ -123,12 +124,12 @@ class Lines:
         seconds = f"{monotonic() - self._started:6.1f} s"
         what = f"{self._what}: {summary}" if self._what else summary
         if self._is_terminal:
-            click.echo("\r\x1b[K", nl=False, err=True)
-        click.echo(f" {verb:<8} {what:<78} {seconds}", err=True)
+            click.echo("\r\x1b[K", nl=False, err=self._err)
+        click.echo(f" {verb:<8} {what:<78} {seconds}", err=self._err)
 
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
-            click.echo(f"\r\x1b[K {self._verb:<8} {text[:90]}", nl=False, err=True)
+            click.echo(f"\r\x1b[K {self._verb:<8} {text[:90]}", nl=False, err=self._err)
 
 
 BARS = "▁▂▃▄▅▆▇█"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.context import opened, suggest_name
+from digest.cli.context import opened, require_subscription
 from digest.cli.output import json_option, print_json
 from digest.config.zones import choose_zone
 from digest.deliver.feeds import load_feed
@@ -19,7 +19,6 @@ from digest.inspect import preview
 from digest.inspect.preview import render_parts, send_trial
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
 from digest.model.subscriptions import Destination, Replacements
-from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,12 +145,7 @@ def choose_digest(
     """
     if sum((number is not None, day is not None, wants_next)) > 1:
         raise UsageError("give one of --digest, --date and --next")
-    stored = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
-    if name not in stored:
-        raise UnknownName(
-            f"there is no subscription {name!r}", hint=suggest_name(name, stored, "digest subscription list")
-        )
-    due = stored[name]
+    due = require_subscription(site.config, conn, name)
     digest, others = None, ""
     if number is not None:
         digest = preview.load_numbered(conn, due, number)

@@ -52,16 +52,10 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
             hint="`digest db resume --help` says how.",
         )
     if report.is_troubled:
-        raise OutsideError("; ".join(report.troubles), hint=_advise(report))
-
-
-def _advise(report: PassReport) -> str:
-    """Say what becomes of what failed: messages have a time for the next try, all else has the next pass."""
-    if report.deliver.dead or report.deliver.held:
-        return "What is dead or held waits for you: see digest status. All else is tried again in time."
-    if report.deliver.retries:
-        return "What failed is kept and tried again; `digest delivery list` says from when on."
-    return "What failed is tried again by the next `digest run`; `digest status` says how all stands."
+        raise OutsideError(
+            "; ".join(report.troubles),
+            hint="What is dead or held waits for you, all else for its time: `digest status` says how all stands.",
+        )
 
 
 def _tell(report: PassReport, zone: tzinfo | None) -> None:

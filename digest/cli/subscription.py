@@ -1,26 +1,22 @@
-"""`digest subscription`: who gets what, where and when; pause, exclude, unsubscribe."""
+"""`digest subscription`: who gets what, where and when; pause, unsubscribe."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
-from digest.config.display import write_toml
 from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.model.papers import ArxivId
 from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements, SubscriptionState
 from digest.plan.digests import is_weekly
 from digest.plan.turns import first_due, next_due
-from digest.query import parse_query
 from digest.store import database, views
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
@@ -28,7 +24,7 @@ from digest.store import subscriptions as subscription_store
 from digest.store.subscribers import DestinationState, destination_key, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -43,86 +39,6 @@ if TYPE_CHECKING:
     from digest.store.views import SubscriptionLine
 
 
-Excluded = TypeVar("Excluded")
-
-
-@click.command()
-@click.argument("name")
-@click.argument("papers", nargs=-1, metavar="[PAPER]...")
-@click.option("--query", "texts", metavar="QUERY", multiple=True, help="Exclude what a query brings.")
-@click.option("--undo", is_flag=True, help="Tell of these again, from the next match on.")
-@click.pass_context
-def exclude(ctx: click.Context, name: str, papers: tuple[str, ...], texts: tuple[str, ...], *, undo: bool) -> None:
-    """Never tell NAME of these papers; others are told as ever.
-
-    With --query, of nothing that a query brings, such as papers of somebody of the same name. What waits
-    for the next digest is let go, and feeds leave it out. Without papers and queries, what is excluded is shown.
-    Of a subscription in digest.toml the lines to write there are shown, and nothing is changed: the file is yours.
-
-    \b
-    digest subscription exclude perf-team 2611.14886
-    digest subscription exclude perf-team --query 'author:"Keiko Lindquell" AND cat:math.CO'
-    """  # noqa: D301 - click reads the backspace, which must be one
-    ids = tuple(map(ArxivId.parse, papers))
-    for text in texts:
-        parse_query(text)
-    lines = tuple(" ".join(text.split()) for text in texts)
-    with opened_store(ctx) as here, here.store.begin() as conn:
-        due = require_subscription(here, conn, name)
-        after = _change(due.subscription, ids, lines, undo=undo)
-        if after != due.subscription:
-            if subscription_store.is_from_file(conn, due.id):
-                written = _find_written(here.config, name) or due.subscription
-                _show_lines(_change(written, ids, lines, undo=undo))
-                return
-            subscription_store.set_exclusion(conn, due.id, after)
-    if undo:
-        present = {*due.subscription.exclude, *due.subscription.exclude_papers}
-        for absent in dict.fromkeys(one for one in (*ids, *lines) if one not in present):
-            click.echo(f"note: {absent} was not excluded", err=True)
-    _tell(after)
-
-
-def _change(
-    subscription: Subscription, ids: Iterable[ArxivId], texts: Iterable[str], *, undo: bool
-) -> Subscription:
-    return replace(
-        subscription,
-        exclude=_merge(subscription.exclude, texts, undo=undo),
-        exclude_papers=_merge(subscription.exclude_papers, ids, undo=undo),
-    )
-
-
-def _merge(present: Sequence[Excluded], asked: Iterable[Excluded], *, undo: bool) -> tuple[Excluded, ...]:
-    if undo:
-        gone = set(asked)
-        return tuple(one for one in present if one not in gone)
-    return tuple(dict.fromkeys((*present, *asked)))
-
-
-def _find_written(config: Config, name: str) -> Subscription | None:
-    return next((one for one in config.subscriptions if one.name == name), None)
-
-
-def _show_lines(subscription: Subscription) -> None:
-    """Say what to write so that a subscription is as given: the operator's file is theirs."""
-    lines = list(write_exclusion(subscription))
-    what = "Write there, below its name:" if lines else "Take exclude and exclude_papers out there."
-    click.echo(f"{subscription.name} stands in digest.toml, which only you edit. {what}")
-    for line in lines:
-        click.echo(f"  {line}")
-    click.echo("Nothing is changed yet: the next `digest run` after your edit takes it over.")
-
-
-def write_exclusion(subscription: Subscription) -> Iterator[str]:
-    """Yield the lines of `digest.toml` that say what a subscription excludes."""
-    if subscription.exclude:
-        texts = subscription.exclude
-        yield f"exclude = {write_toml(texts[0] if len(texts) == 1 else texts)}"
-    if subscription.exclude_papers:
-        yield f"exclude_papers = {write_toml(list(map(str, subscription.exclude_papers)))}"
-
-
 def describe_exclusion(subscription: Subscription) -> list[str]:
     """Return what a subscription excludes, a line each; queries that can't be read say so."""
     unreadable = {text: error.message for text, error in read_exclusion(subscription).problems}
@@ -132,16 +48,6 @@ def describe_exclusion(subscription: Subscription) -> list[str]:
     ]
     papers = ", ".join(map(str, subscription.exclude_papers))
     return [*lines, papers] if papers else lines
-
-
-def _tell(subscription: Subscription) -> None:
-    lines = describe_exclusion(subscription)
-    if not lines:
-        click.echo(f"{subscription.name} excludes nothing.")
-        return
-    click.echo(f"{subscription.name} is never told of")
-    for line in lines:
-        click.echo(f"  {line}")
 
 
 def find_excluders(bench: Workbench, query_name: str, paper: Paper) -> list[tuple[str, str]]:
@@ -201,7 +107,7 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
     quiet hours, else arXiv's (America/New_York). 2026-11-30T09:00Z is UTC.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        due = require_subscription(here, conn, name)
+        due = require_subscription(here.config, conn, name)
         if not due.subscription.has_digests:
             raise UsageError(
                 f"{name} sends nothing that could be paused: feeds are read when somebody fetches them",
@@ -248,7 +154,7 @@ def _tell_file(here: Installation, name: str, until: datetime) -> str:
 def resume(ctx: click.Context, name: str) -> None:
     """Let the paused NAME go on; what waits comes with its next digest."""
     with opened_store(ctx) as here, here.store.begin() as conn:
-        due = require_subscription(here, conn, name)
+        due = require_subscription(here.config, conn, name)
         has_waiting = bool(match_store.pending_matches(conn, due.id, due.plan_after))
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
         has_changed = subscription_store.resume(conn, due.id, turn)
@@ -290,7 +196,7 @@ def leave(ctx: click.Context, name: str, address: str, *, everything: bool) -> N
     ADDRESS is a mail address, or a destination such as slack:#papers.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        destination = _find_destination(conn, require_subscription(here, conn, name), address)
+        destination = _find_destination(conn, require_subscription(here.config, conn, name), address)
         which = EVERYTHING if everything else name
         is_first = unsubscribe.leave(conn, destination, which, how=OPERATOR, at=here.now)
     what = "anything" if everything else name
@@ -315,12 +221,12 @@ def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) 
     What matched meanwhile is not sent: it begins with what comes from now on.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        due = require_subscription(here, conn, name)
+        due = require_subscription(here.config, conn, name)
         destination = _find_destination(conn, due, address)
         which = EVERYTHING if everything else name
         still_left = unsubscribe.come_back(conn, destination, which, how=OPERATOR, at=here.now)
         _restart_turns(conn, here.now)
-        turn = require_subscription(here, conn, name).next_due_at
+        turn = require_subscription(here.config, conn, name).next_due_at
     what = "everything" if everything else name
     but = f" but what it left by itself: {', '.join(still_left)}" if still_left else ""
     begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
@@ -364,7 +270,7 @@ _WIDEST = 40
 
 @click.group()
 def command() -> None:
-    """Subscriptions: who gets what, where and when; pause, resume, exclude, leave, return."""
+    """Subscriptions: who gets what, where and when; pause, resume, leave, return."""
 
 
 @command.command("list")
@@ -431,7 +337,7 @@ def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
 def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Show everything about NAME, and its last digests."""
     with opened_store(ctx) as here, here.store.read() as conn:
-        due = require_subscription(here, conn, name)
+        due = require_subscription(here.config, conn, name)
         lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
         is_held_back = database.is_restored(conn)
         places = load_places(conn, due.id)
@@ -497,5 +403,5 @@ def _describe_place(here: Installation, place: Place) -> str:
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 
-for _one in (pause, resume, exclude, leave, come_back):
+for _one in (pause, resume, leave, come_back):
     command.add_command(_one)

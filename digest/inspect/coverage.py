@@ -11,8 +11,9 @@ from digest.model.announcements import mailing_moment, mailings_between, next_ma
 from digest.model.polls import Source
 from digest.poll.coverage import assess_coverage, is_late, join_coverages, was_asked
 from digest.poll.ledger import JOINT
-from digest.poll.rules import REQUESTS_A_DAY
+from digest.poll.rules import REQUESTS_A_DAY, is_asked_together
 from digest.store import papers as mailing_store
+from digest.store import queries as query_store
 from digest.store import runs as run_store
 from digest.store import views
 from digest.store.queries import load_askings
@@ -25,17 +26,6 @@ if TYPE_CHECKING:
 
     from digest.model.polls import PollSummary
     from digest.store.runs import GapState
-
-from typing import TYPE_CHECKING
-
-from digest.poll.rules import is_asked_together
-from digest.store import queries as query_store
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import date, datetime
-
-    from sqlalchemy import Connection
 
 
 def polled_keys(conn: Connection, source: str) -> list[str]:

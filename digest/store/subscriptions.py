@@ -16,7 +16,6 @@ from digest.model.subscriptions import (
     Destination,
     DueSubscription,
     Grouping,
-    Origin,
     QuietDays,
     Replacements,
     Subscription,
@@ -160,18 +159,6 @@ def end(conn: Connection, subscription_id: int, at: datetime) -> int:
     values = {"state": SubscriptionState.ENDED, "ended_at": at, "next_due_at": None, "paused_until": None}
     _change(conn, subscription_id, _LIVE, values)
     return suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
-
-
-def is_from_file(conn: Connection, subscription_id: int) -> bool:
-    """Tell whether the operator's file names a subscription; those of the store are changed here."""
-    origin = select(subscriptions.c.origin).where(subscriptions.c.id == subscription_id)
-    return bool(conn.execute(origin).scalar_one() == Origin.FILE)
-
-
-def set_exclusion(conn: Connection, subscription_id: int, subscription: Subscription) -> None:
-    """Keep what a subscription excludes from now on."""
-    keep = update(subscriptions).where(subscriptions.c.id == subscription_id)
-    conn.execute(keep.values(write_exclusion(subscription)))
 
 
 def write_exclusion(subscription: Subscription) -> dict[str, str]:

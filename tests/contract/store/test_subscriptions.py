@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from digest.model.messages import DeliveryState
-from digest.model.papers import ArxivId
 from digest.store import matches, subscriptions
 from digest.store.queries import load_feed_places
 from digest.store.schema import deliveries
@@ -127,16 +126,6 @@ def test_a_feeds_address_can_be_changed_and_revoked(store: Store) -> None:
         assert [place.closed_at for place in load_feed_places(conn)] == [NOW]
         assert subscriptions.bump_feed_generation(conn, ids["team"], NOW) == 1
         assert [(place.is_open, place.generation) for place in load_feed_places(conn)] == [(True, 1)]
-
-
-def test_what_a_subscription_excludes_can_be_kept_without_the_file(store: Store) -> None:
-    key = subscribe(store, make_subscription())["team"]
-    wanted = make_subscription(exclude=("cat:math.CO",), exclude_papers=(ArxivId.parse("2611.14886"),))
-    with store.begin() as conn:
-        assert subscriptions.is_from_file(conn, key)
-        subscriptions.set_exclusion(conn, key, wanted)
-        (due,) = subscriptions.load_subscriptions(conn, [key])
-    assert due.subscription == wanted
 
 
 def test_what_the_file_lets_rest_is_not_due_and_not_brought_forward_until_then(store: Store) -> None:

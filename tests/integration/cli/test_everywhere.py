@@ -22,7 +22,6 @@ LOOKING = [
     ["subscription", "show", "perf-team"],
     ["feed", "list"],
     ["feed", "url", "perf-team"],
-    ["export-refs", "--subscription", "perf-team"],
     ["delivery", "list"],
     ["delivery", "show", "10"],
 ]
@@ -38,7 +37,6 @@ WORKBENCH = [
 EDITING = [
     ["subscription", "pause", "gpu-mail"],
     ["subscription", "resume", "perf-mail"],
-    ["subscription", "exclude", "gpu-mail"],
     ["subscription", "leave", "gpu-mail", "reader@digest.example"],
     ["feed", "rotate", "perf-team"],
     ["feed", "revoke", "perf-team"],

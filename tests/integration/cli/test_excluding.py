@@ -1,10 +1,9 @@
-"""What a subscription never hears of: shown, looked up, and changed where the store keeps it."""
+"""What a subscription never hears of: shown and looked up."""
 
 from __future__ import annotations
 
 from sqlalchemy import update
 
-from digest.model.subscriptions import Origin
 from digest.store.schema import subscriptions
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
@@ -13,50 +12,13 @@ PERSON = 'author:"Keiko Lindquell" AND cat:math.CO'
 FIRST = 'name = "perf-team"'
 
 
-def keep_in_store(world: World) -> None:
-    """Let the subscription be one that the store keeps, as if people had made it."""
-    store = world.open_store()
-    with store.begin() as conn:
-        made = update(subscriptions).where(subscriptions.c.name == "perf-team")
-        conn.execute(made.values(origin=Origin.STORE))
-    store.close()
-
-
-def test_a_subscription_of_the_store_is_told_no_more_of_what_is_excluded(digest: Shell, world: World) -> None:
-    keep_in_store(world)
-    assert digest("subscription", "exclude", "perf-team").out == "perf-team excludes nothing.\n"
-    digest("subscription", "exclude", "perf-team", "arXiv:2611.00042v2", "--query", PERSON)
-    said = digest("subscription", "exclude", "perf-team", "2611.00043")
-    assert said.lines == ["perf-team is never told of", f"  {PERSON}", "  2611.00042, 2611.00043"]
+def test_what_is_excluded_is_shown(digest: Shell, world: World) -> None:
+    world.edit_config(FIRST, f"{FIRST}\nexclude = '{PERSON}'\nexclude_papers = ['2611.00042', '2611.00043']")
+    digest("run")
     shown = digest("subscription", "show", "perf-team")
     assert f"excludes     {PERSON}\n             2611.00042, 2611.00043\n" in shown.out
     shown_json = digest("subscription", "show", "perf-team", "--json").json
     assert (shown_json["exclude"], shown_json["exclude_papers"]) == ([PERSON], ["2611.00042", "2611.00043"])
-    digest("subscription", "exclude", "perf-team", "2611.00042", "2611.00043", "--undo")
-    assert digest("subscription", "exclude", "perf-team", "--query", PERSON, "--undo").lines == [
-        "perf-team excludes nothing."
-    ]
-    again = digest("subscription", "exclude", "perf-team", "2611.00042", "--undo")
-    assert again.err == "note: 2611.00042 was not excluded\n"
-
-
-def test_what_the_file_says_is_left_to_the_file(digest: Shell, world: World) -> None:
-    world.edit_config(FIRST, f'{FIRST}\nexclude_papers = ["2611.00001"]')
-    said = digest("subscription", "exclude", "perf-team", "2611.00042", "--query", PERSON)
-    assert said.lines == [
-        "perf-team stands in digest.toml, which only you edit. Write there, below its name:",
-        f"  exclude = '{PERSON}'",
-        '  exclude_papers = ["2611.00001", "2611.00042"]',
-        "Nothing is changed yet: the next `digest run` after your edit takes it over.",
-    ]
-    assert said.err == ""
-
-
-def test_a_query_or_an_id_that_cannot_be_read_changes_nothing(digest: Shell, world: World) -> None:
-    keep_in_store(world)
-    assert "is no full name" in digest("subscription", "exclude", "perf-team", "--query", "author:x", expect=2).err
-    assert "is not an arXiv identifier" in digest("subscription", "exclude", "perf-team", "x", expect=2).err
-    assert digest("subscription", "exclude", "perf-team").out == "perf-team excludes nothing.\n"
 
 
 def test_explain_says_where_another_version_was_asked_for(digest: Shell, world: World) -> None:  # noqa: ARG001 - it has papers

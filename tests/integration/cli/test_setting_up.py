@@ -120,13 +120,6 @@ def test_the_readme_table_is_printed_as_it_is_generated(digest: Shell) -> None:
     assert digest("config", "show", "--markdown").out == settings_table_markdown()
 
 
-def test_the_path_is_the_one_that_counts(fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert digest("config", "path").out == f"{fresh / 'digest.toml'}\n"
-    monkeypatch.setenv("DIGEST_CONFIG", "elsewhere/digest.toml")
-    assert digest("config", "path").out == f"{fresh / 'elsewhere' / 'digest.toml'}\n"
-    assert digest("--config", "/etc/d.toml", "config", "path").out == "/etc/d.toml\n"
-
-
 @pytest.mark.usefixtures("fresh")
 def test_a_sound_configuration_is_said_to_be_sound(digest: Shell) -> None:
     digest("init", "--contact", "ops@example.org")
