@@ -44,7 +44,7 @@ def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> N
     id_ = read_paper_id(paper_id, name, "digest explain PAPER SUBSCRIPTION")
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here.config, conn, name, include_ended=True)
-        trail = explain_paper(conn, id_, due, here.config.arxiv.source, here.now)
+        trail = explain_paper(conn, id_, due, here.config.arxiv.source)
     if trail.changes:
         note_other_version(trail.changes[-1].change.paper, paper_id, is_stored=True)
     if as_json:

@@ -120,13 +120,10 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
             subscription_store.set_next_due(conn, due.id, turn)
     click.echo(f"{name} is paused{here.write_until(moment)}; what matches meanwhile waits for its next digest.")
     click.echo(f"To go on sooner: digest subscription resume {name}")
-    file_until = due.subscription.paused_until
-    if moment is not None and file_until is not None and file_until > moment:
-        click.echo(_tell_file(here, name, file_until))
 
 
 def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
-    """Return the moment meant, as `paused_until` in the file would mean it.
+    """Return the moment meant.
 
     Raises:
         UsageError: it is no date, or has begun.
@@ -141,13 +138,6 @@ def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
     return moment
 
 
-def _tell_file(here: Installation, name: str, until: datetime) -> str:
-    return (
-        f"digest.toml lets {name} rest{here.write_until(until)}, whatever is said here: "
-        "change paused_until there, then `digest run`."
-    )
-
-
 @click.command()
 @click.argument("name")
 @click.pass_context
@@ -158,10 +148,7 @@ def resume(ctx: click.Context, name: str) -> None:
         has_waiting = bool(match_store.pending_matches(conn, due.id, due.plan_after))
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
         has_changed = subscription_store.resume(conn, due.id, turn)
-    file_until = due.subscription.paused_until
-    if file_until is not None and file_until > here.now:
-        click.echo(_tell_file(here, name, file_until))
-    elif not has_changed:
+    if not has_changed:
         click.echo(f"{name} is not paused: nothing to do.")
     else:
         click.echo(f"{name} goes on. {_describe_turn(here, turn)}")

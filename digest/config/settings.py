@@ -346,14 +346,6 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.read_paper_ids, [], "Papers never told to it, by id, in whichever version.", name="exclude_papers"
     ),
-    Setting(
-        values.read_pause,
-        "",
-        "The first day or moment it goes on: 2026-12-01; it collects meanwhile. One without an offset is of the "
-        "zone of its `when`, else of its quiet hours, else America/New_York. Resting by command "
-        "(`digest subscription pause`) is apart from this: it rests while either says so.",
-        name="paused_until",
-    ),
     *(replace(setting, table="", help=f"Instead of {setting.key}.") for setting in INHERITED.values()),
 )
 """What is written in `[[subscriptions]]`."""

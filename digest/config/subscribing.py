@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from digest.config.fields import variable_of
 from digest.config.settings import INHERITED, QUERY, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK, Webhook
 from digest.config.values import describe_type, read_name, refuse_repeats, suggest
-from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
+from digest.model.cadences import CadenceKind
 from digest.model.subscriptions import DestinationKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
@@ -58,20 +57,16 @@ def _read_subscription(
             hint = suggest(query, queries, "Saved queries:") or 'Write it below [queries]: perf = "cat:cs.PF".'
             draft.complain(f"{key}.queries", f"there is no saved query {query!r}", hint)
     draft.read(f"{key}.to", map(str, values["to"] or ()), refuse_repeats)
-    cadence, quiet_hours, pause = values.pop("when"), values.pop("quiet_hours") or None, values.pop("paused_until")
+    cadence, quiet_hours = values.pop("when"), values.pop("quiet_hours") or None
     if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
         hint = f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.'
         draft.complain(f"{key}.quiet_hours", f"names no time zone, and {str(cadence)!r} has none", hint)
-    if pause:
-        read = partial(read_pause_end, zone=choose_zone(cadence, quiet_hours))
-        pause = draft.read(f"{key}.paused_until", pause, read)
     if any(wrong.startswith(f"{key}.") for wrong in draft.wrong):
         return None
     return Subscription(
         destinations=values.pop("to"),
         cadence=cadence,
         quiet_hours=quiet_hours,
-        paused_until=pause or None,
         **values,
     )
 

@@ -179,15 +179,6 @@ def read_query_names(value: object) -> tuple[str, ...]:
     return names
 
 
-def read_pause(value: object) -> date | str:
-    """Read until when a subscription rests: a date, a moment, or the text of one, of a zone still to come."""
-    if isinstance(value, bool) or not isinstance(value, date | str):
-        raise ConfigurationError(
-            f"must be a date or a moment, not {describe_type(value)}", hint="Write paused_until = 2026-12-01."
-        )
-    return value
-
-
 def read_cadence(value: object) -> Cadence:
     """Read when digests are due."""
     return Cadence.parse(read_line(value))

@@ -152,18 +152,16 @@ def judge_change(
     return Judged(Verdict.UNMET, "; ".join(failing) or "none of the saved queries it asked for is there any more")
 
 
-def find_awaited(due: DueSubscription, now: datetime, *, is_restored: bool) -> str:
-    """Say what the matches of a subscription wait for at a moment (UTC).
+def find_awaited(due: DueSubscription, *, is_restored: bool) -> str:
+    """Say what the matches of a subscription wait for.
 
     Args:
         due: the subscription as it is now.
-        now: the moment (UTC).
         is_restored: nothing is sent before `digest db resume`.
     """
     if is_restored:
         return "your word, since this database was restored: digest db resume"
-    until = due.subscription.paused_until
-    if due.state == SubscriptionState.PAUSED or (until is not None and until > now):
+    if due.state == SubscriptionState.PAUSED:
         return "the end of the pause"
     return NEXT_DIGEST
 
@@ -376,7 +374,7 @@ class Trail:
         return next((one for one in self.digests if one.digest.id in ids), None)
 
 
-def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str, now: datetime) -> Trail:
+def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str) -> Trail:
     """Gather the whole trail of a paper to a subscription.
 
     Args:
@@ -384,7 +382,6 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
         id_: the paper's.
         due: the subscription, also one that has ended.
         source: how arXiv is asked, `harvest` or `query`.
-        now: the moment (UTC).
     """
     newest = papers.find_newest(conn)
     known = papers.load_paper(conn, id_)
@@ -400,7 +397,7 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
         change_id: (Row(run_id, digest_id, reached[digest_id]), matched_at)
         for change_id, (run_id, digest_id, matched_at) in rows.items()
     }
-    trails = tuple(_follow(conn, due, history, kept, source=source, now=now))
+    trails = tuple(_follow(conn, due, history, kept, source=source))
     return Trail(
         id=id_,
         due=due,
@@ -442,14 +439,13 @@ def _follow(
     kept: Mapping[int, tuple[Row, datetime]],
     *,
     source: str,
-    now: datetime,
 ) -> Iterator[ChangeTrail]:
     ids = [change.id for change in history]
     mark = match_store.matched_mark(conn)
     outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
     met = {(query_id, change_id): _MET[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
-    awaited = find_awaited(due, now, is_restored=database.is_restored(conn))
+    awaited = find_awaited(due, is_restored=database.is_restored(conn))
     for change in history:
         ready = analyse(change.paper)
         asked = tuple(

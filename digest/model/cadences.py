@@ -198,27 +198,27 @@ def choose_zone(cadence: Cadence, quiet: QuietHours | None) -> str:
     return quiet.zone if quiet is not None and quiet.zone else "America/New_York"
 
 
-def read_pause_end(value: object, zone: str) -> datetime:
+def read_pause_end(text: str, zone: str) -> datetime:
     """Return the moment at which a pause ends (UTC): the beginning of a day, or a time of it.
 
     Args:
-        value: a date, a moment, or either as text in ISO 8601; one that says no offset is the zone's own.
+        text: a date or a moment in ISO 8601; one that says no offset is the zone's own.
         zone: IANA name.
 
     Raises:
         ConfigurationError: it is none of these, or lies beyond `LAST_YEAR`.
     """
     try:
-        moment = datetime.fromisoformat(value if isinstance(value, str) else str(value))
+        moment = datetime.fromisoformat(text)
         if moment.year <= LAST_YEAR:
             return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ConfigurationError(
-            f"{str(value)!r} is no date",
+            f"{text!r} is no date",
             hint="Write year, month and day: 2026-11-30; with a time where it matters: 2026-11-30T09:00.",
         ) from None
     raise ConfigurationError(
-        f"{str(value)!r} lies behind the year {LAST_YEAR}, the last one a pause may end in",
+        f"{text!r} lies behind the year {LAST_YEAR}, the last one a pause may end in",
         hint=f"Write {LAST_YEAR}-12-31 for a pause without an end: it can be taken back at any time.",
     )
 

@@ -263,7 +263,6 @@ class Subscription:
         exclude: queries; what they bring is never told to it.
         exclude_papers: papers never told to it, in whichever version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
-        paused_until: until when the operator's file lets it rest (UTC); None where it says nothing.
     """
 
     name: str
@@ -281,7 +280,6 @@ class Subscription:
     exclude: tuple[str, ...] = ()
     exclude_papers: tuple[ArxivId, ...] = ()
     quiet_hours: QuietHours | None = None
-    paused_until: datetime | None = None
 
     @property
     def has_digests(self) -> bool:

@@ -402,10 +402,8 @@ def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connecti
 
 
 def _rests(subscription: Subscription, now: datetime) -> bool:
-    """Whether nothing goes out now: the file lets it rest, or its hours are quiet."""
-    until = subscription.paused_until
-    may_go_at = leave_quiet(subscription.cadence, subscription.quiet_hours, now)
-    return may_go_at > now or (until is not None and until > now)
+    """Whether nothing goes out now, its hours being quiet."""
+    return leave_quiet(subscription.cadence, subscription.quiet_hours, now) > now
 
 
 def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:

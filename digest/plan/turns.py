@@ -266,16 +266,17 @@ def _tell_at_once(facts: TurnFacts) -> Turn:
 def next_due(
     subscription: Subscription, now: datetime, taken: str = "", paused_until: datetime | None = None
 ) -> datetime | None:
-    """Return when a subscription is due next, once its pauses are over; None where only an event makes it due.
+    """Return when a subscription is due next, once its pause is over; None where only an event makes it due.
 
     Args:
-        subscription: as configured; a pause that the operator's file names counts.
+        subscription: as configured.
         now: the moment (UTC).
         taken: the slots it took last.
-        paused_until: the end of another pause (UTC); None for none.
+        paused_until: the end of its pause (UTC); None for none.
     """
-    begin = max(filter(None, (subscription.paused_until, paused_until)), default=now)
-    return first_due(subscription, begin, taken) if begin > now else _find_next(subscription, now, taken)
+    if paused_until is not None and paused_until > now:
+        return first_due(subscription, paused_until, taken)
+    return _find_next(subscription, now, taken)
 
 
 def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> datetime:
@@ -288,7 +289,7 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
     """Return when a stored turn is due by the quiet hours and the zone's data as they are now.
 
     A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is told at
-    once has no turn: it goes out when the quiet hours and the file's pause let it.
+    once has no turn: it goes out when the quiet hours let it.
 
     Args:
         subscription: as configured now.
@@ -300,7 +301,7 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
         return due_at
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     slot = nearest_slot(cadence, quiet, due_at, taken)
-    return leave_quiet(cadence, quiet, max(subscription.paused_until or now, now)) if slot is None else slot.due_at
+    return leave_quiet(cadence, quiet, now) if slot is None else slot.due_at
 
 
 def covered_since(subscription: Subscription, taken: str) -> datetime | None:

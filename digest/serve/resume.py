@@ -166,13 +166,7 @@ def find_announced(change: StoredChange, mailing: date | None, datestamp: date |
 def was_due_by(
     subscription: Subscription, announced: datetime, moment: datetime, *, is_first_look: bool = False
 ) -> bool:
-    """Whether something announced then was to be told by a moment: at the first turn after it was announced.
-
-    What was announced before a pause ended waited for its end, or came before it began; since when it was at
-    rest is not known, and what is not known to be told is told again.
-    """
-    if subscription.paused_until is not None:
-        announced = max(announced, subscription.paused_until - _INSTANT)
+    """Whether something announced then was to be told by a moment: at the first turn after it was announced."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     if is_first_look or cadence.kind is CadenceKind.AT_ONCE:
         return leave_quiet(cadence, quiet, announced) <= moment

@@ -28,7 +28,7 @@ from digest.store.schema import (
     versions,
 )
 from digest.store.subscribers import DestinationState
-from digest.store.subscriptions import is_let_go_by_file, read_cadence, read_quiet_hours
+from digest.store.subscriptions import read_cadence, read_quiet_hours
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -490,9 +490,7 @@ def due_turns(
     is_back = and_(subscriptions.c.state == SubscriptionState.PAUSED, subscriptions.c.paused_until <= now)
     is_live = or_(subscriptions.c.state == SubscriptionState.ACTIVE, is_back)
     order = (subscriptions.c.next_due_at, subscriptions.c.id)
-    found = select(*_TOLD, _EXCLUDES, *_WRITTEN).where(
-        subscriptions.c.next_due_at <= now, is_live, is_let_go_by_file(now)
-    )
+    found = select(*_TOLD, _EXCLUDES, *_WRITTEN).where(subscriptions.c.next_due_at <= now, is_live)
     if after is not None:
         due_at, id_ = after
         # Said like this, the index leads there: of an OR of both SQLite reads all that is due, and sorts it.

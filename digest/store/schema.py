@@ -399,7 +399,6 @@ subscriptions = Table(
     col.moment("last_planned_at", nullable=True),
     col.big("plan_after"),
     col.moment("paused_until", nullable=True),
-    col.moment("file_paused_until", nullable=True),
     col.number("feed_generation"),
     col.moment("feed_revoked_at", nullable=True),
     col.moment("feed_rotated_at", nullable=True),

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection, Row, Table
+    from sqlalchemy import Connection, Row, Table
 
     from digest.model.subscriptions import ActiveRevision
 
@@ -125,7 +125,6 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
         bring_forward = update(subscriptions).where(
             subscriptions.c.id.in_(chunk),
             subscriptions.c.state == SubscriptionState.ACTIVE,
-            is_let_go_by_file(at),
             or_(subscriptions.c.next_due_at.is_(None), subscriptions.c.next_due_at > at),
         )
         moved += conn.execute(bring_forward.values(next_due_at=at)).rowcount
@@ -133,11 +132,7 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
 
 
 def pause(conn: Connection, subscription_id: int, until: datetime | None) -> bool:
-    """Pause a live subscription: it goes on collecting. None for until further notice.
-
-    This is the word of a command. That of the operator's file is kept apart from it, and it rests while
-    either holds.
-    """
+    """Pause a live subscription: it goes on collecting. None for until further notice."""
     return _change(conn, subscription_id, _LIVE, {"state": SubscriptionState.PAUSED, "paused_until": until})
 
 
@@ -184,12 +179,6 @@ def revoke_feed(conn: Connection, subscription_id: int, at: datetime) -> None:
     """Make a feed's address stop working."""
     revoke = update(subscriptions).where(subscriptions.c.id == subscription_id)
     conn.execute(revoke.values(feed_revoked_at=at))
-
-
-def is_let_go_by_file(now: datetime) -> ColumnElement[bool]:
-    """Return the condition that the operator's file lets no subscription rest, or no longer."""
-    paused_until = subscriptions.c.file_paused_until
-    return or_(paused_until.is_(None), paused_until <= now)
 
 
 _LIVE = (SubscriptionState.ACTIVE, SubscriptionState.PAUSED)
@@ -266,7 +255,6 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             exclude=tuple(row.exclude_queries.splitlines()),
             exclude_papers=tuple(map(ArxivId.parse, row.exclude_papers.split())),
             quiet_hours=read_quiet_hours(row.quiet_hours),
-            paused_until=row.file_paused_until,
         ),
         state=row.state,
         next_due_at=row.next_due_at,
@@ -431,27 +419,19 @@ class _Syncing:
             turn["plan_after"] = self._newest_run
         if not has:
             turn["next_due_at"] = None
-        elif had and self._is_overdue(row, edits):
+        elif had and self._is_overdue(row):
             pass  # what was due by the old words is told now; the new ones are for the turns to come
-        elif "cadence" in edits or not had or row.next_due_at is None or self._is_paused_otherwise(row, edits):
+        elif "cadence" in edits or not had or row.next_due_at is None:
             paused_until = row.paused_until if row.state == SubscriptionState.PAUSED else None
             turn["next_due_at"] = self._schedule.next_due(subscription, row.last_slot, paused_until)
         elif "quiet_hours" in edits:
             turn["next_due_at"] = self._schedule.realign(subscription, row.next_due_at, row.last_slot)
         return {name: value for name, value in turn.items() if getattr(row, name) != value}
 
-    def _is_overdue(self, row: Row[Any], edits: Mapping[str, Any]) -> bool:
-        """Whether a turn has come that nobody has taken, and no pause held it back or does from now on."""
-        said = (row.file_paused_until, edits.get("file_paused_until"))
-        rests = row.state != SubscriptionState.ACTIVE or any(until and until > self._at for until in said)
-        return not rests and row.next_due_at is not None and row.next_due_at <= self._at
-
-    def _is_paused_otherwise(self, row: Row[Any], edits: Mapping[str, Any]) -> bool:
-        """Whether the file says of now, or of a time to come, something else about resting than it did."""
-        if "file_paused_until" not in edits:
-            return False
-        said = (row.file_paused_until, edits["file_paused_until"])
-        return any(until is not None and until > self._at for until in said)
+    def _is_overdue(self, row: Row[Any]) -> bool:
+        """Whether a turn has come that nobody has taken, and no pause held it back."""
+        is_active = row.state == SubscriptionState.ACTIVE
+        return is_active and row.next_due_at is not None and bool(row.next_due_at <= self._at)
 
     def _begin_place(self, destination: str, name: str) -> dict[str, Any]:
         """Return what is stored of a destination named from now on: who left is not written to for that."""
@@ -556,7 +536,6 @@ def _configured(subscription: Subscription) -> dict[str, Any]:
         "replacements": subscription.replacements,
         "weekly": subscription.weekly,
         "quiet_hours": str(subscription.quiet_hours or ""),
-        "file_paused_until": subscription.paused_until,
         **write_exclusion(subscription),
     }
 

@@ -63,7 +63,6 @@ def has_turns(conn: Connection, now: datetime) -> bool:
     A yes may be a false alarm; a no never is.
     """
     own = subscriptions.c
-    is_let_go = or_(own.file_paused_until.is_(None), own.file_paused_until <= now)
     is_resumed = and_(own.state == SubscriptionState.PAUSED, own.paused_until <= now)
     is_active = own.state == SubscriptionState.ACTIVE
     waits = (
@@ -73,7 +72,7 @@ def has_turns(conn: Connection, now: datetime) -> bool:
         is_sent_for(),
     )
     turns = (
-        exists().where(own.next_due_at <= now, or_(is_active, is_resumed), is_let_go),
+        exists().where(own.next_due_at <= now, or_(is_active, is_resumed)),
         exists().where(PAUSED_SUBSCRIPTION, own.paused_until <= now),
         exists().where(UNPLANNED_FIRST_LOOK, *waits),
         exists().where(own.next_due_at.is_(None), matches.c.digest_id.is_(None), *waits),
@@ -293,32 +292,19 @@ def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta)
     return [
         SubscriptionLine(
             name=due.subscription.name,
-            state=SubscriptionState.PAUSED if _rests(rows[due.id], now) else SubscriptionState(due.state),
+            state=SubscriptionState(due.state),
             destinations=due.subscription.destinations,
             queries=due.subscription.queries,
             last_planned_at=rows[due.id].last_planned_at,
             last_papers=lasts[due.id].papers if due.id in lasts else 0,
             last_states=states.get(lasts[due.id].id, ()) if due.id in lasts else (),
             next_due_at=due.next_due_at,
-            paused_until=_find_pause_end(rows[due.id], now),
+            paused_until=rows[due.id].paused_until,
             waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
             days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
         )
         for due in live
     ]
-
-
-def _rests(row: Row[Any], now: datetime) -> bool:
-    """Whether the operator's file lets a subscription rest."""
-    return row.file_paused_until is not None and row.file_paused_until > now
-
-
-def _find_pause_end(row: Row[Any], now: datetime) -> datetime | None:
-    """Return when a subscription goes on: it rests while the file or a command says so; None for no known end."""
-    if row.state == SubscriptionState.PAUSED and row.paused_until is None:
-        return None
-    ends = [row.paused_until, row.file_paused_until if _rests(row, now) else None]
-    return max(filter(None, ends), default=None)
 
 
 def count_requests(conn: Connection, since: datetime) -> int:

@@ -33,7 +33,7 @@ from digest.store.schema import (
     subscriptions,
     workers,
 )
-from digest.store.subscriptions import is_let_go_by_file, read_cadence, read_quiet_hours
+from digest.store.subscriptions import read_cadence, read_quiet_hours
 from digest.store.views import is_sent_for
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
 
 def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
     turns = subscriptions.c
-    overdue = (turns.next_due_at < before, turns.cadence != str(CadenceKind.ANNOUNCEMENT), *_is_heard(before))
+    overdue = (turns.next_due_at < before, turns.cadence != str(CadenceKind.ANNOUNCEMENT), *_is_heard())
     for row in conn.execute(select(turns.name, turns.next_due_at, turns.cadence).where(*overdue)):
         longer = max(read_cadence(row.cadence).wait - USUAL_WAIT, timedelta(0))
         if row.next_due_at + longer < before:
@@ -138,9 +138,9 @@ def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[d
     mine, owed = subscriptions.c, find_owed(before)
     on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
     is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_LOOK)
-    for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_is_heard(before)):
+    for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_is_heard()):
         yield max(row.next_due_at, row.matched_at), row.name
-    for row in _find_waiting(conn, before, UNPLANNED_FIRST_LOOK, *_is_heard(before)):
+    for row in _find_waiting(conn, before, UNPLANNED_FIRST_LOOK, *_is_heard()):
         due = leave_quiet(read_cadence(row.cadence), read_quiet_hours(row.quiet_hours), row.matched_at)
         if due < before:
             yield due, row.name
@@ -164,9 +164,9 @@ def _find_waiting(conn: Connection, before: datetime, *which: ColumnElement[bool
     return conn.execute(waiting).all()
 
 
-def _is_heard(before: datetime) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions that digests go somewhere, and that no pause has held them since a moment (UTC)."""
-    return subscriptions.c.state == SubscriptionState.ACTIVE, is_let_go_by_file(before), is_sent_for()
+def _is_heard() -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that digests go somewhere, and that no pause holds them."""
+    return subscriptions.c.state == SubscriptionState.ACTIVE, is_sent_for()
 
 
 def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:

@@ -139,11 +139,6 @@ class History(RuleBasedStateMachine):
             wishes[name] = WISHES[name]
         self.life.edit(replace(self.life.file, wishes=wishes))
 
-    @rule(name=st.sampled_from(("team", "solo")), days=st.sampled_from((None, 2, 5)))
-    def a_subscription_rests(self, name: str, days: int | None) -> None:
-        until = self.life.clock.now().replace(microsecond=0) + timedelta(days=days) if days else None
-        self.life.edit_wish(name, paused_until=until)
-
     @rule(number=st.integers(0, 9), is_meanwhile=st.booleans())
     def somebody_leaves(self, number: int, is_meanwhile: bool) -> None:  # noqa: FBT001 - drawn
         places = [(place, name) for name, wish in WISHES.items() for place in wish.sent_to]
@@ -198,8 +193,6 @@ class History(RuleBasedStateMachine):
         """Let nothing go wrong any more, and give everything its time."""
         self.life.mail.script.clear()
         self.life.slack.faults.clear()
-        for name in self.life.file.wishes:
-            self.life.edit_wish(name, paused_until=None)
         for wait in (timedelta(hours=1), timedelta(days=8), timedelta(days=8)):
             self.life.clock.advance(wait)
             self.life.run()

@@ -82,7 +82,6 @@ class Wish:
     when: str = CADENCES[0]
     kinds: tuple[str, ...] = KINDS[0]
     quiet_days: str = "skip"
-    paused_until: datetime | None = None
 
     @property
     def sent_to(self) -> tuple[str, ...]:
@@ -110,8 +109,6 @@ class File:
             lines += ["[[subscriptions]]", f'name = "{name}"', f'when = "{wish.when}"']
             lines += [f"queries = {list(wish.queries)}", f"to = {list(wish.to)}", f"kinds = {list(wish.kinds)}"]
             lines += [f'quiet_days = "{wish.quiet_days}"']
-            if wish.paused_until:
-                lines.append(f'paused_until = "{wish.paused_until.isoformat()}"')
         return "\n".join(lines)
 
 
@@ -219,8 +216,7 @@ class Life:
         """Live one pass; it dies at a point, or something is done from outside before a message is rendered."""
         self.clock.advance(timedelta(minutes=1))
         for name in self._edited:
-            pause = self.file.wishes[name].paused_until if name in self.file.wishes else None
-            self.disturbed[name] = max(self.clock.now(), pause or self.clock.now())
+            self.disturbed[name] = self.clock.now()
         self._edited.clear()
         self.passed.append((self.clock.now(), self.file))
         self.has_completed = False

@@ -286,7 +286,7 @@ class Watch:
         began, file = self.life.passed[-1]
         for row in self._load_pending(conn):
             wish = file.wishes.get(row.name)
-            if wish is None or not self._is_heard(row.name) or (wish.paused_until and wish.paused_until > began):
+            if wish is None or not self._is_heard(row.name):
                 continue
             turn = find_turn(wish.when, began, self.life.disturbed.get(row.name))
             if turn and read_moment(row.matched_at) < turn:

@@ -61,7 +61,7 @@ def _explain_all(
         with store.read() as conn:
             (due,) = load_subscriptions(conn, names=[name], include_ended=True)
             for paper in papers:
-                trail = explain_paper(conn, ArxivId.parse(paper.id), due, "harvest", due.created_at)
+                trail = explain_paper(conn, ArxivId.parse(paper.id), due, "harvest")
                 said = trail.judged.verdict if trail.judged else None
                 expected = _expect(
                     paper, queries, is_told=paper.id in told, has_ended=due.state == SubscriptionState.ENDED

@@ -45,7 +45,6 @@ class Wanted:
     kinds: tuple[str, ...] = ("new", "cross-list")
     quiet_days: str = "skip"
     quiet_hours: str = ""
-    paused_until: datetime | None = None
 
     def write(self) -> str:
         """Return its table in `digest.toml`."""
@@ -59,8 +58,6 @@ class Wanted:
             f'quiet_days = "{self.quiet_days}"',
             f'quiet_hours = "{self.quiet_hours}"',
         ]
-        if self.paused_until is not None:
-            lines.append(f"paused_until = {self.paused_until.isoformat()}")
         return "\n".join(lines)
 
 

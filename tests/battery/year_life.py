@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from heapq import heappop, heappush
@@ -157,8 +156,6 @@ class Life:
         if draw < 1 / 2:
             self._want(change_wanted(self._wanted[name], self._rng))
             self._take_over("edits")
-        elif draw < 7 / 10:
-            self._pause_by_file(name)
         elif ("command", name) not in self._pauses:
             self._pause_by_command(name)
 
@@ -173,21 +170,6 @@ class Life:
         del self._wanted[name]
         self._take_over("subscriptions ended")
         self.diary.ended[name] = self._clock.now()
-
-    def _pause_by_file(self, name: str) -> None:
-        now, wanted = self._clock.now(), self._wanted[name]
-        before = wanted.paused_until
-        if before is not None and before > now:
-            self._end_pause("file", name)
-            self._want(replace(wanted, paused_until=None))
-            self._take_over("pauses of the file broken off")
-            return
-        until = (now + timedelta(days=self._rng.randint(1, self._plan.longest_pause))).replace(
-            microsecond=0, second=0
-        )
-        self._want(replace(wanted, paused_until=until))
-        self._take_over("pauses by the file")
-        self._begin_pause("file", name, until)
 
     def _begin_pause(self, by: str, name: str, until: datetime) -> None:
         self._pauses[by, name] = self._clock.now()

@@ -187,8 +187,7 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
     assert find_overdue(store, later) is not None
     for table, values in (
         (subscriptions, {"state": "paused"}),
-        (subscriptions, {"state": "active", "file_paused_until": later + HOUR}),
-        (subscriptions, {"file_paused_until": None, "next_due_at": later + HOUR}),
+        (subscriptions, {"state": "active", "next_due_at": later + HOUR}),
         (subscriptions, {"next_due_at": None}),
     ):
         with store.begin() as conn:
@@ -253,8 +252,7 @@ def test_a_first_look_that_is_not_planned_is_overdue_though_its_subscription_has
     later = EVENING + 2 * DAY
     for held in (
         {"state": "paused"},
-        {"state": "active", "file_paused_until": later + HOUR},
-        {"file_paused_until": None, "plan_after": 99},
+        {"state": "active", "plan_after": 99},
     ):
         with store.begin() as conn:
             conn.execute(update(subscriptions).values(held))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from digest.model.messages import DeliveryState, Occasion
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store.subscriptions import end, pause, set_next_due
+from digest.store.subscriptions import pause, set_next_due
 from digest.store.views import has_deliveries, has_turns
 from tests.contract.store.made import (
     DAY,
@@ -53,14 +53,9 @@ def test_there_is_nothing_to_plan_before_the_first_turn_comes(store: Store) -> N
 
 
 def test_who_is_paused_has_no_turn_until_the_pause_is_over(store: Store) -> None:
-    ids = subscribe(
-        store, make_subscription(), make_subscription("filed", paused_until=NOW + 2 * DAY, destinations=(MAIL,))
-    )
+    ids = subscribe(store, make_subscription())
     with store.begin() as conn:
         pause(conn, ids["team"], NOW + 3 * DAY)
-    assert [asks(store, NOW + days * DAY) for days in (1, 2)] == [False, True]
-    with store.begin() as conn:
-        end(conn, ids["filed"], NOW)
     assert [asks(store, NOW + days * DAY) for days in (2, 3)] == [False, True]
 
 

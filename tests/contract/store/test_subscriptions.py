@@ -128,28 +128,6 @@ def test_a_feeds_address_can_be_changed_and_revoked(store: Store) -> None:
         assert [(place.is_open, place.generation) for place in load_feed_places(conn)] == [(True, 1)]
 
 
-def test_what_the_file_lets_rest_is_not_due_and_not_brought_forward_until_then(store: Store) -> None:
-    ids = subscribe(store, make_subscription("a", paused_until=NOW + 3 * DAY), make_subscription("b"))
-    assert due(store, NOW + 2 * DAY) == ["b"]
-    with store.begin() as conn:
-        subscriptions.set_next_due(conn, ids["a"], None)
-        subscriptions.set_next_due(conn, ids["b"], None)
-        assert subscriptions.make_due(conn, ids.values(), NOW + 2 * DAY) == 1
-        assert subscriptions.make_due(conn, ids.values(), NOW + 3 * DAY) == 1
-    assert sorted(due(store, NOW + 3 * DAY)) == ["a", "b"]
-
-
-def test_the_files_pause_and_a_commands_are_apart_and_it_rests_while_either_holds(store: Store) -> None:
-    ids = subscribe(store, make_subscription("a", paused_until=NOW + 3 * DAY))
-    with store.begin() as conn:
-        assert subscriptions.pause(conn, ids["a"], NOW + 5 * DAY)
-    assert due(store, NOW + 4 * DAY) == []
-    with store.begin() as conn:
-        assert subscriptions.resume(conn, ids["a"], NOW)
-    assert due(store, NOW + 2 * DAY) == []
-    assert due(store, NOW + 3 * DAY) == ["a"]
-
-
 def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:

@@ -82,7 +82,6 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         exclude=("cat:math.CO", 'author:"Keiko Lindquell"'),
         exclude_papers=(ArxivId.parse("2611.14886"), ArxivId.parse("hep-th/9901001")),
         quiet_hours=QuietHours.parse("22:00-07:00 Europe/Berlin"),
-        paused_until=NOW - DAY,
         group_by=Grouping.QUERY,
         replacements=Replacements.WHOLE,
         weekly=Weekly.DIGEST,
@@ -156,28 +155,12 @@ def test_a_turn_that_has_come_stays_due_whatever_the_file_says_of_those_to_come(
     edited = make_subscription(cadence=Cadence.parse(cadence), quiet_hours=QuietHours.parse("22:00-07:00 UTC"))
     assert sync(store, edited, at_day=1).edited == ("team",)
     assert load(store).next_due_at == NOW + DAY
-    sync(store, replace(edited, paused_until=NOW + 9 * DAY), at_day=1)
-    assert load(store).next_due_at == NOW + 2 * DAY, "a pause comes before"
 
 
 def test_other_quiet_hours_move_the_same_turn(store: Store) -> None:
     sync(store, make_subscription())
     sync(store, make_subscription(quiet_hours=QuietHours.parse("22:00-09:00")), at_day=0)
     assert load(store).next_due_at == NOW + DAY + timedelta(hours=1)
-
-
-def test_a_pause_that_the_file_names_or_takes_back_moves_the_next_turn(store: Store) -> None:
-    sync(store, make_subscription())
-    sync(store, make_subscription(paused_until=NOW + 9 * DAY), at_day=1)
-    assert load(store).next_due_at == NOW + 2 * DAY
-    sync(store, make_subscription(), at_day=5)
-    assert load(store).next_due_at == NOW + 6 * DAY
-
-
-def test_a_pause_in_the_file_that_is_over_moves_nothing(store: Store) -> None:
-    sync(store, make_subscription())
-    assert sync(store, make_subscription(paused_until=NOW - DAY), at_day=3).edited == ("team",)
-    assert load(store).next_due_at == NOW + DAY
 
 
 def test_a_feed_alone_has_no_next_turn(store: Store) -> None:

@@ -183,7 +183,7 @@ def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
             told = _told_papers(conn, due)
             others = [id_ for id_ in map(ArxivId.parse, _every_id(conn)) if id_ not in told]
             for id_ in (*told, *islice(others, 0, None, 7)):
-                verdict = explain_paper(conn, id_, due, "harvest", NOW).judged
+                verdict = explain_paper(conn, id_, due, "harvest").judged
                 assert verdict is not None
                 is_in_digest = verdict.verdict in (Verdict.TOLD, Verdict.UNDELIVERED)
                 assert is_in_digest == (id_ in told)

@@ -156,16 +156,11 @@ def test_the_operators_word_that_it_was_restored_holds_everything(world: World, 
 
 
 @pytest.mark.skipif(not IS_NIGHTLY, reason="a database is lost twice")
-@pytest.mark.parametrize("by", ["file", "command"])
 def test_what_a_pause_kept_back_is_told_after_it_also_where_the_database_was_lost_meanwhile(
-    world: World, digest: Shell, by: str
+    world: World, digest: Shell
 ) -> None:
     digest("run")
-    file = world.folder / "digest.toml"
-    if by == "file":
-        file.write_text(file.read_text() + "paused_until = 2026-11-30\n", encoding="utf-8")
-    else:
-        digest("subscription", "pause", "perf-team", "--until", "2026-11-30")
+    digest("subscription", "pause", "perf-team", "--until", "2026-11-30")
     announce(world, LATER, SUNDAY)
     digest("run")
     digest("db", "backup", "backup.db")

@@ -236,26 +236,3 @@ def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(world: W
         assert "Nothing was sent." in said
     world.clock.set(datetime(2026, 11, 23, 8, 20, tzinfo=UTC))
     assert digest("run", "--json").json["plan"]["resting"] == ["gpu-mail"]
-
-
-def test_what_the_file_lets_rest_no_command_wakes_and_both_are_told_apart(world: World, digest: Shell) -> None:
-    path = world.folder / "digest.toml"
-    text = path.read_text()
-    assert 'name = "gpu-mail"\n' in text
-    rest = 'name = "gpu-mail"\npaused_until = 2026-12-01\nquiet_hours = "22:00-07:00"\n'
-    path.write_text(text.replace('name = "gpu-mail"\n', rest))
-    digest("run")
-    shown = digest("subscription", "show", "gpu-mail").lines
-    assert "quiet hours  22:00-07:00" in shown
-    (turn,) = (line for line in shown if line.startswith("next "))
-    assert "paused until Tue 1 Dec" in turn
-    word = "digest.toml lets gpu-mail rest until Tue 1 Dec, whatever is said here"
-    assert word in digest("subscription", "resume", "gpu-mail").out
-    assert word in digest("subscription", "pause", "gpu-mail", "--until", "2026-11-25").out
-    said = digest("subscription", "show", "gpu-mail", "--json").json
-    assert (said["state"], said["paused_until"]) == ("paused", "2026-11-30T23:00:00+00:00")
-    assert said["quiet_hours"] == "22:00-07:00"
-    path.write_text(text)
-    digest("run")
-    assert "paused until Wed 25 Nov" in digest("subscription", "show", "gpu-mail").out
-    assert "goes on. Its next digest: Sat 21 Nov 07:30." in digest("subscription", "resume", "gpu-mail").out

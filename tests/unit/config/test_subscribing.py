@@ -56,9 +56,6 @@ def table(**keys: str) -> str:
             "names no time zone, and 'on announcement' has none",
             "Europe/Berlin",
         ),
-        ({"paused_until": '"soon"'}, "'soon' is no date", "2026-11-30"),
-        ({"paused_until": "7"}, "must be a date or a moment, not a whole number", "2026-12-01"),
-        ({"paused_until": "09:00:00"}, "must be a date or a moment, not a date or time", "2026-12-01"),
         ({"query": '"perf"'}, "subscriptions.perf-team.query: there is no such setting", "'queries'"),
     ],
 )
@@ -130,21 +127,3 @@ def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inher
     defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
     error = refuse(QUERIES + defaults + table(when='"at once"'))
     assert "subscriptions.perf-team.quiet_hours: names no time zone, and 'at once' has none" in error.message
-
-
-@pytest.mark.parametrize(
-    ("written", "moment"),
-    [
-        ("2026-12-01", "2026-11-30T23:00:00+00:00"),
-        ('"2026-12-01"', "2026-11-30T23:00:00+00:00"),
-        ("2026-12-01T09:00:00", "2026-12-01T08:00:00+00:00"),
-        ("2026-12-01T09:00:00-05:00", "2026-12-01T14:00:00+00:00"),
-    ],
-)
-def test_a_pause_ends_on_a_day_or_at_a_moment_of_the_subscriptions_own_zone(
-    load: Load, written: str, moment: str
-) -> None:
-    keys = {"when": '"weekdays at 09:00 Europe/Berlin"', "paused_until": written}
-    (one,) = load(QUERIES + table(**keys)).subscriptions
-    assert one.paused_until is not None
-    assert one.paused_until.isoformat() == moment

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -107,13 +106,11 @@ def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscr
     [
         (due(), False, "the next digest"),
         (due("paused"), False, "the end of the pause"),
-        (due(paused_until=FOUND + timedelta(days=1)), False, "the end of the pause"),
-        (due(paused_until=FOUND), False, "the next digest"),
         (due("paused"), True, "digest db resume"),
     ],
 )
 def test_what_waits_says_for_what(stored: DueSubscription, is_copy: bool, words: str) -> None:  # noqa: FBT001 - a parameter
-    awaited = find_awaited(stored, FOUND, is_restored=is_copy)
+    awaited = find_awaited(stored, is_restored=is_copy)
     change = make_change(5, PAPER, Kind.NEW)
     judged = judge_change(change, stored, (), Row(3, None, Verdict.WAITING), is_matched=True, awaited=awaited)
     assert judged.verdict is Verdict.WAITING

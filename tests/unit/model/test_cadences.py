@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import available_timezones
 
 import pytest
@@ -268,14 +268,13 @@ def test_hours_that_cannot_be_are_refused_with_a_way_out(phrase: str, words: str
 @pytest.mark.parametrize(
     ("value", "moment"),
     [
-        (date(2026, 12, 1), "2026-11-30T23:00"),
         ("2026-12-01", "2026-11-30T23:00"),
         ("2026-12-01T09:30", "2026-12-01T08:30"),
-        (datetime(2026, 12, 1, 9, tzinfo=timezone(timedelta(hours=-5))), "2026-12-01T14:00"),
+        ("2026-12-01T09:00-05:00", "2026-12-01T14:00"),
         ("2026-12-01T09:00Z", "2026-12-01T09:00"),
     ],
 )
-def test_a_pause_ends_when_a_day_begins_or_at_a_moment(value: object, moment: str) -> None:
+def test_a_pause_ends_when_a_day_begins_or_at_a_moment(value: str, moment: str) -> None:
     assert read_pause_end(value, "Europe/Berlin") == datetime.fromisoformat(moment).replace(tzinfo=UTC)
 
 
@@ -285,8 +284,8 @@ def test_a_pause_ends_at_no_other_words(value: str) -> None:
         read_pause_end(value, "UTC")
 
 
-@pytest.mark.parametrize("value", [date(9999, 12, 31), "9999-12-31T23:59:59Z", "3000-01-01"])
-def test_a_pause_that_ends_where_dates_do_is_refused_with_one_that_is_long_enough(value: object) -> None:
+@pytest.mark.parametrize("value", ["9999-12-31T23:59:59Z", "3000-01-01"])
+def test_a_pause_that_ends_where_dates_do_is_refused_with_one_that_is_long_enough(value: str) -> None:
     with pytest.raises(ConfigurationError, match="behind the year 2999") as caught:
         read_pause_end(value, "UTC")
     assert "2999-12-31" in caught.value.hint

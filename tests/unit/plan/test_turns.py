@@ -230,19 +230,16 @@ def test_a_heartbeat_that_quiet_hours_kept_past_the_latest_moment_comes_when_the
         assert decide(heartbeat, taken=taken, **facts).outcome is Outcome.TELL  # type: ignore[arg-type]  # the same
 
 
-def test_a_new_turn_begins_where_the_longer_pause_ends() -> None:
+def test_a_new_turn_begins_where_the_pause_ends() -> None:
     now = utc("2026-11-20T12:00")
-    paused = subscribe(paused_until=utc("2026-11-24T23:00"))
-    assert next_due(paused, now) == utc("2026-11-25T08:00")
-    assert next_due(paused, now, "", utc("2026-11-26T23:00")) == utc("2026-11-27T08:00")
-    assert next_due(paused, now, "", utc("2026-11-22T23:00")) == utc("2026-11-25T08:00")
-    assert next_due(subscribe(paused_until=utc("2026-11-19T23:00")), now) == utc("2026-11-23T08:00")
+    assert next_due(subscribe(), now, "", utc("2026-11-24T23:00")) == utc("2026-11-25T08:00")
+    assert next_due(subscribe(), now, "", utc("2026-11-19T23:00")) == utc("2026-11-23T08:00")
 
 
 @pytest.mark.parametrize("phrase", [MORNING, "mondays at 23:00 UTC", "on announcement", "at once"])
 def test_there_is_a_turn_behind_the_longest_pause_there_may_be(phrase: str) -> None:
     until = read_pause_end("2999-12-31T23:59:59", "America/New_York")
-    due_at = next_due(subscribe(phrase, quiet_hours=NIGHT, paused_until=until), utc("2026-11-20T12:00"))
+    due_at = next_due(subscribe(phrase, quiet_hours=NIGHT), utc("2026-11-20T12:00"), "", until)
     assert due_at is not None
     assert due_at >= until
 
@@ -271,7 +268,6 @@ def test_what_is_told_at_once_goes_out_when_the_quiet_hours_as_they_are_now_end(
         ({}, now),
         ({"quiet_hours": QuietHours.parse("22:00-05:00 Europe/Berlin")}, utc("2026-11-21T04:00")),
         ({"quiet_hours": QuietHours.parse("22:00-09:00 Europe/Berlin")}, utc("2026-11-21T08:00")),
-        ({"paused_until": utc("2026-11-24T12:00")}, utc("2026-11-24T12:00")),
     ):
         assert realign_due(subscribe("at once", **fields), by_old_hours, now, "run:3") == due_at
 

@@ -58,6 +58,12 @@ class Reader:
     matched: int = 0
     shaken_at: datetime = BEGIN
     is_complete: bool = True
+    paused_until: datetime | None = None
+
+    def pause(self, until: datetime | None) -> None:
+        """Rest until a moment, or go on."""
+        self.paused_until = until
+        self.edit()
 
     def edit(self, **changes: object) -> None:
         """Take over an edited file, as the store does."""
@@ -65,8 +71,8 @@ class Reader:
         if changes.keys() == {"quiet_hours"} and self.due_at is not None:
             self.due_at = realign_due(self.subscription, self.due_at, self.now, self.taken)
         else:
-            self.due_at = next_due(self.subscription, self.now, self.taken)
-        begin = max(self.now, self.subscription.paused_until or self.now)
+            self.due_at = next_due(self.subscription, self.now, self.taken, self.paused_until)
+        begin = max(self.now, self.paused_until or self.now)
         self.shaken_at = max(begin, self.due_at or begin)
         assert self.shaken_at - begin <= self.limit + self.period, "the first turn may be taken already"
 
@@ -93,8 +99,8 @@ class Reader:
 
     def look(self) -> None:
         """Plan what is due, as the step that plans does."""
-        subscription, paused_until = self.subscription, self.subscription.paused_until
-        if paused_until is not None and paused_until > self.now:
+        subscription = self.subscription
+        if self.paused_until is not None and self.paused_until > self.now:
             return
         if self.due_at is None and self.waiting:
             self.due_at = first_due(subscription, self.now, self.taken)
@@ -174,7 +180,7 @@ def take_step(reader: Reader, what: str, value: object) -> None:
         case "quiet", QuietHours() | None as quiet:
             reader.edit(quiet_hours=quiet)
         case "pause", hours:
-            reader.edit(paused_until=None if hours is None else reader.now + hours * HOUR)  # type: ignore[operator]  # an int
+            reader.pause(None if hours is None else reader.now + hours * HOUR)  # type: ignore[operator]  # an int
         case "mailing", bool(is_complete):
             reader.is_complete = is_complete
         case _:
@@ -192,7 +198,7 @@ def test_each_match_is_told_once_and_in_time_under_slots_that_grow(
         take_step(reader, what, value)
         since = max([reader.shaken_at, *reader.waiting[:1]])
         assert not reader.waiting or reader.now - since <= reader.limit
-    reader.edit(paused_until=None)
+    reader.pause(None)
     reader.live(15 * 24)
     assert reader.waiting == []
     assert sum(len(matches) for _, matches in reader.told) == reader.matched

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from digest.model.announcements import Kind, StoredChange, mailing_moment
 from digest.model.cadences import Cadence
 from digest.model.subscriptions import Destination, DestinationKind, Subscription
-from digest.plan.turns import first_due
 from digest.serve.resume import find_announced, was_due_by
 from tests.contract.store.made import make_paper
 
@@ -91,20 +90,6 @@ def test_a_paper_was_told_by_the_first_turn_after_its_announcement_and_not_befor
 def test_a_first_look_waits_for_no_turn() -> None:
     weekly = subscription("mondays at 07:00 America/New_York")
     assert was_due_by(weekly, EVENING, EVENING, is_first_look=True)
-
-
-@pytest.mark.parametrize("when", CADENCES)
-def test_what_was_announced_before_a_pause_ended_was_told_by_its_first_turn_behind_it(when: str) -> None:
-    end = EVENING + timedelta(days=30)
-    paused = replace(subscription(when), paused_until=end)
-    turn = first_due(paused, end)
-    assert not was_due_by(paused, EVENING, turn - timedelta(seconds=1))
-    assert not was_due_by(paused, EVENING, end - timedelta(seconds=1), is_first_look=True)
-    assert was_due_by(paused, EVENING, turn)
-    awake, over = subscription(when), replace(paused, paused_until=EVENING - timedelta(days=30))
-    for days in range(9):
-        moment = EVENING + timedelta(days=days)
-        assert was_due_by(over, EVENING, moment) == was_due_by(awake, EVENING, moment)
 
 
 @given(
