@@ -40,15 +40,12 @@ class Horizon:
             older one was merely edited. None: never.
         began_on: UTC day of that first look; what was last touched before it was public then, whatever its
             id and whether or not the look met it. None where that is not known.
-        floor: a never-stored first version submitted before it (UTC) is no news: the first look had no business
-            with it, and a later one meets it by chance. None where their ids tell.
     """
 
     is_bootstrap: bool = False
     mark: tuple[int, int] = (0, 0)
     since: datetime | None = None
     began_on: date | None = None
-    floor: datetime | None = None
 
 
 _TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
@@ -161,8 +158,7 @@ def _classify_unseen(paper: Paper, horizon: Horizon) -> Kind:
 
 def is_first_news(paper: Paper, horizon: Horizon) -> bool:
     """Whether a first version that is not stored came out after a first look, as far back as that reached."""
-    is_recent = horizon.floor is None or paper.published >= horizon.floor
-    return is_recent and paper.id.announcement_order > horizon.mark
+    return paper.id.announcement_order > horizon.mark
 
 
 def _was_public(paper: Paper, horizon: Horizon) -> bool:

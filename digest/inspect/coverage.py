@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from digest.model.announcements import mailing_moment, mailings_between, next_mailing
 from digest.model.polls import Source
-from digest.poll.coverage import assess_coverage, is_late, join_coverages, was_asked
+from digest.poll.coverage import assess_coverage, is_late
 from digest.poll.ledger import JOINT
-from digest.poll.rules import REQUESTS_A_DAY, is_asked_together
+from digest.poll.rules import REQUESTS_A_DAY
 from digest.store import papers as mailing_store
 from digest.store import queries as query_store
 from digest.store import runs as run_store
 from digest.store import views
-from digest.store.queries import load_askings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,11 +28,8 @@ if TYPE_CHECKING:
 
 
 def polled_keys(conn: Connection, source: str) -> list[str]:
-    """Return what is asked of arXiv, as keys of looks: everything at once, or each distinct saved query."""
-    if source == "harvest":
-        return [JOINT]
-    texts = list(dict.fromkeys(revision.canonical for revision in query_store.active_revisions(conn)))
-    return [JOINT] if is_asked_together(texts) else texts
+    """Return the key of the looks at arXiv; none where it is searched and there is no saved query."""
+    return [JOINT] if source == "harvest" or query_store.active_revisions(conn) else []
 
 
 _MARGIN = timedelta(days=5)
@@ -61,59 +57,24 @@ class Ledger:
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
     """Say what was checked of the mailings of the last days."""
-    keys = polled_keys(conn, source) or [JOINT]
+    first_at = run_store.load_cursor(conn, source).bootstrapped_at
     return Ledger(
         source=source,
-        mailings=tuple(load_mailings(conn, source, now, first_at=_find_first(conn, source, keys), days=days)),
+        mailings=tuple(load_mailings(conn, source, now, first_at=first_at, days=days)),
         gaps=run_store.count_gaps(conn),
         requests=views.count_requests(conn, now - timedelta(hours=24)),
     )
 
 
 def load_mailings(
-    conn: Connection,
-    source: str,
-    now: datetime,
-    *,
-    first_at: datetime | None,
-    days: int,
-    asked_by: datetime | None = None,
+    conn: Connection, source: str, now: datetime, *, first_at: datetime | None, days: int
 ) -> list[MailingLine]:
-    """Say what became of each mailing of the last days, the newest first (see `assess_mailings`).
-
-    Saved queries that nobody asked by a moment (UTC) do not count, where one is given.
-    """
+    """Say what became of each mailing of the last days, the newest first (see `assess_mailings`)."""
     since = now - timedelta(days=days) - _MARGIN
-    sources = [
-        looks
-        for looks in _list_looks(conn, source, since, polled_keys(conn, source) or [JOINT])
-        if asked_by is None or looks.since is None or was_asked(looks.since, asked_by, now)
-    ]
+    polls = run_store.polls_since(conn, source, since)
     checks = run_store.polls_since(conn, Source.GAPS, since)
     counts = mailing_store.count_announced(conn, since.date(), now.date())
-    return assess_mailings(sources, checks, counts, first_at=first_at, days=days, now=now) if sources else []
-
-
-def _list_looks(conn: Connection, source: str, since: datetime, keys: list[str]) -> list[Looks]:
-    """Return what was looked at since a moment (UTC): at everything at once, or for each saved query."""
-    polls: dict[str, list[PollSummary]] = {}
-    for poll in run_store.polls_since(conn, source, since):
-        polls.setdefault(poll.query_key, []).append(poll)
-    if keys == [JOINT]:
-        return [Looks(polls.get(JOINT, ()))]
-    begun: dict[frozenset[str], datetime] = {}
-    for asking in load_askings(conn, since):
-        begun[asking.texts] = min(asking.since, begun.get(asking.texts, asking.since))
-    return [
-        Looks([poll for key in sorted({*texts, JOINT}) for poll in polls.get(key, ())], first)
-        for texts, first in begun.items()
-    ]
-
-
-def _find_first(conn: Connection, source: str, keys: list[str]) -> datetime | None:
-    """Return when the first complete look began."""
-    began = (run_store.load_cursor(conn, source, key).bootstrapped_at for key in {*keys, JOINT})
-    return min(filter(None, began), default=None)
+    return assess_mailings(polls, checks, counts, first_at=first_at, days=days, now=now)
 
 
 class MailingState(StrEnum):
@@ -156,21 +117,8 @@ class MailingLine:
     failure: str
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
-    """Looks that are enough for one at everything that is asked for, or for one saved query's part of it.
-
-    Attributes:
-        polls: finished polls; one that stands for several saved queries is the same object with each.
-        since: since when they are to be made (UTC); None for always.
-    """
-
-    polls: Sequence[PollSummary]
-    since: datetime | None = None
-
-
 def assess_mailings(
-    sources: Sequence[Looks],
+    polls: Sequence[PollSummary],
     checks: Sequence[PollSummary],
     counts: Mapping[date, int],
     *,
@@ -181,7 +129,7 @@ def assess_mailings(
     """Say what became of each mailing of the last days, the newest first.
 
     Args:
-        sources: what was looked at; all of it counts, but for an earlier mailing what was not asked by then.
+        polls: finished looks, in any order.
         checks: finished gap checks.
         counts: papers each mailing brought, by its Eastern date.
         first_at: when the first complete look began (UTC); None where there was none yet.
@@ -191,7 +139,7 @@ def assess_mailings(
     lines: list[MailingLine] = []
     is_covered = False
     for mailing in reversed(list(mailings_between(now - timedelta(days=days), now))):
-        line = _assess_mailing(sources, checks, mailing, counts.get(mailing, 0), now, is_covered=is_covered)
+        line = _assess_mailing(polls, checks, mailing, counts.get(mailing, 0), now, is_covered=is_covered)
         is_covered = is_covered or line.state is MailingState.COMPLETE
         following = mailing_moment(next_mailing(mailing_moment(mailing)))
         if first_at is None or first_at >= following:
@@ -201,7 +149,7 @@ def assess_mailings(
 
 
 def _assess_mailing(
-    sources: Sequence[Looks],
+    polls: Sequence[PollSummary],
     checks: Sequence[PollSummary],
     mailing: date,
     new: int,
@@ -211,22 +159,13 @@ def _assess_mailing(
 ) -> MailingLine:
     sent = mailing_moment(mailing)
     until = min(now, mailing_moment(next_mailing(sent)) - timedelta(seconds=1))
-    asked = [looks for looks in sources if looks.since is None or was_asked(looks.since, sent, now)]
-    # What came in after the last mailing is still to be looked for; of one before it has missed nothing.
-    owed = asked if asked and until < now else sources
-    coverage = join_coverages(
-        [
-            assess_coverage(
-                [poll for poll in looks.polls if poll.finished_at <= until],
-                until,
-                checks=[c for c in checks if c.finished_at <= until],
-                new=new,
-            )
-            for looks in owed
-        ]
+    coverage = assess_coverage(
+        [poll for poll in polls if poll.finished_at <= until],
+        until,
+        checks=[check for check in checks if check.finished_at <= until],
+        new=new,
     )
-    every = {id(poll): poll for looks in sources for poll in looks.polls}.values()
-    made = [poll for poll in every if sent <= poll.started_at and poll.finished_at <= until]
+    made = [poll for poll in polls if sent <= poll.started_at and poll.finished_at <= until]
     if coverage.is_complete:
         state = MailingState.COMPLETE
     elif is_covered and coverage.is_awaited and not new:

@@ -24,7 +24,7 @@ from digest.model.alarms import AlarmName
 from digest.model.announcements import EASTERN, has_mailing, latest_mailing, mailing_moment, next_mailing
 from digest.model.clock import Outcome, SystemClock, write_age
 from digest.model.messages import DeliveryState
-from digest.poll.ledger import load_whole_coverage
+from digest.poll.ledger import load_coverage
 from digest.poll.rules import next_look_at
 from digest.store import database, views
 from digest.store import queries as query_store
@@ -350,7 +350,7 @@ def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
     """Say how far arXiv has been looked at: by one harvest, or by every saved query."""
     keys = polled_keys(conn, source) or [""]
-    coverage = load_whole_coverage(conn, source, now)
+    coverage = load_coverage(conn, source, now)
     last_runs = [run for key in keys for run in run_store.last_runs(conn, source, 1, query_key=key)]
     checked = [run.finished_at for run in last_runs if run.finished_at is not None]
     return Intake(
@@ -402,7 +402,7 @@ def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine |
     """Say what became of the mailing that must be taken in; None where no saved query asked for it by then."""
     mailing = find_due_mailing(now)
     sent, first_at = mailing_moment(mailing), run_store.find_first_start(conn)
-    if not query_store.active_revisions(conn):
+    if not any(source == "harvest" or watch.since <= sent for watch in query_store.load_watches(conn)):
         return None
-    lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1, asked_by=sent)
+    lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1)
     return next((line for line in lines if line.mailing == mailing), None)

@@ -46,7 +46,6 @@ class PollSummary:
         failure: why it is not complete, "" where it is.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
         is_bootstrap: it was the source's first look: everything it met is known from before.
-        query_key: the canonical query it looked for, "" for all.
     """
 
     source: str
@@ -58,7 +57,6 @@ class PollSummary:
     failure: str = ""
     highest: tuple[int, int] = (0, 0)
     is_bootstrap: bool = False
-    query_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

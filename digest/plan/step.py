@@ -74,7 +74,7 @@ class Drafts:
         self._mailings: Mapping[int, tuple[date | None, date | None]] = {}
         self._ready: dict[int, AnalysedPaper] = {}
         self._entries: dict[tuple[object, ...], DigestEntry] = {}
-        self._coverages: dict[tuple[frozenset[str], datetime], Coverage] = {}
+        self._coverages: dict[datetime, Coverage] = {}
         self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
         self._maker: LinkMaker | None = None
         self._scope = ""
@@ -86,49 +86,34 @@ class Drafts:
             self._scope = f"{self._maker.installation}{database.name_line(conn)}"
         return self._maker
 
-    def load_coverage(self, conn: Connection, due: DueSubscription) -> Coverage:
-        """Say what has been looked at on behalf of one subscription; see `load_coverages`."""
-        return self._load_coverage(conn, _list_queries(due))
-
-    def _load_coverage_before(self, conn: Connection, due: DueSubscription) -> Coverage:
-        """Say what has been looked at of the mailing before the last one, on behalf of one subscription."""
-        last = self.load_coverage(conn, due).mailing
-        if last is None:
-            return self.load_coverage(conn, due)
-        return self._load_coverage(conn, _list_queries(due), mailing_moment(last) - timedelta(seconds=1))
-
-    def load_coverages(self, conn: Connection, ids: Collection[int]) -> Mapping[int, Coverage]:
-        """Say what has been looked at on behalf of some subscriptions.
+    def load_coverage(self, conn: Connection, moment: datetime | None = None) -> Coverage:
+        """Say what has been looked at, now or at an earlier moment (UTC).
 
         Ask before the matches that wait are read: then it never promises more than these hold. What was
         stored and not yet matched, as by another process at this moment, is not looked at.
         """
-        if self._site.config.arxiv.source == "harvest":
-            return dict.fromkeys(ids, self._load_coverage(conn, ()))
-        asked = matches.asked_queries(conn, ids)
-        return {id_: self._load_coverage(conn, queries) for id_, queries in asked.items()}
-
-    def _load_coverage(
-        self, conn: Connection, queries: Collection[str], moment: datetime | None = None
-    ) -> Coverage:
-        source = self._site.config.arxiv.source
-        # One harvest looks for everybody; a search looks for the queries it is given.
-        asked = frozenset(() if source == "harvest" else queries)
-        key = asked, moment or self.now
-        if key not in self._coverages:
-            coverage = load_coverage(conn, source, sorted(asked), moment or self.now)
+        at = moment or self.now
+        if at not in self._coverages:
+            coverage = load_coverage(conn, self._site.config.arxiv.source, at)
             if matches.matched_mark(conn) < matches.stored_mark(conn):
                 coverage = replace(coverage, is_complete=False, is_settled=False)
-            self._coverages[key] = coverage
-        return self._coverages[key]
+            self._coverages[at] = coverage
+        return self._coverages[at]
+
+    def _load_coverage_before(self, conn: Connection) -> Coverage:
+        """Say what has been looked at of the mailing before the last one."""
+        last = self.load_coverage(conn)
+        if last.mailing is None:
+            return last
+        return self.load_coverage(conn, mailing_moment(last.mailing) - timedelta(seconds=1))
 
     def load_earlier(
         self, conn: Connection, quiet: Iterable[DueSubscription]
     ) -> Mapping[int, Sequence[EarlierDigest]]:
         """Return what some subscriptions without news were told since the first mailing they are to hear of."""
         since: dict[int, datetime] = {}
-        for due in quiet:
-            mailing = self.load_coverage(conn, due).mailing
+        mailing = self.load_coverage(conn).mailing
+        for due in quiet if mailing is not None else ():
             if mailing is not None:
                 sent = mailing_moment(mailing)
                 covered_until = covered_since(due.subscription, due.last_slot) or sent
@@ -170,7 +155,7 @@ class Drafts:
             DigestError: it cannot be planned, such as for a template that fails.
         """
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
-        coverage = self._load_coverage_before(conn, due) if is_missed else self.load_coverage(conn, due)
+        coverage = self._load_coverage_before(conn) if is_missed else self.load_coverage(conn)
         if occasion is Occasion.SCHEDULED:
             coverage = self._reach_back(conn, coverage, changes, due, earlier)
             coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
@@ -276,10 +261,6 @@ def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
     since = digest_store.load_earlier(conn, {due.id: mailing_moment(mailing)})
     told_until = find_told_until(since.get(due.id, ()))
     return told_until is None or mailing > told_until
-
-
-def _list_queries(due: DueSubscription) -> set[str]:
-    return {revision.canonical for revision in due.revisions if revision.canonical}
 
 
 BATCH = 1_000
@@ -407,7 +388,7 @@ def _rests(subscription: Subscription, now: datetime) -> bool:
 
 
 def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
-    drafts.load_coverage(conn, due)
+    drafts.load_coverage(conn)
     pending = _load_pending(conn, {due.id: due.plan_after}, [due.id]).get(due.id, [])
     looks = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]
     if not looks:
@@ -435,7 +416,7 @@ def _plan_turns(
     report = PlanReport()
     heard = matches.sent_somewhere(conn, [turn.id for turn in batch])
     come = [turn for turn in batch if turn.id in heard]
-    coverages = drafts.load_coverages(conn, heard)
+    coverage = drafts.load_coverage(conn)
     pending = _load_pending(
         conn, {turn.id: turn.plan_after for turn in come}, [turn.id for turn in come if turn.excludes]
     )
@@ -446,9 +427,7 @@ def _plan_turns(
         rows = pending.get(turn.id)
         newest_run = rows[-1].match_run_id if rows else 0
         waiting_since = rows[0].matched_at if rows else None
-        coverage = coverages[turn.id]
-        # Turns alike share the very object; to compare what it says would take longer than to decide.
-        likeness = turn.likeness, newest_run, waiting_since, id(coverage)
+        likeness = turn.likeness, newest_run, waiting_since
         decided = decisions.get(likeness)
         if decided is None:
             facts = TurnFacts(
@@ -478,7 +457,7 @@ def _plan_turns(
     earlier = drafts.load_earlier(conn, quiet)
     for due in quiet:
         has_note = due.subscription.quiet_days is QuietDays.NOTE
-        if has_note and is_told(coverages[due.id], earlier.get(due.id, ())):
+        if has_note and is_told(coverage, earlier.get(due.id, ())):
             del told[due.id]
             report.quiet.append(due.subscription.name)
     chosen = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -49,8 +48,7 @@ def assess_coverage(
     known to be of this one decide.
 
     Args:
-        polls: finished polls since the mailing before that one, in any order; those of one query for
-            `source = "query"`.
+        polls: finished polls since the mailing before that one, in any order; one source's.
         now: the moment of planning (UTC).
         checks: finished gap checks of the same time.
         matched: papers of the digest.
@@ -84,36 +82,6 @@ def assess_coverage(
         is_settled=is_complete and is_settled,
         is_awaited=is_awaited,
     )
-
-
-def join_coverages(coverages: Sequence[Coverage]) -> Coverage:
-    """Say what has been looked at by several polls that only together are one look: complete if all were.
-
-    Args:
-        coverages: at least one, all of the same mailing.
-    """
-    failed = [coverage.failure for coverage in coverages if coverage.failure]
-    checked = [coverage.checked_at for coverage in coverages if coverage.checked_at is not None]
-    return replace(
-        coverages[0],
-        is_complete=all(coverage.is_complete for coverage in coverages),
-        is_settled=all(coverage.is_settled for coverage in coverages),
-        is_awaited=any(coverage.is_awaited for coverage in coverages),
-        looked_at=sum(coverage.looked_at for coverage in coverages),
-        checked_at=max(checked, default=None),
-        failure=failed[0] if failed else "",
-    )
-
-
-def was_asked(since: datetime | None, sent: datetime, now: datetime) -> bool:
-    """Whether arXiv was asked before a mailing went out; a clock that ran ahead then says nothing.
-
-    Args:
-        since: when it was first asked, or was to be (UTC); None for never.
-        sent: when the mailing went out (UTC).
-        now: the moment (UTC).
-    """
-    return since is not None and (since <= sent or since > now)
 
 
 def is_late(coverage: Coverage, now: datetime) -> bool:

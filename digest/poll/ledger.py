@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from digest.model.announcements import latest_mailing, mailing_moment, mailings_between
 from digest.model.polls import Source
-from digest.poll.coverage import assess_coverage, join_coverages
+from digest.poll.coverage import assess_coverage
 from digest.store import papers as mailing_store
 from digest.store import runs as run_store
-from digest.store.queries import active_revisions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import date, datetime
 
     from sqlalchemy import Connection
@@ -25,28 +23,19 @@ JOINT = ""
 """The key of a look that stands for all saved queries at once: a harvest, or one search for all."""
 
 
-def load_coverage(conn: Connection, source: str, queries: Iterable[str], now: datetime) -> Coverage:
-    """Say what has been looked at of the last mailing.
-
-    One harvest looks for all saved queries. A search looks for one, or for all together; each query must
-    have been looked for either way.
+def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
+    """Say what has been looked at of the last mailing: one harvest, or one search, looks for all saved queries.
 
     Args:
         conn: a reading transaction.
         source: `harvest` or `query`.
-        queries: canonical ones.
         now: the moment (UTC).
     """
     mailing = latest_mailing(now)
     new = mailing_store.count_announced(conn, mailing, mailing).get(mailing, 0)
-    if source == Source.HARVEST:
-        polls = run_store.recent_polls(conn, source, [JOINT], now)
-        checks = run_store.recent_polls(conn, Source.GAPS, [JOINT], now)
-        return assess_coverage(polls, now, checks=checks, new=new)
-    alone = run_store.load_keys(conn, source) - {JOINT}
-    keys = sorted({query if query in alone else JOINT for query in queries}) or [JOINT]
-    looks = dict.fromkeys(tuple(run_store.recent_polls(conn, source, {key, JOINT}, now)) for key in keys)
-    return join_coverages([assess_coverage(polls, now, new=new) for polls in looks])
+    polls = run_store.recent_polls(conn, source, now)
+    checks = run_store.recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
+    return assess_coverage(polls, now, checks=checks, new=new)
 
 
 def reach_back(
@@ -71,8 +60,3 @@ def reach_back(
     day_before = mailing_moment(first) - timedelta(seconds=1)
     expected = sum(1 for _ in mailings_between(day_before, mailing_moment(coverage.mailing)))
     return replace(coverage, since=first, new=sum(counts.values()), mailings=expected)
-
-
-def load_whole_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
-    """Say what has been looked at on behalf of all saved queries in force."""
-    return load_coverage(conn, source, [revision.canonical for revision in active_revisions(conn)], now)

@@ -19,7 +19,7 @@ from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
 from digest.compare import Horizon, compare_papers, content_hash, is_first_news, keep_latest
 from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailings_between
-from digest.model.errors import ArxivDoubtful, ArxivError, ArxivFaulted, ArxivRejected, count
+from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
 from digest.model.papers import ArxivId
 from digest.model.polls import Source
 from digest.poll.coverage import VISIBLE_AFTER
@@ -105,18 +105,6 @@ class Horizons:
         """Return what the harvest judges news by, which in its first look asks those who were searched for."""
         watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
         return make_judge(self.harvest, watched if self.harvest.is_bootstrap else ())
-
-    def judge_search(self, text: str) -> Judge:
-        """Return what the search for a canonical query judges news by.
-
-        The last page of a look holds older papers than are wanted, and at times more of them than its first.
-        """
-        own = self.own[text]
-        watched = (self.watched if own.is_bootstrap else self.watched | {text: own}).items()
-        return make_judge(
-            replace(own, floor=_find_floor(own)),
-            chain.from_iterable(_watch(other, horizon) for other, horizon in watched),
-        )
 
     def judge_joint(self, texts: Collection[str], rest: Horizon) -> Judge:
         """Return what one search for several queries judges news by.
@@ -251,7 +239,6 @@ class PollReport:
         quarantined: entries set aside because they could not be read.
         failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
-        faulted: searches for single saved queries that arXiv failed at inside.
         requests: made to arXiv.
         awaiting: canonical queries whose first look waits until there is a request to spare.
         mailings: how many papers announced for the first time each mailing brought, by Eastern date.
@@ -267,7 +254,6 @@ class PollReport:
     quarantined: int = 0
     failures: list[str] = field(default_factory=list)
     is_cut_short: bool = False
-    faulted: int = 0
     requests: int = 0
     awaiting: frozenset[str] = frozenset()
     mailings: Counter[date] = field(default_factory=Counter)
@@ -319,7 +305,6 @@ class RecordedRun:
     ) -> None:
         self._site, self._report, self._source, self._query_key = site, report, source, query_key
         self._is_bootstrap, self._lookback, self._together = is_bootstrap, lookback, together
-        self._is_single = source is Source.QUERY and query_key != ""
         self._judge = judge
         self._id = 0
         self._pages = self._papers = self._new = self._changed = self._quarantined = 0
@@ -344,12 +329,7 @@ class RecordedRun:
 
     @property
     def stops_all(self) -> bool:
-        """Whether asking for anything else now is pointless: arXiv is away, or asked for a pause.
-
-        arXiv fails inside at some queries for good, so one such search speaks of its query alone.
-        """
-        if isinstance(self.failure, ArxivFaulted) and self._is_single:
-            return self._report.faulted > 1
+        """Whether asking for anything else now is pointless: arXiv is away, or asked for a pause."""
         return self.failure is not None and not isinstance(self.failure, ArxivRejected)
 
     @contextmanager
@@ -391,7 +371,6 @@ class RecordedRun:
         except ArxivError as error:
             self.failure = error
             self._report.failures.append(error.message)
-            self._report.faulted += isinstance(error, ArxivFaulted) and self._is_single
             self._report.is_cut_short = self._report.is_cut_short or self.stops_all
             self._fail(error.message)
         else:
@@ -495,14 +474,14 @@ class RecordedRun:
                 gate_token=self._token,
             )
             if has_moved and self._together is not None:
-                mark = self._together.mark
+                mark, takes_newest = self._together.mark, self._together.takes_newest
                 cursor_store.move_together(
                     conn,
                     source=self._source,
                     run_id=self._id,
                     started_at=started,
                     together=self._together,
-                    mark=mark if mark > (0, 0) else self._find_mark(window_from),
+                    mark=mark if mark > (0, 0) or not takes_newest else self._find_mark(window_from),
                 )
 
     def _find_mark(self, window_from: date) -> tuple[int, int]:

@@ -163,8 +163,8 @@ SEARCH_LOOKBACK = 8
 CONFIRM_AFTER = timedelta(minutes=35)
 """So long after a look that brought news another is made, to see whether that was all."""
 
-SEARCHED_ONE_BY_ONE = 5
-"""Distinct saved queries that arXiv's search is asked for one by one; more are asked for together."""
+SEARCHED_BY_WORDS = 5
+"""Distinct saved queries that arXiv's search is asked for as they are; more are asked for by their categories."""
 
 REQUESTS_A_RUN = 6
 REQUESTS_A_DAY = 30
@@ -309,8 +309,8 @@ class SearchPast:
 
 
 def is_asked_together(texts: Collection[str]) -> bool:
-    """Whether so many distinct saved queries are asked for by one search."""
-    return len(texts) > SEARCHED_ONE_BY_ONE
+    """Whether so many distinct saved queries are asked for by their categories."""
+    return len(texts) > SEARCHED_BY_WORDS
 
 
 def join_pasts(pasts: Sequence[SearchPast]) -> SearchPast:
@@ -329,7 +329,7 @@ def _find_earliest(moments: Sequence[datetime | None]) -> datetime | None:
 
 
 def plan_search(past: SearchPast, now: datetime) -> tuple[int, datetime]:
-    """Return how many days the next search for one query reaches back, and until when (UTC).
+    """Return how many days the next search for a few queries reaches back, and until when (UTC).
 
     The first one reaches as far as any: what it does not meet is news when it comes.
     """

@@ -28,17 +28,16 @@ from digest.poll.rules import (
     describe_pause,
     is_asked_together,
     is_poll_due,
+    join_pasts,
     latest_poll_time,
-    next_look_at,
     plan_joint_search,
     plan_search,
     spare_requests,
 )
-from digest.query import analyse, confine_queries, matches, parse_query, to_arxiv
+from digest.query import Or, analyse, confine_queries, matches, parse_query, to_arxiv
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
-from digest.store import runs as cursor_store
 from digest.store import runs as run_store
 from digest.store import views
 
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
     from digest.model.errors import ArxivError
     from digest.model.polls import LastLooks
-    from digest.model.subscriptions import ActiveRevision
     from digest.poll.installation import Site
     from digest.poll.record import Horizons, Judge, PollReport
     from digest.store.matches import FirstLook
@@ -74,13 +72,13 @@ def look_back(site: Site, report: PollReport) -> None:
             return
         texts = {revision.canonical for revision in query_store.active_revisions(conn)}
         if site.config.arxiv.source == "query" and not is_asked_together(texts):
-            looked = cursor_store.load_cursors(conn, Source.QUERY)
+            looked = run_store.load_cursors(conn, Source.QUERY)
             report.awaiting = frozenset(text for text in pending if text not in looked)
             return  # its own search is its first look
         if report.failures:
             return
         if site.config.arxiv.source == "harvest":
-            judge = make_judge(horizon_of(cursor_store.load_cursor(conn, Source.HARVEST)))
+            judge = make_judge(horizon_of(run_store.load_cursor(conn, Source.HARVEST)))
         else:
             judge = load_horizons(conn).judge_joint(texts, find_rest(conn, now))
         thin = _find_thin(conn, pending)
@@ -95,7 +93,7 @@ def look_back(site: Site, report: PollReport) -> None:
 
 def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     """Return the queries that match too little of what is stored, and were not asked for their newest papers."""
-    asked = cursor_store.load_cursors(conn, Source.FIRST_LOOK)
+    asked = run_store.load_cursors(conn, Source.FIRST_LOOK)
     queries = {text: parse_query(text) for text in texts if text not in asked}
     stored = [analyse(change.paper) for change in paper_store.latest_changes(conn)] if queries else []
     return [
@@ -124,7 +122,7 @@ def _fetch_newest(site: Site, report: PollReport, look: FirstLook, judge: Judge)
 
 
 PAGE = 200
-"""Papers asked for at once for one saved query; arXiv drops pages of thousands more often than small ones."""
+"""Papers asked for at once for a few saved queries; arXiv drops pages of thousands more often than small ones."""
 
 JOINT_PAGE = 1000
 """Papers asked for at once where much is expected."""
@@ -143,116 +141,37 @@ _RUNS_SEARCHED = 24
 
 
 def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
-    """Ask for every distinct saved query, each by itself or all together."""
+    """Ask for all saved queries by one search, whoever is new among them.
+
+    A few are asked for as they are, and where one is new as far back as any look reaches: what that does not meet
+    is news when it comes. Many are asked for by their categories: ids are given out in order, so by the
+    newest one met it is known what was out before a query came in. So is what arXiv fails at inside.
+    """
     now = site.clock.now()
     with site.store.read() as conn:
         horizons = load_horizons(conn)
-        revisions = {revision.canonical: revision for revision in query_store.active_revisions(conn)}
-        pasts = _load_pasts(conn, horizons, revisions)
-        keys = [JOINT] if is_asked_together(revisions) else list(revisions)
-        last = {key: run_store.last_looks(conn, Source.QUERY, key) for key in keys}
-    due = [key for key in keys if even_if_not_due or is_poll_due(last[key], now)]
-    report.is_bootstrap = bool(due) and all(map(horizons.is_newcomer, revisions))
-    if not due and keys:
-        report.why_not = describe_pause(min(last.values(), key=lambda looks: next_look_at(looks) or now), now)
-    elif due == [JOINT]:
-        _search_together(site, report, horizons, pasts, last[JOINT])
-    else:
-        due.sort(key=lambda text: (horizons.is_newcomer(text), last[text].failures, text))
-        _search_one_by_one(site, report, horizons, pasts, {text: revisions[text] for text in due})
-
-
-def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) -> dict[str, SearchPast]:
-    """Return what has been looked for on behalf of each query: by itself, with others, or by a harvest.
-
-    A query with a mark has news above it only, so a look so far back as to meet what was held for long is
-    due a while after its beginning, not at once.
-    """
-    steps = [days for days, _ in JOINT_LOOKBACKS]
-    reached = {days: run_store.last_reaching(conn, Source.QUERY, days) for days in steps}
-    pasts: dict[str, SearchPast] = {}
-    for text in texts:
-        own, looked = horizons.own[text], horizons.looked.get(text)
-        if horizons.is_newcomer(text) or own.since is None:
-            pasts[text] = SearchPast(looked)
-            continue
-        begun = own.since + EDIT_MARGIN
-        certain = [horizons.harvested.get(text), begun if own.mark > (0, 0) else None]
-        reaching = {}
-        for days, by_query in reached.items():
-            joint = by_query.get(JOINT)
-            moments = [*certain, by_query.get(text), joint if joint and joint >= begun else None]
-            reaching[days] = max((moment for moment in moments if moment is not None), default=None)
-        pasts[text] = SearchPast(looked, reaching)
-    return pasts
-
-
-def _search_one_by_one(
-    site: Site,
-    report: PollReport,
-    horizons: Horizons,
-    pasts: dict[str, SearchPast],
-    revisions: dict[str, ActiveRevision],
-) -> None:
-    """Ask once per distinct saved query, those asked before first, and of them those that failed last.
-
-    A query asked for the first time shows old papers, and among them ones that are news to the queries
-    before it; so the others look first, and what their look failed to bring stays news. And where arXiv
-    fails inside at some for good, they keep none of the others waiting.
-    """
-    for text, revision in revisions.items():
-        report.was_due = True
-        site.progress.begin("poll", f"{revision.name}: {revision.text}")
-        days, until = plan_search(pasts[text], site.clock.now())
-        with site.store.read() as conn:
-            before = run_store.last_runs(conn, Source.QUERY, 1, query_key=text)
-        is_long = horizons.is_newcomer(text) or (before and before[0].papers >= PAGE)
-        run = RecordedRun(
-            site,
-            report,
-            Source.QUERY,
-            text,
-            judge=horizons.judge_search(text),
-            is_bootstrap=horizons.is_newcomer(text),
-            lookback=days,
-        )
-        with run.recording(window_from=until.date()):
-            for page in walk_search(
-                site.client,
-                to_arxiv(parse_query(text)),
-                until=until,
-                size=JOINT_PAGE if is_long else PAGE,
-                asks_twice=horizons.is_newcomer(text),
-            ):
-                run.store_page(page)
-        site.progress.end("poll", run.summary())
-        if run.stops_all:
-            return
-
-
-def _search_together(
-    site: Site, report: PollReport, horizons: Horizons, pasts: dict[str, SearchPast], last: LastLooks
-) -> None:
-    """Ask once for all saved queries, whoever is new among them.
-
-    Ids are given out in order, so by the newest one met it is known what was out before a query came in:
-    its first look can be one that is made for all.
-    """
+        texts = {revision.canonical for revision in query_store.active_revisions(conn)}
+        pasts = _load_pasts(conn, horizons, texts)
+        last = run_store.last_looks(conn, Source.QUERY, JOINT)
+        is_few = not is_asked_together(texts) and not last.failures
+        rest = Horizon(is_bootstrap=True) if is_few else find_rest(conn, now)
     newcomers = tuple(text for text in pasts if horizons.is_newcomer(text))
     known = tuple(text for text in pasts if not horizons.is_newcomer(text))
+    is_due = even_if_not_due or is_poll_due(last, now) or (is_few and newcomers)
+    if not texts or not is_due:
+        report.why_not = describe_pause(last, now) if texts else ""
+        return
     edited = [
         SearchPast(past.complete, dict.fromkeys((days for days, _ in JOINT_LOOKBACKS), past.complete))
         for text, past in pasts.items()
-        if past.complete and horizons.is_newcomer(text)
+        if past.complete and text in newcomers
     ]
-    now = site.clock.now()
-    days, until = plan_joint_search([*(pasts[text] for text in known), *edited], now)
-    with site.store.read() as conn:
-        rest = find_rest(conn, now)
-    report.was_due = True
-    site.progress.begin(
-        "poll", f"{len(pasts):,} saved queries together, back to {until:%a} {until.day} {until:%b}"
-    )
+    if is_few:
+        days, until = plan_search(SearchPast() if newcomers else join_pasts([*pasts.values()]), now)
+    else:
+        days, until = plan_joint_search([*(pasts[text] for text in known), *edited], now)
+    report.was_due, report.is_bootstrap = True, not known
+    site.progress.begin("poll", f"{count_queries(texts)}, back to {until:%a} {until.day} {until:%b}")
     run = RecordedRun(
         site,
         report,
@@ -261,14 +180,51 @@ def _search_together(
         judge=horizons.judge_joint(pasts, rest),
         is_bootstrap=not known,
         lookback=days,
-        together=cursor_store.Together(known, newcomers, rest.mark),
+        together=run_store.Together(known, newcomers, (0, 0) if is_few else rest.mark, takes_newest=not is_few),
     )
     with run.recording(window_from=until.date()):
         for page in walk_search(
-            site.client, _confine(pasts), until=until, size=JOINT_PAGE, asks_twice=last.complete is None
+            site.client,
+            _join(texts) if is_few else _confine(texts),
+            until=until,
+            size=PAGE if is_few and not newcomers else JOINT_PAGE,
+            asks_twice=last.complete is None or (is_few and bool(newcomers)),
         ):
             run.store_page(page)
     site.progress.end("poll", run.summary())
+
+
+def count_queries(texts: Collection[str]) -> str:
+    """Say how many saved queries are asked for."""
+    return f"{len(texts):,} saved quer{'y' if len(texts) == 1 else 'ies'}"
+
+
+def _join(texts: Collection[str]) -> str:
+    trees = tuple(parse_query(text).tree for text in sorted(texts))
+    return to_arxiv(trees[0] if len(trees) == 1 else Or(trees))
+
+
+def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) -> dict[str, SearchPast]:
+    """Return what has been looked for on behalf of each query: by a search or by a harvest.
+
+    A query with a mark has news above it only, so a look so far back as to meet what was held for long is
+    due a while after its beginning, not at once.
+    """
+    reached = {days: run_store.last_reaching(conn, Source.QUERY, days) for days, _ in JOINT_LOOKBACKS}
+    pasts: dict[str, SearchPast] = {}
+    for text in sorted(texts):
+        own, looked = horizons.own[text], horizons.looked.get(text)
+        if horizons.is_newcomer(text) or own.since is None:
+            pasts[text] = SearchPast(looked)
+            continue
+        begun = own.since + EDIT_MARGIN
+        certain = [horizons.harvested.get(text), begun if own.mark > (0, 0) else None]
+        reaching = {}
+        for days, joint in reached.items():
+            moments = [*certain, joint if joint and joint >= begun else None]
+            reaching[days] = max((moment for moment in moments if moment is not None), default=None)
+        pasts[text] = SearchPast(looked, reaching)
+    return pasts
 
 
 def find_rest(conn: Connection, now: datetime) -> Horizon:

@@ -153,9 +153,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         horizons = load_horizons(conn)
         cursor = run_store.load_cursor(conn, Source.HARVEST)
         last = run_store.last_looks(conn, Source.HARVEST)
-        reaching = {
-            days: run_store.last_reaching(conn, Source.HARVEST, days).get("") for days, _ in HARVEST_OVERLAPS
-        }
+        reaching = {days: run_store.last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
         newest = mailing_store.find_newest(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or is_poll_due(last, now)):

@@ -121,7 +121,7 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
             [changes[id_] for id_ in told],
             {revision.name: query for revision, query in readable(due.revisions)},
             match_store.seen_versions(conn, due.id, {changes[id_].paper_key for id_ in told}),
-            load_coverage(conn, source, (revision.canonical for revision in due.revisions), now),
+            load_coverage(conn, source, now),
             slot=f"restored:{now:%Y-%m-%dT%H:%M:%SZ}",
             occasion=Occasion.TAKEN_AS_TOLD,
             now=now,

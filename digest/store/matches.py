@@ -13,7 +13,7 @@ from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Rhythm, SubscriptionState
 from digest.store.dialect import in_chunks, is_among, pack, unpack
 from digest.store.papers import MATCHED, STORED, load_mark
-from digest.store.queries import ACTIVE, current_revision, read_revision
+from digest.store.queries import current_revision, read_revision
 from digest.store.schema import (
     FIRST_LOOK_TO_COME,
     UNPLANNED_FIRST_LOOK,
@@ -531,19 +531,3 @@ def _is_sent(place: str) -> bool:
     """Whether somebody is written to there. Nearly all are mail addresses, and read at a glance."""
     is_mail = place.startswith(_MAIL) and place[len(_MAIL) :].strip() != ""
     return is_mail or not Destination.parse(place).is_pulled
-
-
-def asked_queries(conn: Connection, ids: Collection[int]) -> dict[int, set[str]]:
-    """Return the canonical saved queries of some subscriptions."""
-    current = current_revision().subquery()
-    links = subscription_queries.c
-    asked: dict[int, set[str]] = {id_: set() for id_ in ids}
-    for chunk in in_chunks(ids):
-        found = (
-            select(links.subscription_id, current.c.canonical)
-            .join(current, current.c.id == links.query_id)
-            .where(links.subscription_id.in_(chunk), current.c.state == ACTIVE, current.c.canonical != "")
-        )
-        for id_, canonical in conn.execute(found):
-            asked[id_].add(canonical)
-    return asked

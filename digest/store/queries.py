@@ -6,11 +6,10 @@ A text that can't be read means nothing: until it is mended, the query goes on a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from operator import attrgetter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, func, insert, or_, select, update
+from sqlalchemy import Select, bindparam, func, insert, select, update
 
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
@@ -523,19 +522,6 @@ class Watch:
     earlier: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What a saved query in force asks.
-
-    Attributes:
-        since: since when it is asked without a break, in whichever wording (UTC).
-        texts: its canonical texts since a moment: edits make them more than one.
-    """
-
-    since: datetime
-    texts: frozenset[str]
-
-
 def load_watches(conn: Connection) -> list[Watch]:
     """Return every distinct query that is asked by one in force, in the order of their texts."""
     rows = conn.execute(
@@ -559,36 +545,6 @@ def load_watches(conn: Connection) -> list[Watch]:
         )
         for text, histories in sorted(asking.items())
     ]
-
-
-def load_askings(conn: Connection, moment: datetime) -> list[Asking]:
-    """Return what saved queries in force have asked since a moment (UTC), in one statement; those alike once.
-
-    What was asked before it is left out: a query that was asked then is told by a `since` no later than that.
-    """
-    revision = query_revisions.c
-    columns: list[ColumnElement[Any]] = [
-        revision.query_id,
-        revision.canonical,
-        revision.created_at,
-        revision.ended_at,
-    ]
-    rows = conn.execute(
-        select(*columns)
-        .join(saved_queries, saved_queries.c.id == query_revisions.c.query_id)
-        .where(
-            saved_queries.c.state == ACTIVE,
-            query_revisions.c.canonical != "",
-            or_(query_revisions.c.ended_at.is_(None), query_revisions.c.ended_at > moment),
-        )
-        .order_by(query_revisions.c.query_id, query_revisions.c.number.desc())
-    )
-    askings: dict[Asking, None] = {}
-    for _, revisions in groupby(rows, attrgetter("query_id")):
-        history = list(revisions)
-        asked = [history[0], *_before(history)]
-        askings[Asking(asked[-1].created_at, frozenset(row.canonical for row in asked))] = None
-    return list(askings)
 
 
 def _before(history: Sequence[Row[Any]]) -> Iterator[Row[Any]]:

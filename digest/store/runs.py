@@ -19,7 +19,7 @@ from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, ra
 from digest.store.workers import GONE_AFTER, is_living
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import date
 
     from sqlalchemy import ColumnElement, Connection, Row
@@ -197,34 +197,28 @@ def find_last_start(conn: Connection) -> datetime | None:
     return conn.execute(select(poll_runs.c.started_at).order_by(poll_runs.c.id.desc()).limit(1)).scalar()
 
 
-def recent_polls(conn: Connection, source: str, query_keys: Collection[str], now: datetime) -> list[PollSummary]:
-    """Return the finished runs of a source, for any of these queries, of the last four days.
+def recent_polls(conn: Connection, source: str, now: datetime) -> list[PollSummary]:
+    """Return the finished runs of a source of the last four days.
 
     After a longer pause also those since the last complete one, which tells how far arXiv had come by then.
     """
     before = select(func.max(poll_runs.c.finished_at)).where(
         poll_runs.c.source == source,
-        poll_runs.c.query_key.in_(query_keys),
+        poll_runs.c.query_key == "",
         poll_runs.c.outcome.in_(_COMPLETE),
         poll_runs.c.finished_at < now - _RECENT,
     )
-    return polls_since(conn, source, conn.execute(before).scalar() or now - _RECENT, query_keys)
+    return polls_since(conn, source, conn.execute(before).scalar() or now - _RECENT)
 
 
-def polls_since(
-    conn: Connection, source: str, since: datetime, query_keys: Collection[str] | None = None
-) -> list[PollSummary]:
-    """Return the runs of a source that have finished since a moment (UTC), oldest first.
-
-    With `query_keys` only those for any of these queries.
-    """
-    found = select(poll_runs).where(poll_runs.c.source == source, poll_runs.c.finished_at >= since)
-    if query_keys is not None:
-        found = found.where(poll_runs.c.query_key.in_(query_keys))
+def polls_since(conn: Connection, source: str, since: datetime) -> list[PollSummary]:
+    """Return the runs of a source that have finished since a moment (UTC), oldest first."""
+    found = select(poll_runs).where(
+        poll_runs.c.source == source, poll_runs.c.query_key == "", poll_runs.c.finished_at >= since
+    )
     return [
         PollSummary(
             source=row.source,
-            query_key=row.query_key,
             started_at=row.started_at,
             finished_at=row.finished_at,
             is_complete=row.outcome in _COMPLETE,
@@ -238,28 +232,15 @@ def polls_since(
     ]
 
 
-def last_reaching(conn: Connection, source: str, lookback: int) -> dict[str, datetime]:
-    """Return when the last complete run started (UTC) that reached back so many days or more, by query.
-
-    Queries without such a run are missing.
-    """
-    latest = (
-        select(poll_runs.c.query_key, func.max(poll_runs.c.started_at))
-        .where(
-            poll_runs.c.source == source,
-            poll_runs.c.outcome.in_(_COMPLETE),
-            poll_runs.c.lookback >= lookback,
-        )
-        .group_by(poll_runs.c.query_key)
+def last_reaching(conn: Connection, source: str, lookback: int) -> datetime | None:
+    """Return when the last complete run started (UTC) that reached back so many days or more."""
+    latest = select(func.max(poll_runs.c.started_at)).where(
+        poll_runs.c.source == source,
+        poll_runs.c.query_key == "",
+        poll_runs.c.outcome.in_(_COMPLETE),
+        poll_runs.c.lookback >= lookback,
     )
-    return {row[0]: row[1] for row in conn.execute(latest)}
-
-
-def load_keys(conn: Connection, source: str) -> set[str]:
-    """Return what a source was ever asked for, as the keys of its runs."""
-    return set(
-        conn.execute(select(poll_runs.c.query_key).where(poll_runs.c.source == source).distinct()).scalars()
-    )
+    return conn.execute(latest).scalar()
 
 
 def last_total(conn: Connection, source: str, query_key: str) -> int | None:
@@ -374,12 +355,14 @@ class Together:
     Attributes:
         known: those that have been looked for before.
         newcomers: those that begin with this look.
-        mark: announcement order of the newest paper that is no news to newcomers; (0, 0) for the newest met.
+        mark: announcement order of the newest paper that is no news to newcomers.
+        takes_newest: where there is no mark, the newest paper met is it.
     """
 
     known: tuple[str, ...]
     newcomers: tuple[str, ...]
     mark: tuple[int, int] = (0, 0)
+    takes_newest: bool = True
 
 
 def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:

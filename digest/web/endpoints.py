@@ -17,7 +17,7 @@ from digest.model.messages import DeliveryState, Links
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_refs_url
-from digest.poll.ledger import load_whole_coverage
+from digest.poll.ledger import load_coverage
 from digest.render import references
 from digest.render.contexts import HomeContext, LeaveContext, LeftContext
 from digest.render.references import make_key
@@ -178,7 +178,7 @@ def show_home(request: Request) -> Response:
     shell = shell_of(request)
     site = shell.site
     with site.store.read() as conn:
-        coverage = load_whole_coverage(conn, site.config.arxiv.source, site.clock.now())
+        coverage = load_coverage(conn, site.config.arxiv.source, site.clock.now())
     context = HomeContext(
         contact=find_contact(site.config),
         coverage=_describe(coverage),

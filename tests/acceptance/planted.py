@@ -138,16 +138,14 @@ def advance_first() -> Iterator[None]:
         with site.store.begin() as conn:
             make_due_what_waits(conn, site.clock.now())
             batch, drafts, turns = matches.due_turns(conn, site.clock.now(), 500), Drafts(site), {}
-            coverages = drafts.load_coverages(conn, matches.sent_somewhere(conn, [turn.id for turn in batch]))
-            told = [turn for turn in batch if turn.id in coverages]
+            heard, coverage = matches.sent_somewhere(conn, [turn.id for turn in batch]), drafts.load_coverage(conn)
+            told = [turn for turn in batch if turn.id in heard]
             pending = planning._load_pending(
                 conn, {turn.id: turn.plan_after for turn in told}, [turn.id for turn in told if turn.excludes]
             )
             for turn in told:
                 newest = pending[turn.id][-1].match_run_id if pending.get(turn.id) else 0
-                facts = TurnFacts(
-                    turn.next_due_at, turn.last_slot, drafts.now, coverages[turn.id], newest, patience
-                )
+                facts = TurnFacts(turn.next_due_at, turn.last_slot, drafts.now, coverage, newest, patience)
                 decided = decide_turn(turn.rhythm, facts)
                 turns[turn.id] = decided.next_due_at, decided.taken
             subscriptions.take_turns(conn, turns)

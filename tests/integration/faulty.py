@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.poll.installation import Site
-from digest.poll.ledger import load_whole_coverage
+from digest.poll.ledger import load_coverage
 from digest.serve.steps import PassReport, run_pass
 from digest.store import runs as run_store
 from digest.store.gate import Breaker, load_breaker
@@ -252,7 +252,7 @@ class World:
     def is_covered(self) -> bool:
         """Whether the last mailing is known to be all there."""
         with self.reading() as conn:
-            return load_whole_coverage(conn, self.source, self.clock.now()).is_complete
+            return load_coverage(conn, self.source, self.clock.now()).is_complete
 
     def announce(self) -> None:
         """Have a mailing come out: seven papers, one of them long held, and changes to three that are known."""

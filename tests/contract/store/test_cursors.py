@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from digest.store import runs
 from digest.store.runs import Cursor, Together
-from tests.contract.store.made import DAY, MORNING, NOW
+from tests.contract.store.made import DAY, NOW
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -61,19 +61,3 @@ def test_ten_thousand_queries_move_at_once(store: Store) -> None:
     move(store, Together(texts, ()), NOW + DAY)
     assert {cursor.last_complete_at for cursor in load(store).values()} == {NOW + DAY}
     assert len(load(store)) == 10_000
-
-
-def test_the_last_look_of_each_query_that_reached_so_far_is_known(store: Store) -> None:
-    for key, lookback, at, outcome in (
-        ("a", 8, NOW, "complete"),
-        ("a", 100, NOW - DAY, "complete"),
-        ("a", 35, NOW, "failed"),
-        ("b", 35, NOW, "empty"),
-    ):
-        with store.begin() as conn:
-            run_id = runs.start_run(conn, source="query", query_key=key, at=at, lookback=lookback)
-            runs.finish_run(conn, run_id, outcome=outcome, at=MORNING, pages=0, papers=0, new=0, changed=0)
-    with store.read() as conn:
-        assert runs.last_reaching(conn, "query", 35) == {"a": NOW - DAY, "b": NOW}
-        assert runs.last_reaching(conn, "query", 100) == {"a": NOW - DAY}
-        assert runs.last_reaching(conn, "harvest", 1) == {}

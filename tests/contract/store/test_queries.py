@@ -127,20 +127,6 @@ def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_e
     assert active(store) == {}
 
 
-def test_what_a_query_has_asked_since_a_moment_is_known_with_its_beginning(store: Store) -> None:
-    sync(store, {"perf": PERF, "gpu": GPU, "same": GPU, "broken": BROKEN, "ends": PERF})
-    sync(store, {"perf": GPU, "gpu": GPU, "same": GPU, "comes": PERF}, at=NOW + 2 * DAY)
-    sync(store, {"perf": GPU, "gpu": GPU, "same": GPU, "comes": PERF, "ends": PERF}, at=NOW + 3 * DAY)
-    perf, gpu = (frozenset({text}) for text in ("cat:cs.PF", "abs:gpu"))
-    with store.read() as conn:
-        assert set(queries.load_askings(conn, NOW + DAY)) == {
-            queries.Asking(NOW, perf | gpu),
-            queries.Asking(NOW, gpu),
-            queries.Asking(NOW + 2 * DAY, perf),
-            queries.Asking(NOW + 3 * DAY, perf),
-        }
-
-
 def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
     sync(store, {"perf": PERF}, "store")
     assert sync(store, {"perf": GPU}) == queries.SyncReport(added=("perf",))

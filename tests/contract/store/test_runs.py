@@ -137,9 +137,9 @@ def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
     finish(store, start(store, lookback=3))
     finish(store, start(store, lookback=14), "failed", failure="503")
     with store.read() as conn:
-        assert runs.last_reaching(conn, "harvest", 14).get("") == NOW - DAY
-        assert runs.last_reaching(conn, "harvest", 3).get("") == NOW
-        assert runs.last_reaching(conn, "harvest", 35).get("") is None
+        assert runs.last_reaching(conn, "harvest", 14) == NOW - DAY
+        assert runs.last_reaching(conn, "harvest", 3) == NOW
+        assert runs.last_reaching(conn, "harvest", 35) is None
 
 
 def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
@@ -195,32 +195,20 @@ def test_a_run_of_the_release_before_is_given_up_once_nobody_asks_arxiv_any_more
         assert runs.abandon_running(conn, MORNING) == 1
 
 
-def test_recent_polls_are_the_finished_ones_of_these_queries(store: Store) -> None:
+def test_recent_polls_are_the_finished_ones(store: Store) -> None:
     for days in (9, 6):
-        finish(store, start(store, "query", query_key="all:a", at=NOW - days * DAY), at=NOW - days * DAY)
-    finish(store, start(store, "query", query_key="all:a"), at=NOW)
-    finish(store, start(store, "query", query_key="all:b"), "failed", at=NOW, failure="503")
-    finish(store, start(store, "query", query_key="all:c"), at=NOW)
-    start(store, "query", query_key="all:a")
+        finish(store, start(store, "query", at=NOW - days * DAY), at=NOW - days * DAY)
+    finish(store, start(store, "query"), at=NOW)
+    finish(store, start(store, "query"), "failed", at=NOW, failure="503")
+    finish(store, start(store, "harvest"), at=NOW)
+    start(store, "query")
     with store.read() as conn:
-        polls = runs.recent_polls(conn, "query", ["all:a", "all:b"], NOW)
-        assert runs.recent_polls(conn, "query", [], NOW) == []
+        polls = runs.recent_polls(conn, "query", NOW)
     assert [(poll.started_at, poll.is_complete, poll.papers, poll.failure) for poll in polls] == [
         (NOW - 6 * DAY, True, 412, ""),
         (NOW, True, 412, ""),
         (NOW, False, 412, "503"),
     ], "the last complete one before the four days tells how far arXiv had come"
-
-
-def test_the_finished_runs_of_a_source_are_had_by_query(store: Store) -> None:
-    finish(store, start(store, "query", query_key="all:a", at=NOW - 6 * DAY), at=NOW - 6 * DAY)
-    for key in ("all:a", "all:b", "all:a"):
-        finish(store, start(store, "query", query_key=key), at=NOW)
-    finish(store, start(store), at=NOW)
-    start(store, "query", query_key="all:c")
-    with store.read() as conn:
-        polls = runs.polls_since(conn, "query", NOW - DAY)
-    assert [poll.query_key for poll in polls] == ["all:a", "all:b", "all:a"]
 
 
 def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:

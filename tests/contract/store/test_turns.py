@@ -59,13 +59,6 @@ def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
         assert matches.sent_somewhere(conn, []) == set()
 
 
-def test_the_saved_queries_of_subscriptions_are_told_by_their_canonical_texts(store: Store) -> None:
-    ids = subscribe(store, make_subscription("a", queries=("gpu", "perf")), make_subscription("b"))
-    with store.read() as conn:
-        asked = matches.asked_queries(conn, ids.values())
-    assert asked == {ids["a"]: {"all:gpu", "all:perf"}, ids["b"]: {"all:perf"}}
-
-
 def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None:
     ids = subscribe(store, *(make_subscription(f"team-{number}") for number in range(9)))
     with store.begin() as conn, recording(store) as statements:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
-from digest.inspect.coverage import Looks, MailingLine, MailingState, assess_mailings
+from digest.inspect.coverage import MailingLine, MailingState, assess_mailings
 from digest.model.announcements import mailing_moment
 from digest.model.polls import PollSummary
 
@@ -33,7 +33,7 @@ def search(poll: PollSummary) -> PollSummary:
 
 def assess(*looks: PollSummary, counts: dict[date, int] | None = None, days: int = 3) -> list[MailingLine]:
     first_at = min(look.started_at for look in looks)
-    return assess_mailings([Looks(looks)], [], counts or {}, first_at=first_at, days=days, now=NOW)
+    return assess_mailings(looks, [], counts or {}, first_at=first_at, days=days, now=NOW)
 
 
 def states(*looks: PollSummary, counts: dict[date, int] | None = None) -> list[MailingState]:
@@ -51,7 +51,7 @@ def test_each_mailing_that_was_looked_at_to_its_end_is_complete() -> None:
 
 
 def test_evenings_without_a_mailing_have_no_line() -> None:
-    mailings = [line.mailing for line in assess_mailings([Looks([])], [], {}, first_at=None, days=8, now=NOW)]
+    mailings = [line.mailing for line in assess_mailings([], [], {}, first_at=None, days=8, now=NOW)]
     assert mailings == [THU, WED, TUE, MON, date(2026, 11, 15), date(2026, 11, 12)]
 
 
@@ -85,19 +85,3 @@ def test_failed_looks_are_counted_and_the_last_failure_is_named() -> None:
 
 def test_before_the_first_look_nothing_is_claimed() -> None:
     assert states(*night(THU, 40))[1:] == [MailingState.BEFORE, MailingState.BEFORE]
-
-
-def test_a_query_that_came_in_since_has_missed_none_of_the_earlier_mailings_and_is_owed_the_last() -> None:
-    known, late = [*night(TUE, 20), *night(WED, 30), *night(THU, 40)], [look(THU, 3, 40)]
-    came_in = mailing_moment(WED) + timedelta(hours=12)
-    for newcomers, last in (([], "incomplete"), (late, "complete")):
-        sources = [Looks(known, known[0].started_at - timedelta(days=9)), Looks(newcomers, came_in)]
-        made = [replace(some, polls=[search(poll) for poll in some.polls]) for some in sources]
-        lines = assess_mailings(made, [], {}, first_at=known[0].started_at, days=3, now=NOW)
-        assert [line.state for line in lines] == [last, "complete", "complete"]
-
-
-def test_a_look_that_stands_for_several_queries_is_one_look() -> None:
-    together = night(THU, 40)
-    (line,) = assess_mailings([Looks(together)] * 3, [], {}, first_at=together[0].started_at, days=1, now=NOW)
-    assert line.looks == 2

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.polls import PollSummary
-from digest.poll.coverage import assess_coverage, is_late, join_coverages
+from digest.poll.coverage import assess_coverage, is_late
 
 MAILING = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Thu 19 Nov."""
@@ -106,15 +106,6 @@ def test_a_failure_after_a_complete_look_does_not_take_it_back() -> None:
 def test_searches_must_be_late_to_count_since_their_index_lags() -> None:
     assert not assess_coverage([poll(3, source="query")], NOW).is_complete
     assert assess_coverage([poll(5, source="query")], NOW).is_settled
-
-
-def test_several_looks_are_one_complete_look_only_if_each_of_them_is() -> None:
-    done = assess_coverage([poll(5, source="query", papers=7)], NOW)
-    failed = assess_coverage([poll(6, source="query", papers=2, failure="reset")], NOW)
-    both = join_coverages([done, failed])
-    assert (both.is_complete, both.failure, both.looked_at) == (False, "reset", 9)
-    assert both.checked_at == MAILING + timedelta(hours=6, minutes=1)
-    assert join_coverages([done, done]).is_complete
 
 
 LOOKS = st.lists(

@@ -49,14 +49,11 @@ def test_a_joint_look_asks_those_known_and_nobody_who_is_new() -> None:
     assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
 
 
-@pytest.mark.parametrize("is_joint", [True, False])
-def test_to_a_query_with_a_mark_older_ids_are_news_where_its_first_look_would_have_met_them(
-    *, is_joint: bool
-) -> None:
+def test_to_a_query_with_a_mark_older_ids_are_news_where_its_first_look_would_have_met_them() -> None:
     begun = SUBMITTED + timedelta(days=2)
     own = Horizon(mark=(202611, 20_000), since=begun - timedelta(days=7))
     horizons = Horizons(BEGINNER, {"cat:cs.PF": own}, {"cat:cs.PF": own})
-    judge = horizons.judge_joint(["cat:cs.PF"], BEGINNER) if is_joint else horizons.judge_search("cat:cs.PF")
+    judge = horizons.judge_joint(["cat:cs.PF"], BEGINNER)
     assert judge(make_paper()).mark == (0, 0)
     assert judge(make_paper(updated=begun - timedelta(days=5))) == own
-    assert judge(make_paper(categories=("cs.DC",))) == (BEGINNER if is_joint else own)
+    assert judge(make_paper(categories=("cs.DC",))) == BEGINNER

@@ -11,7 +11,7 @@ from digest.poll.rules import (
     JOINT_LOOKBACK,
     JOINT_LOOKBACKS,
     SEARCH_LOOKBACK,
-    SEARCHED_ONE_BY_ONE,
+    SEARCHED_BY_WORDS,
     SearchPast,
     is_asked_together,
     join_pasts,
@@ -31,8 +31,8 @@ def reach(*ages: float | None) -> dict[int, datetime | None]:
     return {days: None if age is None else NOW - age * DAY for days, age in zip(DAYS, ages, strict=True)}
 
 
-def test_five_queries_are_asked_for_one_by_one_and_six_together() -> None:
-    texts = [f"ti:w{number}" for number in range(SEARCHED_ONE_BY_ONE + 1)]
+def test_five_queries_are_asked_for_as_they_are_and_six_by_their_categories() -> None:
+    texts = [f"ti:w{number}" for number in range(SEARCHED_BY_WORDS + 1)]
     assert [is_asked_together(texts[:-1]), is_asked_together(texts)] == [False, True]
 
 
