@@ -11,15 +11,10 @@ from __future__ import annotations
 import os
 import random
 import re
-import signal
-import time
 import traceback
-from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,6 +24,7 @@ from digest.query import Query, analyse, find_reasons, matches, parse_query
 from digest.query.arxiv_syntax import to_arxiv
 from digest.query.canonical import canonicalise, print_outline, print_tree
 from digest.query.tree import walk_conditions
+from tests.battery.fuzz_frame import Read, read_all
 from tests.battery.fuzz_query_words import (
     ADDRESSES,
     CATEGORIES,
@@ -43,22 +39,12 @@ from tests.battery.fuzz_query_words import (
 )
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from digest.query import AnalysedPaper
 
-HANG: Final = 10
-"""Seconds of processor time after which a text is taken to hang; the longest have 40,000 characters."""
-
-_BATCH = 2_000
 _SAFE_TERM = re.compile(
     r'(?:ti|abs|au|co|jr|cat|rn|id|doi|all):(?:"[^"\\\[\]\r\n]+"|\w[^\s"()\[\]]*)'
     r"|submittedDate:\[\d{12} TO \d{12}\]"
 )
-
-
-class HungError(Exception):
-    """A text took longer than `HANG` seconds."""
 
 
 class ContradictionError(Exception):
@@ -69,25 +55,6 @@ def require(truth: object, why: str = "") -> None:
     """Insist on what must always be so."""
     if not truth:
         raise ContradictionError(why)
-
-
-@dataclass
-class Tally:
-    """What came of a number of texts: verdicts, what is wrong as (number, kind, why), and the slowest one."""
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    remarks: Counter[str] = field(default_factory=Counter)
-    findings: list[tuple[int, str, str]] = field(default_factory=list)
-    slowest: tuple[float, int] = (0.0, -1)
-    size: int = 0
-
-    def add(self, other: Tally) -> None:
-        """Take in what came of other texts."""
-        self.verdicts += other.verdicts
-        self.remarks += other.remarks
-        self.findings += other.findings
-        self.slowest = max(self.slowest, other.slowest)
-        self.size += other.size
 
 
 def make_input(seed: int, number: int) -> str:
@@ -251,66 +218,14 @@ def _check_papers(query: Query) -> None:
             require(0 <= span.start < span.end)
 
 
-def read_inputs(seed: int, first: int, count: int) -> Tally:
-    """Read `count` texts from number `first` on, under a watch that ends a hang."""
-
-    def give_up(_signal: int, _frame: FrameType | None) -> None:
-        raise HungError
-
-    signal.signal(signal.SIGPROF, give_up)
-    tally = Tally()
-    for number in range(first, first + count):
-        text = make_input(seed, number)
-        tally.size += len(text)
-        signal.setitimer(signal.ITIMER_PROF, HANG)
-        begun = time.process_time()
-        try:
-            verdict, query = assess(text)
-        except HungError:
-            tally.findings.append((number, "hang", f"more than {HANG} seconds"))
-        except ContradictionError:
-            tally.findings.append((number, "wrong", traceback.format_exc()))
-        except Exception:  # noqa: BLE001 - whatever it is, it is what is looked for
-            tally.findings.append((number, "crash", traceback.format_exc()))
-        else:
-            tally.verdicts[verdict] += 1
-            tally.remarks.update(note.kind for note in query.notes) if query else None
-        tally.slowest = max(tally.slowest, (time.process_time() - begun, number))
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    return tally
-
-
-def read_all(seed: int, inputs: int, processes: int) -> Tally:
-    """Read texts 0 to `inputs` in several processes, saying now and then how far it has come."""
-    tally = Tally()
-    begun = time.monotonic()
-    with ProcessPoolExecutor(processes) as pool:
-        starts = range(0, inputs, _BATCH)
-        batches = [pool.submit(read_inputs, seed, first, min(_BATCH, inputs - first)) for first in starts]
-        for done, batch in enumerate(as_completed(batches), start=1):
-            part = batch.result()
-            for number, kind, why in part.findings:
-                click.echo(f"  {number} {kind}: {why.strip().splitlines()[-1][:300]}", err=True)
-            tally.add(part)
-            if done % max(1, len(batches) // 20) == 0:
-                seconds = time.monotonic() - begun
-                read = sum(tally.verdicts.values())
-                click.echo(f"{read:>11,} inputs  {seconds:6.0f} s  {len(tally.findings)} findings", err=True)
-    return tally
-
-
-def tell(tally: Tally, seconds: float) -> None:
-    """Print the counts, the slowest text and the findings."""
-    click.echo(f"{sum(tally.verdicts.values()):,} inputs, {tally.size / 1e6:,.0f} MB, in {seconds:,.0f} s")
-    for name, count in sorted(tally.verdicts.items()):
-        click.echo(f"  {name:24}{count:12,}")
-    for name, count in sorted(tally.remarks.items()):
-        click.echo(f"  noted: {name:17}{count:12,}")
-    kinds = Counter(kind for _, kind, _ in tally.findings)
-    click.echo(f"slowest: {tally.slowest[0] * 1_000:,.0f} ms, input {tally.slowest[1]:,}")
-    click.echo(f"{kinds['crash']} crashes, {kinds['hang']} hangs, {kinds['wrong']} that contradict themselves")
-    for number, kind, why in sorted(tally.findings)[:50]:
-        click.echo(f"  {number} {kind}: {why.strip().splitlines()[-1][:300]}")
+def read_input(seed: int, number: int) -> Read:
+    """Read one text; what is noted about it is remarked."""
+    text = make_input(seed, number)
+    try:
+        verdict, query = assess(text)
+    except ContradictionError as error:
+        return Read("query", "contradicts itself", len(text), wrong=str(error) or traceback.format_exc())
+    return Read("query", verdict, len(text), tuple(note.kind for note in query.notes) if query else ())
 
 
 @click.command(help=__doc__.partition("\n\n")[0] if __doc__ else None)
@@ -325,11 +240,10 @@ def main(inputs: int, seed: int, processes: int, number: int | None) -> None:
         click.echo(ascii(text))
         click.echo(str(assess(text)[0]))
         return
-    begun = time.monotonic()
-    tally = read_all(seed, inputs, processes)
-    tell(tally, time.monotonic() - begun)
-    if tally.findings:
-        raise SystemExit(1)
+    tally = read_all(read_input, seed, inputs, processes)
+    for found in sorted(tally.findings)[:50]:
+        click.echo(f"  {found.number} {found.kind}: {found.why.strip().splitlines()[-1][:300]}")
+    raise SystemExit(bool(tally.findings))
 
 
 if __name__ == "__main__":

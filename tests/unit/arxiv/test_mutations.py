@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
 from digest.model.errors import ArxivError, ArxivTruncated
-from tests.battery.fuzz import check_seeds, make_input, read_inputs
+from tests.battery.fuzz import check_seeds, make_input, read_input
+from tests.battery.fuzz_frame import read_inputs
 from tests.battery.fuzz_oracle import READERS, Outcome, assess
 from tests.battery.fuzz_pages import SEEDS, Seed
 
@@ -23,7 +24,7 @@ Reader = Callable[[bytes], object]
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_thousand_damaged_pages_are_each_a_whole_page_or_a_typed_error(seed: int) -> None:
-    tally = read_inputs(seed, 0, 1_000)
+    tally = read_inputs(read_input, seed, 0, 1_000)
     assert tally.findings == []
     assert {verdict for _, verdict in tally.verdicts} >= {"accepted", "ArxivTruncated", "ArxivHostile"}
 
