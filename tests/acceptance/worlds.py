@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
 
 from digest.model.clock import Clock
 from digest.poll.installation import Site
@@ -22,14 +24,34 @@ from tests.kept_sites import KeptSite
 
 
 class StandIn:
-    """The large stand-in for arXiv, as a process of its own, under simulated time and judged pace."""
+    """The large stand-in for arXiv, as a process of its own, under simulated time and judged pace.
 
-    def __init__(self, folder: Path, papers: list[str], now: str) -> None:
-        script = folder / "standin" / "arxiv_standin.py"
-        arguments = [part for name in papers for part in ("--papers", str(folder / name))]
+    Args:
+        folder: has `standin/`.
+        papers: files of papers, in that folder or with their whole paths.
+        now: when it begins (UTC).
+        options: its other options, by name.
+        log: where it complains of connections that a dead process leaves behind; None for our own stderr.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        papers: Sequence[str | Path],
+        now: str,
+        options: Mapping[str, object] = MappingProxyType({}),
+        log: Path | None = None,
+    ) -> None:
+        words = [("--papers", folder / name) for name in papers] + [*options.items()]
+        arguments = [str(part) for pair in words for part in pair]
+        self._log = log.open("wb") if log else None
         self._process = subprocess.Popen(  # noqa: S603 - the path comes from the person running the tests
-            [sys.executable, str(script), *arguments, "--now", now, "--port", "0", "--pace-clock", "sim"],
+            [
+                *(sys.executable, str(folder / "standin" / "arxiv_standin.py"), *arguments),
+                *("--now", now, "--port", "0", "--pace-clock", "sim"),
+            ],
             stdout=subprocess.PIPE,
+            stderr=self._log,
             text=True,
         )
         assert self._process.stdout is not None
@@ -38,22 +60,27 @@ class StandIn:
         assert found, line
         self.url = found[0]
 
-    def control(self, path: str, body: bytes | None = None, method: str = "GET") -> object:
-        request = urllib.request.Request(f"{self.url}/_control/{path}", data=body, method=method)  # noqa: S310 - loopback
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def control(self, path: str, body: object = None, method: str = "GET") -> Any:  # noqa: ANN401 - JSON
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/_control/{path}", data=data, method=method)  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
             return json.load(answer)
 
     def set_now(self, moment: datetime) -> None:
         self.control(f"now?to={moment.strftime('%Y-%m-%dT%H:%M:%SZ')}", method="POST")
 
-    def add(self, paper: dict[str, object]) -> None:
-        self.control("papers", json.dumps([paper]).encode(), method="POST")
+    def add(self, paper: dict[str, Any]) -> None:
+        self.control("papers", [paper], method="POST")
 
     @property
     def violations(self) -> int:
-        status = self.control("now")
-        assert isinstance(status, dict)
-        return int(status["violations"])
+        return int(self.control("now")["violations"])
 
     @property
     def clock_url(self) -> str:
@@ -74,6 +101,8 @@ class StandIn:
         self._process.wait(10)
         assert self._process.stdout is not None
         self._process.stdout.close()
+        if self._log:
+            self._log.close()
 
 
 @dataclass

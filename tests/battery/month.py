@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from tests.battery.month_arxiv import MonthArxiv, StandInArxiv
+from tests.battery.month_arxiv import MonthArxiv
 from tests.battery.month_installation import MonthInstallation
 from tests.battery.month_life import Life, Plan, Tally
 from tests.battery.month_oracle import Oracle
@@ -97,8 +97,8 @@ def main(*, seed: int, mailings: int, share: float, folder: Path | None) -> None
     with tempfile.TemporaryDirectory(prefix="month-") as scratch:
         home = folder or Path(scratch) / "home"
         home.mkdir(parents=True, exist_ok=True)
-        plan = _scale(Plan(seed), mailings)
-        with StandInArxiv(Path(real_data), Path(scratch), BEGIN, share=share) as arxiv:
+        plan = scale(Plan(seed), mailings)
+        with MonthArxiv(Path(real_data), Path(scratch), BEGIN, share=share) as arxiv:
             click.echo(
                 f"seed {seed}: {arxiv.papers:,} papers served, {arxiv.short_ids} with an id short of its last zero"
             )
@@ -109,7 +109,7 @@ def main(*, seed: int, mailings: int, share: float, folder: Path | None) -> None
     raise SystemExit(bool(month.verdict.findings))
 
 
-def _scale(whole: Plan, mailings: int) -> Plan:
+def scale(whole: Plan, mailings: int) -> Plan:
     """Return a plan for fewer mailings with as much in each."""
     counts = ("cross_lists", "withdrawals", "edits", "kills")
     part = {name: round(getattr(whole, name) * mailings / whole.mailings) for name in counts}

@@ -1,20 +1,17 @@
-"""The arXiv a month is lived beside: what the driver needs of one, and the stand-in with its real papers."""
+"""The arXiv a month is lived beside: the stand-in with its real papers, as bad-tempered as wanted."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import random
-import re
-import subprocess
-import sys
 import time
-import urllib.request
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
+from tests.acceptance.worlds import StandIn
 from tests.battery.month_faults import plan_faults
 from tests.battery.month_oracle import AGENT
 
@@ -43,56 +40,8 @@ class Asked:
     url: str
 
 
-class MonthArxiv(Protocol):
-    """An arXiv with simulated time, faults and changes on order."""
-
-    @property
-    def url(self) -> str:
-        """Where it listens: `/api/query`, `/oai` lie below."""
-
-    @property
-    def lag(self) -> timedelta:
-        """How long after a mailing OAI-PMH shows it."""
-
-    def now(self) -> datetime:
-        """Return the simulated moment (UTC)."""
-
-    def set_now(self, moment: datetime) -> None:
-        """Move the clock to a moment."""
-
-    def advance(self, seconds: float) -> object:
-        """Move the clock on."""
-
-    def arm(self, seed: int) -> None:
-        """Let one request in five go wrong from now on."""
-
-    def disarm(self) -> None:
-        """Let nothing go wrong any more."""
-
-    def count_requests(self) -> int:
-        """Return how many requests there were so far, those of the oracle included."""
-
-    def list_asked(self) -> list[Asked]:
-        """Return the product's requests so far."""
-
-    def wait_idle(self) -> None:
-        """Wait until no request is under way: one of a dead process may still be answered."""
-
-    def is_settled(self, paper_id: str) -> bool:
-        """Whether nothing but what the driver orders will still happen to a paper."""
-
-    def cross_list(self, paper_id: str, category: str) -> None:
-        """List a paper in one more category, publicly at once."""
-
-    def edit(self, paper_id: str, journal_ref: str) -> None:
-        """Give a paper a journal reference, publicly at once."""
-
-    def withdraw(self, paper_id: str, *, by_version: bool) -> None:
-        """Withdraw a paper: with a version that the next mailing brings, or by the mark alone at once."""
-
-
-class StandInArxiv:
-    """The large stand-in as a process of its own, on real papers.
+class MonthArxiv(StandIn):
+    """The large stand-in on real papers, with simulated time, faults and changes on order.
 
     Args:
         folder: has `standin/` and `data/`.
@@ -102,6 +51,7 @@ class StandInArxiv:
     """
 
     lag = OAI_LAG
+    """How long after a mailing OAI-PMH shows it."""
 
     def __init__(self, folder: Path, scratch: Path, now: datetime, *, share: float = 1.0) -> None:
         self._papers = _load_papers(folder / PAPERS, share)
@@ -112,35 +62,8 @@ class StandInArxiv:
             for paper_id, paper in self._papers.items()
             if paper["updated"] == paper["published"] and "withdraw" not in (paper["comment"] or "").lower()
         }
-        options = {"--papers": served, "--now": _write(now), "--port": 0, "--pace": 3.0, "--pace-clock": "sim"}
-        options |= {"--oai-page": OAI_PAGE, "--oai-lag": OAI_LAG / timedelta(hours=1)}
-        # It prints a traceback for each connection that a dead process leaves behind.
-        self._noise = (scratch / "standin.log").open("wb")
-        self._process = subprocess.Popen(  # noqa: S603 - the path comes from the person running the battery
-            [
-                sys.executable,
-                str(folder / "standin" / "arxiv_standin.py"),
-                *(str(word) for pair in options.items() for word in pair),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=self._noise,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line
-        self.url = found[0]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait(10)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-        self._noise.close()
+        options = {"--pace": 3.0, "--oai-page": OAI_PAGE, "--oai-lag": OAI_LAG / timedelta(hours=1)}
+        super().__init__(folder, [served], _write(now), options, scratch / "standin.log")
 
     @property
     def short_ids(self) -> int:
@@ -153,47 +76,55 @@ class StandInArxiv:
         return len(self._papers)
 
     def now(self) -> datetime:
-        return datetime.fromisoformat(self._control("now")["now"])
-
-    def set_now(self, moment: datetime) -> None:
-        self._control(f"now?to={_write(moment)}", method="POST")
+        """Return the simulated moment (UTC)."""
+        return datetime.fromisoformat(self.control("now")["now"])
 
     def advance(self, seconds: float) -> object:
-        return self._control(f"now?advance={seconds}", method="POST")
+        """Move the clock on."""
+        return self.control(f"now?advance={seconds}", method="POST")
 
     def arm(self, seed: int) -> None:
+        """Let one request in five go wrong from now on."""
         self.disarm()
         planned = plan_faults(random.Random(seed))  # noqa: S311 - the same faults for the same seed
-        self._control("faults", {"seed": seed, "faults": planned}, method="POST")
+        self.control("faults", {"seed": seed, "faults": planned}, method="POST")
 
     def disarm(self) -> None:
-        self._control("faults", method="DELETE")
+        """Let nothing go wrong any more."""
+        self.control("faults", method="DELETE")
 
     def count_requests(self) -> int:
-        return int(self._control("now")["requests"])
+        """Return how many requests there were so far, those of the oracle included."""
+        return int(self.control("now")["requests"])
 
     def list_asked(self) -> list[Asked]:
+        """Return the product's requests so far."""
         return [
             Asked(entry["now"][:10], entry["fault"] or "", entry["violation"] or "", entry["url"])
-            for entry in self._control("requests")
+            for entry in self.control("requests")
             if entry["user_agent"] != AGENT
         ]
 
     def wait_idle(self) -> None:
+        """Wait until no request is under way: one of a dead process may still be answered."""
         first = max(self.count_requests() - 5, 0)
-        while any(entry["end"] is None for entry in self._control(f"requests?since={first}")):
+        while any(entry["end"] is None for entry in self.control(f"requests?since={first}")):
             time.sleep(0.02)
 
     def is_settled(self, paper_id: str) -> bool:
+        """Whether nothing but what the driver orders will still happen to a paper."""
         return paper_id in self._settled
 
     def cross_list(self, paper_id: str, category: str) -> None:
+        """List a paper in one more category, publicly at once."""
         self._change(paper_id, categories=[*self._papers[paper_id]["categories"], category])
 
     def edit(self, paper_id: str, journal_ref: str) -> None:
+        """Give a paper a journal reference, publicly at once."""
         self._change(paper_id, journal_ref=journal_ref)
 
     def withdraw(self, paper_id: str, *, by_version: bool) -> None:
+        """Withdraw a paper: with a version that the next mailing brings, or by the mark alone at once."""
         self._settled.discard(paper_id)
         changes: dict[str, Any] = {"withdrawn": True}
         if by_version:
@@ -204,13 +135,7 @@ class StandInArxiv:
     def _change(self, paper_id: str, **changes: Any) -> None:  # noqa: ANN401 - fields of a paper, each of its own type
         paper = self._papers[paper_id]
         paper |= {"version": paper.get("version") or 1, **changes}
-        self._control("papers", [paper], method="POST")
-
-    def _control(self, path: str, body: object = None, *, method: str = "GET") -> Any:  # noqa: ANN401 - JSON
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/_control/{path}", data=data, method=method)  # noqa: S310 - loopback
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
-            return json.load(answer)
+        self.add(paper)
 
 
 def _load_papers(path: Path, share: float) -> dict[str, dict[str, Any]]:

@@ -70,27 +70,15 @@ def plan_faults(draw: random.Random, share: float = SHARE) -> list[dict[str, Any
     ]
 
 
-def choose_mishap(draw: random.Random, share: float = SHARE) -> Mishap | None:
-    """Draw what happens to one request; None for nothing."""
-    if draw.random() >= share:
-        return None
-    return draw.choices(MISHAPS, [mishap.weight for mishap in MISHAPS])[0]
-
-
-def fill_options(mishap: Mishap, draw: random.Random) -> dict[str, Any]:
-    """Return a fault's options with one value each."""
-    return {
-        name: draw.choice(value) if isinstance(value, list) else value for name, value in mishap.options.items()
-    }
-
-
 def _plan_path(path: str, mishaps: list[Mishap], draw: random.Random, share: float) -> list[dict[str, Any]]:
     total, left = sum(mishap.weight for mishap in mishaps), 1.0
     planned = []
     for mishap in mishaps:
         chance = share * mishap.weight / total
-        planned.append(
-            {"kind": mishap.kind, "path": path, "probability": chance / left, **fill_options(mishap, draw)}
-        )
+        options = {
+            name: draw.choice(value) if isinstance(value, list) else value
+            for name, value in mishap.options.items()
+        }
+        planned.append({"kind": mishap.kind, "path": path, "probability": chance / left, **options})
         left -= chance
     return planned

@@ -2,7 +2,7 @@
 
 One installation lives through a year of made-up mailings beside the fake arXiv, by the real pipeline on a
 real SQLite file, in process under a simulated clock: holidays, deferred mailings, outages, downtimes, weeks by
-cron, edits of cadences, zones and quiet hours, pauses by file and by command, and new data of the time zones.
+cron, edits of cadences, zones and quiet hours, pauses by file and by command.
 In the end every paper must be in exactly one digest of each subscription that asked for it, in time, under slots
 that grow; and `digest explain` must say the same of every paper and subscription.
 """
@@ -24,14 +24,12 @@ import click
 from digest.model.announcements import EASTERN
 from digest.model.clock import ManualClock
 from tests.battery.year_explained import compare_explanations
-from tests.battery.year_installation import YearInstallation, moving_zones
+from tests.battery.year_installation import YearInstallation
 from tests.battery.year_life import Life
 from tests.battery.year_oracle import Verdict, Year
 from tests.battery.year_papers import judge, make_year
 from tests.battery.year_plan import Plan
 from tests.fakes.arxiv import DemoArxiv
-
-_RELEASES = {"first": "America/Sao_Paulo", "second": "America/Bogota"}
 
 
 def live_year(plan: Plan, folder: Path, tell: Callable[[str], None], *, explainers: int = 1) -> Verdict:
@@ -43,13 +41,9 @@ def live_year(plan: Plan, folder: Path, tell: Callable[[str], None], *, explaine
     home = folder / "home"
     home.mkdir()
     known = list(make_year(date(2025, 12, 15), date(2025, 12, 17), a_mailing=6, rng=rng))
-    with (
-        DemoArxiv([*known, *papers], clock, pace=3.0) as arxiv,
-        moving_zones(folder / "zones", _RELEASES) as use_zones,
-    ):
-        use_zones("first")
+    with DemoArxiv([*known, *papers], clock, pace=3.0) as arxiv:
         here = YearInstallation(home, arxiv)
-        life = Life(plan, arxiv, clock, here, use_zones=use_zones, tell=tell)
+        life = Life(plan, arxiv, clock, here, tell=tell)
         life.live()
         made = {paper.id: judge(paper) for paper in papers}
         verdict = Year(here.database, life.diary, made).judge()
@@ -86,7 +80,7 @@ def main(*, seed: int, weeks: int, subscriptions: int, explain: bool, folder: Pa
 def scale(whole: Plan, weeks: int) -> Plan:
     """Return a plan for so many weeks with as much in each."""
     share = weeks / 52
-    counts = ("downtimes", "outages", "releases")
+    counts = ("downtimes", "outages")
     part = {name: max(round(getattr(whole, name) * share), 1) for name in counts}
     return replace(whole, last=min(whole.last, whole.first + timedelta(weeks=weeks)), **part)
 

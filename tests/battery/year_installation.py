@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import zoneinfo
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +14,8 @@ from sqlalchemy import func, select
 from digest.cli import cli
 from digest.config import load_config
 from digest.match.step import match
-from digest.model.cadences import resolve_local
 from digest.model.subscriptions import SubscriptionState
 from digest.plan.step import plan
-from digest.plan.turns import latest_slot, next_slot
 from digest.poll.step import check_gaps, poll
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site
@@ -30,9 +25,6 @@ from tests.battery.year_papers import QUERIES
 if TYPE_CHECKING:
     from digest.poll.installation import Site
     from tests.fakes.arxiv import DemoArxiv
-
-MOVING_ZONE = "America/Asuncion"
-"""A zone whose data the year changes under the installation's feet."""
 
 
 @dataclass(frozen=True)
@@ -145,32 +137,3 @@ class YearInstallation:
     def _at_work(self) -> Site:
         assert self._site is not None, "nobody works"
         return self._site
-
-
-@contextmanager
-def moving_zones(folder: Path, releases: Mapping[str, str]) -> Iterator[Callable[[str], None]]:
-    """Make releases of the time zones' data in which `MOVING_ZONE` follows another zone's clocks.
-
-    Args:
-        folder: an empty one.
-        releases: the name of each, and whose clocks it follows.
-
-    Yields:
-        What lets this process use one of them, as if it had been started anew after an update.
-    """
-    before = zoneinfo.TZPATH
-    for name, model in releases.items():
-        place = folder / name / MOVING_ZONE
-        place.parent.mkdir(parents=True)
-        place.write_bytes(files("tzdata.zoneinfo").joinpath(*model.split("/")).read_bytes())
-    try:
-        yield lambda name: _use_zones([str(folder / name), *before])
-    finally:
-        _use_zones(before)
-
-
-def _use_zones(folders: Sequence[str]) -> None:
-    zoneinfo.reset_tzpath(to=folders)
-    zoneinfo.ZoneInfo.clear_cache()
-    for kept in (resolve_local, next_slot, latest_slot):
-        kept.cache_clear()

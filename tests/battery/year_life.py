@@ -36,7 +36,6 @@ class Life:
         arxiv: it moves on by `clock`.
         clock: everybody's time.
         here: the installation.
-        use_zones: lets this process use a release of the time zones' data, by its name.
         tell: is told of each month.
     """
 
@@ -47,12 +46,11 @@ class Life:
         clock: ManualClock,
         here: YearInstallation,
         *,
-        use_zones: Callable[[str], None],
         tell: Callable[[str], None],
     ) -> None:
         self.diary = Diary()
         self._plan, self._arxiv, self._clock, self._here = plan, arxiv, clock, here
-        self._use_zones, self._tell = use_zones, tell
+        self._tell = tell
         self._rng = random.Random(plan.seed * 7919 + 1)  # noqa: S311 - a seeded life, no secret
         self._wanted: dict[str, Wanted] = {}
         self._events: list[tuple[datetime, int, Callable[[], None]]] = []
@@ -143,7 +141,6 @@ class Life:
             (round(weeks * self._plan.a_week), self._change),
             (self._plan.downtimes, self._leave),
             (self._plan.outages, self._fail),
-            (self._plan.releases, self._release),
             (4, self._add),
             (4, self._end),
         ):
@@ -216,7 +213,7 @@ class Life:
         self.diary.counts["downtimes"] += 1
 
     def _come_back(self) -> None:
-        """Start again after a downtime; the file may have been edited, and the machine updated, meanwhile."""
+        """Start again after a downtime; the file may have been edited meanwhile."""
         assert self._away_until is not None
         self._here.stop()
         self._clock.set(max(self._away_until, self._clock.now()))
@@ -240,15 +237,6 @@ class Life:
             self._arxiv.faults.clear()
             self._fails_until, self._is_well = None, False
             self.diary.shake(self._clock.now() + _QUARTER_DAY)
-
-    def _release(self) -> None:
-        """Start anew with other data of the time zones."""
-        name = ("first", "second")[self.diary.counts["releases"] % 2 == 0]
-        self._here.stop()
-        self._use_zones(name)
-        self._here.start()
-        self.diary.counts["releases"] += 1
-        self.diary.shake(self._clock.now())
 
     def _want(self, wanted: Wanted) -> None:
         self._wanted[wanted.name] = wanted

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from tests.battery.year_installation import MOVING_ZONE, Wanted
+from tests.battery.year_installation import Wanted
 from tests.battery.year_papers import MadeUp
 from tests.battery.year_plan import Diary
 
@@ -207,8 +207,6 @@ class Year:
         what = f"{name} {digest.slot} at {at:%Y-%m-%d %H:%M}Z ({wanted.when}; quiet {wanted.quiet_hours})"
         if any(begin <= at < end for begin, end in self._diary.pauses.get(name, ())):
             self.verdict.accuse("a digest was made in a pause", what)
-        if MOVING_ZONE in wanted.when:
-            return  # which clocks it followed then is not known any more
         if _is_quiet(wanted, at):
             self.verdict.accuse("a digest was made in quiet hours", what)
         if _is_early(wanted, digest):

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 
-from tests.battery.year_installation import MOVING_ZONE, Wanted
+from tests.battery.year_installation import Wanted
 from tests.battery.year_papers import QUERIES
 
 ZONES = (
@@ -40,7 +40,6 @@ class Plan:
         a_week: how many changes are made to subscriptions in a week.
         downtimes: how often nobody works, for hours or days.
         outages: how often arXiv fails, for hours or days.
-        releases: how often the time zones' data changes.
         longest_pause: days a subscription rests at most; it all goes on for as long afterwards, and a week more.
     """
 
@@ -52,7 +51,6 @@ class Plan:
     a_week: int = 6
     downtimes: int = 14
     outages: int = 14
-    releases: int = 4
     longest_pause: int = 20
 
 
@@ -123,7 +121,7 @@ def choose_cadence(rng: random.Random) -> str:
         return "at once"
     at = time(rng.randrange(24), rng.choice((0, 0, 15, 30, 45)))
     latest = time((at.hour + rng.randint(1, 9)) % 24, at.minute)
-    zone = MOVING_ZONE if rng.random() < 1 / 8 else rng.choice(ZONES)
+    zone = rng.choice(ZONES)
     late = f", at the latest {latest:%H:%M}" if rng.random() < 1 / 3 else ""
     return f"{rng.choice(_DAYS)} at {at:%H:%M} {zone}{late}"
 

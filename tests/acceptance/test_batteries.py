@@ -1,7 +1,9 @@
-"""Processes of `digest serve` that are killed at work: what readers get in the end, as the battery judges it."""
+"""The batteries in small: real processes that are killed, a month of faults, weeks of cadences, all judged."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,14 @@ import pytest
 from tests.battery.kill import run_battery
 from tests.battery.kill_plan import KillPlan
 from tests.battery.kill_planted import run_fault
+from tests.battery.month import BEGIN, live_month, scale
+from tests.battery.month_arxiv import MonthArxiv
+from tests.battery.month_life import Plan as MonthPlan
+from tests.battery.year import live_year
+from tests.battery.year_plan import Plan as YearPlan
 from tests.conftest import IS_NIGHTLY
 
+pytestmark = pytest.mark.timeout(900)
 by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes minutes: set DIGEST_NIGHTLY")
 
 
@@ -20,7 +28,6 @@ def small_plan(mode: str, **figures: float) -> KillPlan:
     return KillPlan(seed=3, mode=mode, daily=mode == "postgresql", **{**few, **figures})  # type: ignore[arg-type]  # counts stay whole
 
 
-@pytest.mark.timeout(900)
 def test_a_process_killed_at_work_loses_nothing_and_tells_nothing_twice(tmp_path: Path) -> None:
     outcome = run_battery(small_plan("sqlite"), tmp_path)
     assert dict(outcome.verdict.findings) == {}
@@ -29,7 +36,6 @@ def test_a_process_killed_at_work_loses_nothing_and_tells_nothing_twice(tmp_path
 
 
 @by_night
-@pytest.mark.timeout(900)
 def test_replicas_killed_paused_and_restarted_lose_nothing_and_tell_nothing_twice(tmp_path: Path) -> None:
     plan = small_plan("postgresql", deliveries=200, kills=15, pauses=4, long_pauses=2, restarts=9)
     outcome = run_battery(plan, tmp_path)
@@ -38,10 +44,34 @@ def test_replicas_killed_paused_and_restarted_lose_nothing_and_tell_nothing_twic
 
 
 @by_night
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("fault", "check"),
     [("cursor-first", "never told"), ("mark-first", "lost"), ("resend-sent", "doubled in Slack")],
 )
 def test_the_judge_finds_a_fault_that_was_planted(fault: str, check: str) -> None:
     assert check in run_fault(fault, seed=1).verdict.findings
+
+
+@by_night
+def test_three_mailings_through_faults_and_kills_lose_nothing_and_double_nothing(
+    real_data: Path, tmp_path: Path
+) -> None:
+    plan = replace(scale(MonthPlan(1), 3), kills=3)
+    home = tmp_path / "home"
+    home.mkdir()
+    with MonthArxiv(real_data, tmp_path, BEGIN, share=0.1) as arxiv:
+        month = live_month(plan, arxiv, home)
+    assert not month.findings, "\n".join((*month.table, *month.findings))
+    assert month.tally.kills >= 2
+    assert month.verdict.counts["announced"] > 60
+
+
+@by_night
+def test_weeks_of_edits_pauses_and_outages_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
+    weeks = {"first": date(2026, 3, 22), "last": date(2026, 4, 12), "subscriptions": 16, "a_mailing": 6}
+    plan = YearPlan(seed=5, a_week=12, downtimes=2, outages=2, longest_pause=7, **weeks)  # type: ignore[arg-type]  # fields of Plan
+    verdict = live_year(plan, tmp_path, lambda _: None, explainers=1)
+    assert not verdict.accusations, "\n".join(verdict.describe())
+    assert verdict.counts["downtimes"] == verdict.counts["outages"] == 2
+    assert verdict.counts["edits"] > 3
+    assert verdict.counts["papers told, each to one subscription"] > 500
