@@ -29,14 +29,14 @@ _SQLITE_TRIGGER = """
 CREATE TRIGGER note_steps AFTER UPDATE ON deliveries BEGIN
 INSERT INTO steps_taken (delivery, before, after, tokens, is_body_kept) VALUES (OLD.id, OLD.state, NEW.state,
 OLD.token || ' ' || NEW.token || ' ' || OLD.attempts || ' ' || NEW.attempts,
-OLD.body IS NULL OR OLD.body = NEW.body OR (NEW.body IS NULL AND NEW.ended_at IS NOT NULL)); END
+OLD.body IS NULL OR OLD.body = NEW.body OR (NEW.body IS NULL AND OLD.ended_at IS NOT NULL)); END
 """
 _POSTGRESQL_TRIGGER = """
 CREATE FUNCTION note_step() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 INSERT INTO steps_taken (delivery, before, after, tokens, is_body_kept) VALUES (OLD.id, OLD.state, NEW.state,
 OLD.token || ' ' || NEW.token || ' ' || OLD.attempts || ' ' || NEW.attempts,
-(OLD.body IS NULL OR OLD.body = NEW.body
-OR (NEW.body IS NULL AND NEW.ended_at IS NOT NULL))::int); RETURN NULL; END $$;
+(OLD.body IS NULL OR OLD.body = NEW.body OR (NEW.body IS NULL AND OLD.ended_at IS NOT NULL))::int);
+RETURN NULL; END $$;
 CREATE TRIGGER note_steps AFTER UPDATE ON deliveries FOR EACH ROW EXECUTE FUNCTION note_step()
 """
 

@@ -60,18 +60,18 @@ class Row:
         name: the point, and the medium it lies on where there are several.
         between: what was done last, and what would have come next.
         point: where the process dies.
-        stored: what its database holds then.
         mail, slack, feed: the path of each medium.
+        stored: what its database holds at death.
         postgresql: the paths that differ there.
     """
 
     name: str
     between: str
     point: Point
-    stored: Stored
-    mail: str
-    slack: str
-    feed: str
+    mail: str = SENT
+    slack: str = SENT
+    feed: str = FEED_SERVED
+    stored: Stored = PLANNED
     postgresql: dict[str, str] = field(default_factory=dict)
 
     def path(self, medium: str, *, is_sqlite: bool) -> list[str]:
@@ -81,222 +81,164 @@ class Row:
         return steps + [steps[-1]] * (len(MOMENTS) + 1 - len(steps))
 
 
-_OTHER_LOOKS = {"mail": NOT_WHILE_IT_LOOKS, "Slack": NOT_WHILE_IT_LOOKS, "feed": FEED_AFTER_THE_LOOK}
-"""A replica leaves arXiv to another until that has been silent for a minute; the digest waits meanwhile."""
+def _die_looking(name: str, between: str, point: Point, stored: Stored, feed: str = FEED_AFTER_THE_LOOK) -> Row:
+    """Return the row of a death while it looks at arXiv.
+
+    A replica leaves arXiv to another until that has been silent for a minute; the digest waits meanwhile.
+    """
+    other = {"mail": NOT_WHILE_IT_LOOKS, "Slack": NOT_WHILE_IT_LOOKS, "feed": feed}
+    return Row(name, between, point, NOTHING_YET, NOTHING_YET, FEED_LATER, stored, other)
+
 
 TABLE = (
-    Row(
-        "C1",
-        "a grant from the gate → the request",
-        Point("digest.store.gate:Gate.acquire", after=True),
-        LOOKING,
-        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
-        _OTHER_LOOKS,
+    _die_looking(
+        "C1", "a grant from the gate → the request", Point("digest.store.gate:Gate.acquire", after=True), LOOKING
     ),
-    Row(
-        "C2",
-        "a page fetched → stored",
-        Point(_RUN + "store_page"),
-        LOOKING,
-        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
-        _OTHER_LOOKS,
-    ),
-    Row(
+    _die_looking("C2", "a page fetched → stored", Point(_RUN + "store_page"), LOOKING),
+    _die_looking(
         "C3",
         "some of a page's rows → all of them",
         Point("digest.store.papers:save_changes", after=True, skip=1),
         LOOKING,
-        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
-        _OTHER_LOOKS,
     ),
-    Row(
+    _die_looking(
         "C4",
         "one page → the next",
         Point(_RUN + "store_page", after=True, skip=1),
         Stored(papers=OLD + 2, look="running", cursor="old", matched=0, digests=0),
-        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
-        _OTHER_LOOKS | {"feed": "0/0 > 2/2 > 4/4"},
+        "0/0 > 2/2 > 4/4",
     ),
-    Row(
+    _die_looking(
         "C4, last",
         "the last page → the cursor",
         Point(_RUN + "_finish"),
         Stored(papers=ALL, look="running", cursor="old", matched=0, digests=0),
-        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
-        _OTHER_LOOKS | {"feed": FEED_LATER},
+        FEED_LATER,
     ),
-    Row(
-        "C5",
-        "all stored → matched",
-        Point(_PASS + "match"),
-        LOOKED,
-        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
-    ),
+    Row("C5", "all stored → matched", Point(_PASS + "match"), NOTHING_YET, NOTHING_YET, FEED_LATER, stored=LOOKED),
     Row(
         "C5, inside",
         "matches written → the mark",
         Point("digest.store.matches:save_matches", after=True),
-        LOOKED,
-        *(NOTHING_YET, NOTHING_YET, FEED_LATER),
+        NOTHING_YET,
+        NOTHING_YET,
+        FEED_LATER,
+        stored=LOOKED,
     ),
-    Row(
-        "C6",
-        "matched → planned",
-        Point(_PASS + "match", after=True),
-        MATCHED,
-        *(NOTHING_YET, NOTHING_YET, FEED_SERVED),
-    ),
+    Row("C6", "matched → planned", Point(_PASS + "match", after=True), NOTHING_YET, NOTHING_YET, stored=MATCHED),
     Row(
         "C7",
         "digest, deliveries and turn written → committed",
         Point("digest.plan.step:remember_tokens", after=True),
-        MATCHED,
-        *(NOTHING_YET, NOTHING_YET, FEED_SERVED),
+        NOTHING_YET,
+        NOTHING_YET,
+        stored=MATCHED,
     ),
-    Row(
-        "C8",
-        "planned → claimed",
-        Point(_PASS + "plan", after=True),
-        PLANNED,
-        *(READY, READY, FEED_SERVED),
-    ),
+    Row("C8", "planned → claimed", Point(_PASS + "plan", after=True), READY, READY),
     Row(
         "C9, mail",
         "claimed → the intent",
         Point(_OUTBOX + "begin_sending"),
-        PLANNED,
-        *(CLAIMED, READY, FEED_SERVED),
-        {"mail": CLAIMED_LONG},
+        CLAIMED,
+        READY,
+        postgresql={"mail": CLAIMED_LONG},
     ),
     Row(
         "C9, Slack",
         "claimed → the intent",
         Point(_OUTBOX + "begin_sending", skip=1),
-        PLANNED,
-        *(SENT, CLAIMED, FEED_SERVED),
-        {"Slack": CLAIMED_LONG},
+        SENT,
+        CLAIMED,
+        postgresql={"Slack": CLAIMED_LONG},
     ),
-    Row(
-        "C9, feed",
-        "all sent → its file begun",
-        Point(_PASS + "publish_feeds"),
-        PLANNED,
-        *(SENT, SENT, FEED_SERVED),
-    ),
+    Row("C9, feed", "all sent → its file begun", Point(_PASS + "publish_feeds")),
     Row(
         "C10, mail",
         "the intent → the first byte",
         Point(_SMTP + "send"),
-        PLANNED,
-        *(NOT_TAKEN, READY, FEED_SERVED),
-        {"mail": NOT_TAKEN_LONG},
+        NOT_TAKEN,
+        READY,
+        postgresql={"mail": NOT_TAKEN_LONG},
     ),
     Row(
         "C10, mail, inside",
         "all of its bytes → the final dot",
         Point("digest.deliver.transports.smtp_connection:SmtpConnection._look_once_more"),
-        PLANNED,
-        *(NOT_TAKEN, READY, FEED_SERVED),
-        {"mail": NOT_TAKEN_LONG},
+        NOT_TAKEN,
+        READY,
+        postgresql={"mail": NOT_TAKEN_LONG},
     ),
     Row(
         "C10, Slack",
         "the intent → the first byte",
         Point(_SLACK + "send"),
-        PLANNED,
-        *(SENT, NOT_TAKEN, FEED_SERVED),
-        {"Slack": NOT_TAKEN_LONG},
+        SENT,
+        NOT_TAKEN,
+        postgresql={"Slack": NOT_TAKEN_LONG},
     ),
-    Row(
-        "C10, feed",
-        "its new file is due → the first byte of it",
-        Point(_FILE + "_replace"),
-        PLANNED,
-        *(SENT, SENT, FEED_SERVED),
-    ),
-    Row(
-        "C10, feed, inside",
-        "all bytes of its new file → its name",
-        Point("shutil:copymode"),
-        PLANNED,
-        *(SENT, SENT, FEED_SERVED),
-    ),
+    Row("C10, feed", "its new file is due → the first byte of it", Point(_FILE + "_replace")),
+    Row("C10, feed, inside", "all bytes of its new file → its name", Point("shutil:copymode")),
     Row(
         "C11, mail",
         "taken by the mail server → the mark",
         Point(_SMTP + "send", after=True),
-        PLANNED,
-        *(TAKEN_TWICE, READY, FEED_SERVED),
-        {"mail": TAKEN_TWICE_LONG},
+        TAKEN_TWICE,
+        READY,
+        postgresql={"mail": TAKEN_TWICE_LONG},
     ),
     Row(
         "C11, Slack",
         "taken by Slack → the mark",
         Point(_SLACK + "send", after=True),
-        PLANNED,
-        *(SENT, FOUND, FEED_SERVED),
-        {"Slack": FOUND_LONG},
+        SENT,
+        FOUND,
+        postgresql={"Slack": FOUND_LONG},
     ),
     Row(
         "C11, feed",
         "its new file is in place → nothing is left to mark",
         Point(_FILE + "_sync_folder"),
-        PLANNED,
-        *(SENT, SENT, FEED_DONE),
+        SENT,
+        SENT,
+        FEED_DONE,
     ),
     Row(
         "C12, mail",
         "the database goes away before the mark → it comes back",
         Point(_SMTP + "send", after=True, happens="outage"),
-        PLANNED,
-        *(SENT, SENT, FEED_DONE),
+        SENT,
+        SENT,
+        FEED_DONE,
     ),
     Row(
         "C12, Slack",
         "the database goes away before the mark → it comes back",
         Point(_SLACK + "send", after=True, happens="outage"),
-        PLANNED,
-        *(SENT, SENT, FEED_DONE),
+        SENT,
+        SENT,
+        FEED_DONE,
     ),
     Row(
         "C12, mail, killed",
         "the database goes away before the mark → killed before it comes back",
         Point(_SMTP + "send", after=True, happens="outage, death"),
-        PLANNED,
-        *(TAKEN_TWICE, READY, FEED_SERVED),
-        {"mail": TAKEN_TWICE_LONG},
+        TAKEN_TWICE,
+        READY,
+        postgresql={"mail": TAKEN_TWICE_LONG},
     ),
     Row(
         "C12, Slack, killed",
         "the database goes away before the mark → killed before it comes back",
         Point(_SLACK + "send", after=True, happens="outage, death"),
-        PLANNED,
-        *(SENT, FOUND, FEED_SERVED),
-        {"Slack": FOUND_LONG},
+        SENT,
+        FOUND,
+        postgresql={"Slack": FOUND_LONG},
     ),
-    Row(
-        "C13, mail",
-        "marked → what follows",
-        Point("digest.deliver.step:_mark_sent", after=True),
-        PLANNED,
-        *(SENT, READY, FEED_SERVED),
-    ),
-    Row(
-        "C13, Slack",
-        "marked → what follows",
-        Point("digest.deliver.step:_mark_sent", after=True, skip=1),
-        PLANNED,
-        *(SENT, SENT, FEED_SERVED),
-    ),
-    Row(
-        "C13, feed",
-        "all is told → the pass ends",
-        Point(_PASS + "watch"),
-        PLANNED,
-        *(SENT, SENT, FEED_DONE),
-    ),
+    Row("C13, mail", "marked → what follows", Point("digest.deliver.step:_mark_sent", after=True), SENT, READY),
+    Row("C13, Slack", "marked → what follows", Point("digest.deliver.step:_mark_sent", after=True, skip=1)),
+    Row("C13, feed", "all is told → the pass ends", Point(_PASS + "watch"), SENT, SENT, FEED_DONE),
 )
-"""C14 to C17 take more than one death each and have modules of their own: test_fail_points_*.py."""
+"""C14 to C17 take more than one death each: test_fail_points.py has them below the table."""
 
 
 def live_on(here: Mortal) -> dict[str, list[str]]:

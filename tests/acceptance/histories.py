@@ -36,7 +36,7 @@ POINTS = (
     Point("digest.store.outbox_sends:settle_ready"),
     Point("digest.store.outbox_sends:mark_sent"),
     Point("digest.store.outbox_sends:mark_sent", after=True),
-    Point("tests.acceptance.planted:between"),
+    Point("tests.battery.planted:between"),
 )
 """Where a process dies in these histories: all the table has, and the edges of each transaction besides."""
 
@@ -181,7 +181,7 @@ class History(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            self._come_to_rest()
+            self.come_to_rest()
         finally:
             _counts["histories"] += 1
             _counts["passes"] += len(self.life.passed)
@@ -189,7 +189,7 @@ class History(RuleBasedStateMachine):
             _counts["looks"] += self.watch.looks
             self._stack.close()
 
-    def _come_to_rest(self) -> None:
+    def come_to_rest(self) -> None:
         """Let nothing go wrong any more, and give everything its time."""
         self.life.mail.script.clear()
         self.life.slack.faults.clear()

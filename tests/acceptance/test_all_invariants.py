@@ -14,13 +14,13 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.acceptance.dying import Point
 from tests.acceptance.expectations import Broken
+from tests.acceptance.fail_points import TABLE, Row
 from tests.acceptance.histories import History, count, make_template, sqlite_maker
-from tests.acceptance.planted import FAULTS
+from tests.battery.planted import FAULTS
 from tests.conftest import IS_NIGHTLY
 
 HISTORIES = 200 if os.environ.get("DIGEST_HYPOTHESIS") == "nightly" else 2
-BETWEEN = Point("tests.acceptance.planted:between")
-_BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="faults are planted by night")
+BETWEEN = Point("tests.battery.planted:between")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,10 @@ def begun(make_database: Callable[[Path], str]) -> Iterator[History]:
         history._stack.close()
 
 
-def live_through(make_database: Callable[[Path], str], histories: int, *, is_shrunk: bool) -> None:
+@pytest.mark.timeout(7200)
+def test_what_was_promised_stays_true(
+    make_database: Callable[[Path], str], capsys: pytest.CaptureFixture[str]
+) -> None:
     class Here(History):
         def __init__(self) -> None:
             super().__init__(make_database)
@@ -47,43 +50,33 @@ def live_through(make_database: Callable[[Path], str], histories: int, *, is_shr
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=histories,
+            max_examples=HISTORIES,
             stateful_step_count=20,
             deadline=None,
             database=None,
             suppress_health_check=list(HealthCheck),
-            phases=[Phase.generate, *([Phase.shrink] if is_shrunk else [])],
+            phases=[Phase.generate, *([Phase.shrink] if HISTORIES > 2 else [])],
         ),
     )
-
-
-@pytest.mark.timeout(7200)
-def test_what_was_promised_stays_true(
-    make_database: Callable[[Path], str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    live_through(make_database, HISTORIES, is_shrunk=HISTORIES > 2)
     with capsys.disabled():
         print(f"\n{count()}")  # noqa: T201 - how much was lived
 
 
-DRAWN = {
-    "cursor-first": "the database's own rules",
-    "mark-first": "what is marked as sent has come",
-    "key-with-attempt": "every message is a delivery's",
-    "resend-sent": "states change along their arrows",
-}
-"""Faults that histories drawn at random come upon soon, and the rule that tells."""
+DEATHS = [row for row in TABLE if row.point.happens == "death"]
 
 
-@_BY_NIGHT
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("fault", "rule"), DRAWN.items())
-def test_a_planted_fault_is_found_in_histories_drawn_at_random(
-    fault: str, rule: str, make_database: Callable[[Path], str]
+@pytest.mark.parametrize("row", DEATHS if IS_NIGHTLY else DEATHS[::2], ids=lambda row: row.name)
+def test_a_death_at_any_point_costs_nothing_and_doubles_nothing(
+    row: Row, make_database: Callable[[Path], str]
 ) -> None:
-    with FAULTS[fault](), pytest.raises(Broken) as broken:
-        live_through(make_database, 200, is_shrunk=False)
-    assert broken.value.rule == rule, str(broken.value)
+    with begun(make_database) as history:
+        for _ in range(4):
+            history.life.announce("cs.PF", "latency")
+        wait(history, 48)
+        history.life.run(row.point)
+        assert history.life.deaths == 1
+        history.watch.look()
+        history.come_to_rest()
 
 
 def wait(history: History, hours: float) -> None:
@@ -99,6 +92,8 @@ def die_after_matching(history: History) -> None:
     history.life.announce("cs.PF", "latency")
     wait(history, 30)
     run(history, BETWEEN)
+    history.life.announce("cs.PF", "latency")
+    wait(history, 30)
     run(history)
 
 
@@ -115,17 +110,39 @@ def announce_a_paper_late(history: History) -> None:
     history.life.hold()
     wait(history, 24 * 7)
     run(history)
+    history.life.announce("cs.PF", "latency")
+    wait(history, 60)
+    run(history)
     history.life.announce("cs.PF", "latency", held_since=history.life.held.pop())
     wait(history, 60)
     run(history)
 
 
+def lose_an_answer(history: History) -> None:
+    history.life.announce("cs.PF", "latency")
+    history.life.mail.script.drop("END", is_stored=False)
+    for hours in (30, 1, 5):
+        wait(history, hours)
+        run(history)
+
+
+def start_twice(history: History) -> None:
+    history.life.announce("cs.PF", "latency")
+    wait(history, 30)
+    run(history)
+    run(history)
+
+
 DIRECTED = {
+    "cursor-first": (die_after_matching, "the database's own rules"),
     "rematch": (die_after_matching, "the database's own rules"),
+    "late-items": (announce_a_paper_late, "what is met first at version 1 is new, however late"),
+    "mark-first": (die_after_matching, "what is marked as sent has come"),
+    "key-with-attempt": (lose_an_answer, "every message is a delivery's"),
+    "resend-sent": (start_twice, "states change along their arrows"),
     "advance-first": (die_after_taking_a_turn, "what was matched before a turn is told with it"),
-    "late items": (announce_a_paper_late, "what is met first at version 1 is new, however late"),
 }
-"""Faults that take a rare history, that history, and the rule that tells."""
+"""Faults, a history that shows each, and the rule that tells."""
 
 
 @pytest.mark.parametrize("fault", DIRECTED)
@@ -135,6 +152,6 @@ def test_a_planted_fault_is_found_in_the_history_it_takes(
     happen, rule = DIRECTED[fault]
     with begun(make_database) as history:
         happen(history)  # without the fault all is well
-    with begun(make_database) as history, FAULTS[fault](), pytest.raises(Broken) as broken:
+    with begun(make_database) as history, FAULTS[fault].plant(), pytest.raises(Broken) as broken:
         happen(history)
     assert broken.value.rule == rule, str(broken.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -14,6 +14,7 @@ from digest.store import open_store
 from digest.store import subscriptions as subscription_store
 from tests.acceptance.made import ALL_KINDS, START, edit, later, made_up
 from tests.acceptance.worlds import Installation
+from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 
 OTHER = """
@@ -27,17 +28,8 @@ KEIKO = (Author("Keiko Lindquell"), Author("Bo Sample"))
 
 
 @pytest.fixture
-def arxiv() -> Iterator[DemoArxiv]:
-    old = [made_up(number, START - timedelta(days=4, minutes=number)) for number in range(1, 4)]
-    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
-        yield running
-
-
-@pytest.fixture
-def clock(arxiv: DemoArxiv) -> ManualClock:
-    moving = arxiv.clock
-    assert isinstance(moving, ManualClock)
-    return moving
+def old_papers() -> list[DemoPaper]:
+    return [made_up(number, START - timedelta(days=4, minutes=number)) for number in range(1, 4)]
 
 
 @pytest.fixture

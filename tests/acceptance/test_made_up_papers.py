@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from email import message_from_bytes, policy
@@ -19,21 +19,6 @@ from tests.acceptance.worlds import Installation
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import plan_mailing
 from tests.fakes.arxiv import DemoArxiv
-
-
-@pytest.fixture
-def arxiv() -> Iterator[DemoArxiv]:
-    old = [made_up(number, START - timedelta(days=4, minutes=number)) for number in range(1, 21)]
-    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
-        yield running
-        assert running.violations == ()
-
-
-@pytest.fixture
-def clock(arxiv: DemoArxiv) -> ManualClock:
-    moving = arxiv._clock
-    assert isinstance(moving, ManualClock)
-    return moving
 
 
 @pytest.mark.parametrize("source", ["harvest", "query"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import insert
@@ -18,36 +18,13 @@ from digest.poll.step import check_gaps, poll
 from digest.serve.steps import PassReport
 from digest.store import open_store, runs
 from digest.store.schema import requests
-from tests.acceptance.made import START, made_up, told, told_ids
+from tests.acceptance.made import START, TUESDAY, announce, made_up, told, told_ids
 from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
 
-TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
-"""20:00 Eastern time of Tue 3 Mar, winter time still."""
 NOTES = 'first_look = 0\nquiet_days = "note"'
 LOOKS = (timedelta(hours=2, minutes=46), timedelta(hours=3, minutes=30))
 """22:46 and 23:30 Eastern time: the evening's look, and the one that confirms it."""
-
-
-@pytest.fixture
-def arxiv() -> Iterator[DemoArxiv]:
-    before = START - timedelta(days=4)
-    old = [made_up(number, before + timedelta(minutes=number)) for number in range(1, 21)]
-    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
-        yield running
-        assert running.violations == ()
-
-
-@pytest.fixture
-def clock(arxiv: DemoArxiv) -> ManualClock:
-    moving = arxiv._clock
-    assert isinstance(moving, ManualClock)
-    return moving
-
-
-def announce(arxiv: DemoArxiv, at: datetime, *numbers: int, **fields: object) -> None:
-    for number in numbers:
-        arxiv.add(made_up(number, at - timedelta(hours=9), announced=at, **fields))
 
 
 def look(here: Installation, clock: ManualClock, at: datetime) -> PassReport:

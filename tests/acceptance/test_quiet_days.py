@@ -2,53 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import pytest
 
 from digest.model.clock import ManualClock
 from digest.model.messages import Digest
 from digest.render.coverage import describe_coverage, write_introduction
-from tests.acceptance.made import START, made_up
+from tests.acceptance.made import TUESDAY, announce
 from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
 
-TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
-"""20:00 Eastern time of Tue 3 Mar, winter time still."""
 
-
-@pytest.fixture
-def arxiv() -> Iterator[DemoArxiv]:
-    before = START - timedelta(days=4)
-    old = [made_up(number, before + timedelta(minutes=number)) for number in range(1, 21)]
-    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
-        yield running
-        assert running.violations == ()
-
-
-def announce(arxiv: DemoArxiv, at: datetime, *numbers: int, **fields: object) -> None:
-    for number in numbers:
-        arxiv.add(made_up(number, at - timedelta(hours=9), announced=at, **fields))
-
-
-def look(here: Installation, arxiv: DemoArxiv, at: datetime) -> list[Digest]:
-    clock = arxiv._clock
-    assert isinstance(clock, ManualClock)
+def look(here: Installation, clock: ManualClock, at: datetime) -> list[Digest]:
     clock.set(max(at, clock.now()))
     return here.run().plan.digests
 
 
 @pytest.mark.parametrize("quiet_days", ["note", "heartbeat"])
 def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
-    arxiv: DemoArxiv, install: Callable[..., Installation], quiet_days: str
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], quiet_days: str
 ) -> None:
     here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_look = 0\nquiet_days = "{quiet_days}"')
     here.run()
     announce(arxiv, TUESDAY, 21, 22, 23)
-    (missed,) = look(here, arxiv, TUESDAY + timedelta(hours=11))  # Tuesday's turn, on Wednesday before that day's
+    (missed,) = look(here, clock, TUESDAY + timedelta(hours=11))  # Tuesday's turn, on Wednesday before that day's
     assert (str(missed.coverage.mailing), missed.coverage.matched) == ("2026-03-03", 3)
-    said = look(here, arxiv, TUESDAY + timedelta(hours=13, minutes=5))
+    said = look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
     if quiet_days == "note":
         assert said == []
         return
@@ -61,43 +42,43 @@ def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
 
 
 def test_a_mailing_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_either(
-    arxiv: DemoArxiv, install: Callable[..., Installation]
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, when="daily at 14:00 UTC", extra='first_look = 0\nquiet_days = "note"')
     here.run()
     announce(arxiv, TUESDAY, 21)
-    look(here, arxiv, TUESDAY + timedelta(hours=11))
+    look(here, clock, TUESDAY + timedelta(hours=11))
     announce(arxiv, TUESDAY + timedelta(hours=11, minutes=20), 22)
-    assert look(here, arxiv, TUESDAY + timedelta(hours=12)) == []
+    assert look(here, clock, TUESDAY + timedelta(hours=12)) == []
     file = here.folder / "digest.toml"
     file.write_text(file.read_text().replace('["perf"]', '["perf"]\nexclude_papers = ["2603.00022"]'))
-    assert look(here, arxiv, TUESDAY + timedelta(hours=13, minutes=5)) == []
+    assert look(here, clock, TUESDAY + timedelta(hours=13, minutes=5)) == []
 
 
 @pytest.mark.parametrize("quiet_days", ["skip", "heartbeat"])
 def test_what_came_after_days_of_failure_is_told_by_day_whatever_was_said_meanwhile(
-    arxiv: DemoArxiv, install: Callable[..., Installation], quiet_days: str
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], quiet_days: str
 ) -> None:
     here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_look = 0\nquiet_days = "{quiet_days}"')
     here.run()
     arxiv.faults.add("500", times=1000)
     for day in (0, 1):
         announce(arxiv, TUESDAY + timedelta(days=day), 21 + day)
-        said = look(here, arxiv, TUESDAY + timedelta(days=day, hours=13))
+        said = look(here, clock, TUESDAY + timedelta(days=day, hours=13))
         assert len(said) == (quiet_days == "heartbeat")
     arxiv.faults.clear()
     announce(arxiv, TUESDAY + timedelta(days=2), 23)
-    (after,) = look(here, arxiv, TUESDAY + timedelta(days=2, hours=13))
+    (after,) = look(here, clock, TUESDAY + timedelta(days=2, hours=13))
     assert (str(after.coverage.since), after.coverage.mailings) == ("2026-03-03", 3)
     assert [str(entry.mailing) for entry in after.entries] == ["2026-03-05", "2026-03-04", "2026-03-03"]
 
 
 def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_mailing(
-    arxiv: DemoArxiv, install: Callable[..., Installation]
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, when="daily at 14:00 UTC", extra='first_look = 0\nquiet_days = "note"')
     here.run()
     announce(arxiv, TUESDAY + timedelta(days=2), 21, 22, categories=("math.CO",))
     days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar
-    noted = [[str(digest.coverage.mailing) for digest in look(here, arxiv, day)] for day in days]
+    noted = [[str(digest.coverage.mailing) for digest in look(here, clock, day)] for day in days]
     assert noted == [["2026-03-05"], [], []]

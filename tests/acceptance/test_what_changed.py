@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
-from tests.acceptance.made import ALL_KINDS, START, made_up
+from tests.acceptance.made import ALL_KINDS, TUESDAY, announce, made_up
 from tests.acceptance.worlds import Installation
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.arxiv import DemoArxiv
 
-TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
-"""20:00 Eastern time of Tue 3 Mar."""
 DAY = timedelta(days=1)
 MONDAY_NOON = datetime(2026, 3, 9, 12, 1, tzinfo=UTC)
 ABSTRACT = "We measure tail latency on 64 machines."
-
-
-@pytest.fixture
-def arxiv() -> Iterator[DemoArxiv]:
-    before = START - 4 * DAY
-    old = [made_up(number, before + timedelta(minutes=number)) for number in range(1, 11)]
-    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
-        yield running
-        assert running.violations == ()
-
-
-@pytest.fixture
-def clock(arxiv: DemoArxiv) -> ManualClock:
-    moving = arxiv.clock
-    assert isinstance(moving, ManualClock)
-    return moving
 
 
 NIGHTLY = pytest.mark.skipif(not IS_NIGHTLY, reason="lives through days: .ci/nightly sets DIGEST_NIGHTLY")
@@ -65,20 +47,15 @@ def find_last_number(here: Installation) -> int:
     return int(json.loads(here.command("subscription", "show", "perf-team", "--json"))["digests"][0]["id"])
 
 
-def announce(arxiv: DemoArxiv, at: datetime, *numbers: int) -> None:
-    for number in numbers:
-        arxiv.add(made_up(number, at - timedelta(hours=9), announced=at, abstract=ABSTRACT))
-
-
 @NIGHTLY
 def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobody_asked_for_replacements(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, extra='first_look = 0\nkinds = ["new"]', when="mondays at 12:00 UTC")
     here.run()
-    announce(arxiv, TUESDAY, 21, 22, 23)
+    announce(arxiv, TUESDAY, 21, 22, 23, abstract=ABSTRACT)
     thursday = TUESDAY + 2 * DAY
-    announce(arxiv, thursday, 24)
+    announce(arxiv, thursday, 24, abstract=ABSTRACT)
     arxiv.replace(
         "2603.00021",
         submitted=thursday - timedelta(hours=9),
@@ -113,7 +90,7 @@ def test_a_week_may_come_as_a_digest_like_any_other(
 ) -> None:
     here = install(arxiv, extra='first_look = 0\nweekly = "digest"', when="mondays at 12:00 UTC")
     here.run()
-    announce(arxiv, TUESDAY, 21)
+    announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
     look(here, clock, TUESDAY + timedelta(hours=3), MONDAY_NOON)
     (digest,) = [digest for report in here.reports for digest in report.plan.digests]
     assert not digest.is_round_up
@@ -125,7 +102,7 @@ def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_h
 ) -> None:
     here = install(arxiv, extra=f"first_look = 0\n{ALL_KINDS}", when="daily at 12:00 UTC")
     here.run()
-    announce(arxiv, TUESDAY, 21)
+    announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
     look(here, clock, TUESDAY + timedelta(hours=12))
     for number, words in ((1, "80 machines"), (2, "96 machines and one more")):
         moment = TUESDAY + number * DAY
@@ -155,7 +132,7 @@ def test_papers_stand_below_the_saved_query_that_brought_them_and_come_once(
     text = path.read_text().replace("[queries]\n", "[queries]\nlatency = 'abs:\"tail latency\"'\n")
     path.write_text(text.replace('queries = ["perf"]', 'queries = ["latency", "perf"]'))
     here.run()
-    announce(arxiv, TUESDAY, 21)
+    announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
     arxiv.add(made_up(22, TUESDAY - timedelta(hours=9), announced=TUESDAY, abstract="Something else."))
     look(here, clock, TUESDAY + timedelta(hours=12))
     _, text = read_last_mail(here)

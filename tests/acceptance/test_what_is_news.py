@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +11,7 @@ import pytest
 from digest.model.clock import ManualClock
 from tests.acceptance.made import START, edit, later, made_up, told_ids
 from tests.acceptance.worlds import Installation
+from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 
 SILENT = "first_look = 0"
@@ -22,19 +23,9 @@ to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.ato
 
 
 @pytest.fixture
-def arxiv() -> Iterator[DemoArxiv]:
+def old_papers() -> list[DemoPaper]:
     before = START - timedelta(days=4)
-    old = [made_up(number, before - timedelta(minutes=number), id=f"2602.{number:05d}") for number in range(1, 6)]
-    with DemoArxiv(old, ManualClock(START), pace=3.0) as running:
-        yield running
-        assert running.violations == ()
-
-
-@pytest.fixture
-def clock(arxiv: DemoArxiv) -> ManualClock:
-    moving = arxiv._clock
-    assert isinstance(moving, ManualClock)
-    return moving
+    return [made_up(number, before - timedelta(minutes=number), id=f"2602.{number:05d}") for number in range(1, 6)]
 
 
 def come_out(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import patch
 
 import click
 
 from digest.cli import run_cli
 from digest.deliver import dispatch
 from digest.store import outbox, outbox_sends
-from tests.battery.kill_faults import FAULTS, Weakness
+from tests.battery import planted
 
 
 def shorten_leases(seconds: float) -> None:
@@ -27,14 +29,16 @@ def shorten_leases(seconds: float) -> None:
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--lease", type=float, required=True)
-@click.option("--fault", type=click.Choice(sorted(FAULTS)))
+@click.option("--fault", type=click.Choice(sorted(planted.FAULTS)))
 @click.option("--marker", type=click.Path(path_type=Path))
 def launch(*, lease: float, fault: str | None, marker: Path | None) -> None:
     """Change what is asked for, and serve."""
     shorten_leases(lease)
-    if fault is not None and marker is not None:
-        FAULTS[fault].plant(Weakness(marker))
-    raise SystemExit(run_cli(["serve"]))
+    with ExitStack() as stack:
+        if fault is not None and marker is not None:
+            stack.enter_context(patch.object(planted, "between", planted.Weakness(marker)))
+            stack.enter_context(planted.FAULTS[fault].plant())
+        raise SystemExit(run_cli(["serve"]))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.battery.kill import Outcome, run_battery
-from tests.battery.kill_faults import FAULTS
 from tests.battery.kill_plan import KillPlan
+from tests.battery.planted import FAULTS
 
 _DELIVERIES, _KILLS = 60, 2
 

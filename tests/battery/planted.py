@@ -1,14 +1,15 @@
-"""Faults as they are made in earnest, built into the running product on purpose, to see that the judge finds them.
+"""Faults as they are made in earnest, built into the product on purpose, to see that the judges find them.
 
-Each is a change of a few statements' order. Where only a death at the wrong moment shows it, the process
-says when that moment is (see `Weakness`), so that the battery need not hit it by chance.
+Each is a change of a few statements' order. Where only a death at the wrong moment shows it, `between` is called
+there: the battery's processes say so then and wait (see `Weakness`), histories die there.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from sqlalchemy import select, update
 
 import digest.serve.steps
 from digest.deliver import step
-from digest.deliver.dispatch import Lane
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.match import step as matching_step
@@ -31,7 +31,6 @@ from digest.plan.step import Drafts
 from digest.plan.turns import next_due
 from digest.poll import record
 from digest.poll.installation import Site
-from digest.serve.jobs import Jobs
 from digest.store import matches
 from digest.store import outbox_sends as outbox
 from digest.store import papers as paper_store
@@ -45,13 +44,17 @@ _ADVANCED = 10_000
 _RESENT = 4
 
 
+def between() -> None:
+    """Do nothing, where a process may die."""
+
+
 class Weakness:
     """The moment at which a fault shows: said through a file and waited in, as long as the battery asks for it."""
 
     def __init__(self, marker: Path) -> None:
         self._marker = marker
 
-    def expose(self) -> None:
+    def __call__(self) -> None:
         if wanted(self._marker).exists():
             self._marker.touch()
             time.sleep(_WINDOW)
@@ -65,17 +68,18 @@ class Fault:
     Attributes:
         what: in words.
         found_by: the checks of which at least one must find it.
-        plant: changes this process.
+        plant: puts it into this process for as long as a context lasts.
         needs_death: it shows where a process dies at the wrong moment, and nowhere else.
     """
 
     what: str
     found_by: tuple[str, ...]
-    plant: Callable[[Weakness], None]
+    plant: Callable[[], AbstractContextManager[None]]
     needs_death: bool = False
 
 
-def _move_mark_first(weakness: Weakness) -> None:
+@contextmanager
+def _move_mark_first() -> Iterator[None]:
     original = matching_step._match_batch
 
     def match_batch(site: Site, report: MatchReport) -> bool:
@@ -85,42 +89,41 @@ def _move_mark_first(weakness: Weakness) -> None:
             if not found:
                 return False
             matches.set_matched_mark(conn, found[-1].id, expected=mark)
-        weakness.expose()
+        between()
         with (
             patch.object(matches, "matched_mark", lambda *_, **__: mark),
             patch.object(matches, "set_matched_mark", lambda *_, **__: None),
         ):
             return original(site, report)
 
-    matching_step._match_batch = match_batch
+    with patch.object(matching_step, "_match_batch", match_batch):
+        yield
 
 
-def _move_mark_last(weakness: Weakness) -> None:
-    match_batch, deliver = matching_step._match_batch, Jobs.deliver
-    moves: list[tuple[int, int]] = []
+@contextmanager
+def _move_mark_last() -> Iterator[None]:
+    original, move = matching_step._match_batch, matches.set_matched_mark
 
-    def match_once(site: Site, report: MatchReport) -> bool:
+    def match_batch(site: Site, report: MatchReport) -> bool:
+        moves: list[tuple[int, int]] = []
+
         def note(_: object, to: int, *, expected: int) -> None:
             moves.append((to, expected))
 
-        if not moves:
-            with patch.object(matches, "set_matched_mark", note):
-                match_batch(site, report)
-        return False
+        with patch.object(matches, "set_matched_mark", note):
+            has_matched = original(site, report)
+        between()
+        for to, expected in moves:
+            with site.store.begin() as conn:
+                move(conn, to, expected=expected)
+        return has_matched
 
-    def deliver_and_move(jobs: Jobs, lane: Lane) -> None:
-        deliver(jobs, lane)
-        if moves:
-            weakness.expose()
-            with jobs._site.store.begin() as conn:
-                matches.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
-            moves.clear()
-
-    matching_step._match_batch = match_once
-    Jobs.deliver = deliver_and_move  # type: ignore[method-assign, assignment]  # that is the point
+    with patch.object(matching_step, "_match_batch", match_batch):
+        yield
 
 
-def _miss_late_papers(_: Weakness) -> None:
+@contextmanager
+def _miss_late_papers() -> Iterator[None]:
     original = record.store_changes
 
     def store_changes(conn: Any, papers: Any, judge: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
@@ -139,10 +142,12 @@ def _miss_late_papers(_: Weakness) -> None:
         with patch.object(record, "_compare_by_horizon", compare_by_high_water):
             return original(conn, papers, judge, **options)
 
-    record.store_changes = store_changes
+    with patch.object(record, "store_changes", store_changes):
+        yield
 
 
-def _mark_before_sending(weakness: Weakness) -> None:
+@contextmanager
+def _mark_before_sending() -> Iterator[None]:
     begin = outbox.begin_sending
 
     def begin_sending(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
@@ -151,20 +156,24 @@ def _mark_before_sending(weakness: Weakness) -> None:
             outbox.mark_sent(conn, delivery, Receipt("planted"), now)
         return state
 
-    outbox.begin_sending = begin_sending
-    for transport in (SmtpTransport, SlackTransport):
-        transport.send = _exposed(transport.send, weakness)  # type: ignore[method-assign]  # that is the point
+    with (
+        patch.object(outbox, "begin_sending", begin_sending),
+        patch.object(SmtpTransport, "send", _expose(SmtpTransport.send)),
+        patch.object(SlackTransport, "send", _expose(SlackTransport.send)),
+    ):
+        yield
 
 
-def _exposed(send: Callable[..., Receipt], weakness: Weakness) -> Any:  # noqa: ANN401 - a method
+def _expose(send: Callable[..., Receipt]) -> Callable[..., Receipt]:
     def send_exposed(*given: Any) -> Receipt:  # noqa: ANN401 - passed on
-        weakness.expose()
+        between()
         return send(*given)
 
     return send_exposed
 
 
-def _number_keys(_: Weakness) -> None:
+@contextmanager
+def _number_keys() -> Iterator[None]:
     render, take = step._render, outbox.take_unknown
 
     def rewrite(message: Message, delivery: Delivery) -> Message:
@@ -174,7 +183,8 @@ def _number_keys(_: Weakness) -> None:
             body = body.replace(key, keys[-1])
         return replace(message, body=body)
 
-    step._render = lambda site, delivery, **how: rewrite(render(site, delivery, **how), delivery)
+    def render_numbered(site: Site, delivery: Delivery, **how: Any) -> Message:  # noqa: ANN401 - passed on
+        return rewrite(render(site, delivery, **how), delivery)
 
     def take_unknown(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         return [
@@ -182,7 +192,8 @@ def _number_keys(_: Weakness) -> None:
             for unknown in take(conn, now, **options)
         ]
 
-    outbox.take_unknown = take_unknown
+    with patch.object(step, "_render", render_numbered), patch.object(outbox, "take_unknown", take_unknown):
+        yield
 
 
 def _key_of(delivery: Delivery, attempt: int) -> bytes:
@@ -190,7 +201,8 @@ def _key_of(delivery: Delivery, attempt: int) -> bytes:
     return (numbered if attempt else delivery.idempotency_key).encode("ascii")
 
 
-def _resend_sent(_: Weakness) -> None:
+@contextmanager
+def _resend_sent() -> Iterator[None]:
     original = digest.serve.steps.recover
 
     def recover(site: Site) -> None:
@@ -201,10 +213,12 @@ def _resend_sent(_: Weakness) -> None:
             again = update(deliveries).where(deliveries.c.id.in_(latest))
             conn.execute(again.values(state=DeliveryState.READY, ended_at=None))
 
-    digest.serve.steps.recover = recover
+    with patch.object(digest.serve.steps, "recover", recover):
+        yield
 
 
-def _advance_first(weakness: Weakness) -> None:
+@contextmanager
+def _advance_first() -> Iterator[None]:
     def begin_drafts(site: Site) -> Drafts:
         now = site.clock.now()
         with site.store.read() as conn:
@@ -219,13 +233,14 @@ def _advance_first(weakness: Weakness) -> None:
             with site.store.begin() as conn:
                 for due in waiting:
                     subscription_store.set_next_due(conn, due.id, next_due(due.subscription, now))
-            weakness.expose()
+            between()
             with site.store.begin() as conn:
                 for due in waiting:
                     subscription_store.set_next_due(conn, due.id, due.next_due_at)
         return Drafts(site)
 
-    setattr(planning_step, "Drafts", begin_drafts)  # noqa: B010 - a function stands for the class
+    with patch.object(planning_step, "Drafts", begin_drafts):
+        yield
 
 
 def _load_waiting(site: Site, subscription_id: int) -> bool:
