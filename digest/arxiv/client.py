@@ -15,7 +15,7 @@ import httpx
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import TRY_AGAIN
-from digest.arxiv.exchange import Asked, Line, RequestLog, TooLate, Trial, gate_outcome, judge_status
+from digest.arxiv.exchange import Asked, Line, RequestLog, TooLate, describe_request, gate_outcome, judge_status
 from digest.arxiv.oai import OaiPage, parse_oai
 from digest.model.clock import REQUEST_DEADLINE, GateOutcome, Outcome, monotonic
 from digest.model.errors import (
@@ -132,11 +132,6 @@ class ArxivClient:
         self._line = Line(user_agent, deadline=deadline)
         self.requests = 0
         """How many requests were made so far, retries among them."""
-
-    @property
-    def late_requests(self) -> int:
-        """How many requests left after their grant had lapsed; see `digest.arxiv.exchange.Line`."""
-        return self._line.late
 
     def close(self) -> None:
         """Hang up."""
@@ -275,12 +270,13 @@ class ArxivClient:
         check: Callable[[Fetched[PageT]], None] | None,
         grant: Grant,
     ) -> Fetched[PageT]:
-        trial = Trial(asked, self._clock.now(), monotonic())
-        was_made = True
+        at, begun = self._clock.now(), monotonic()
+        answer, ended = None, 0.0
+        outcome, detail, was_made = GateOutcome(Outcome.FAILED), "", True
         try:
             answer = self._line.ask(asked, not_after=grant.good_until)
-            trial.note(answer)
-            judge_status(answer, read, self._clock.now(), place=self._addresses.describe(asked.url))
+            ended = monotonic()
+            judge_status(answer, read, place=self._addresses.describe(asked.url))
             fetched = Fetched(read(answer.body), answer.body, asked.url, self._clock.now(), grant)
             if check is not None:
                 check(fetched)
@@ -289,19 +285,20 @@ class ArxivClient:
             raise
         except ArxivError as error:
             _name_request(error, asked)
-            trial.end(gate_outcome(error), error.message)
+            outcome, detail = gate_outcome(error), error.message
             raise
         except BaseException as error:
-            trial.end(GateOutcome(Outcome.FAILED), type(error).__name__)
+            detail = type(error).__name__
             raise
         else:
-            trial.end(gate_outcome(None), "")
+            outcome = gate_outcome(None)
             return fetched
         finally:
             self.requests += was_made
-            self._gate.release(grant, trial.outcome)
+            self._gate.release(grant, outcome)
             if was_made and self._on_request is not None:
-                self._on_request(trial.log())
+                milliseconds = round(((ended or monotonic()) - begun) * 1000)
+                self._on_request(describe_request(asked, answer, at, milliseconds, outcome, detail))
 
 
 def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds: float) -> Asked:

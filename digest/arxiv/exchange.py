@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import math
 import re
 import socket
 import threading
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
-from digest.model.clock import LOOPBACK_HOSTS, GateOutcome, Outcome, monotonic
+from digest.model.clock import GateOutcome, Outcome, monotonic
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -39,15 +37,12 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
-    from types import TracebackType
 
-
-_log = logging.getLogger("digest.arxiv")
 
 CONNECT_SECONDS = 10.0
 _POOL_SECONDS = 5.0
 _KEPT_ALIVE_SECONDS = 60.0
-_CHECK_NETWORK = "Look at the network, the proxy and the addresses under [arxiv]. The next poll tries again."
+_CHECK_NETWORK = "Look at the network and the addresses under [arxiv]. The next poll tries again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +87,11 @@ class Line:
         user_agent: says who asks and how to reach them.
         deadline: seconds an exchange may take in all.
         body_limit: bytes a body may have, unpacked.
-
-    Attributes:
-        late: requests that were begun in time and had left too late all the same: this process was paused
-            between a look at the clock and its next line.
     """
 
     def __init__(self, user_agent: str, *, deadline: float, body_limit: int = BODY_LIMIT) -> None:
         self._deadline = deadline
         self._body_limit = body_limit
-        # No proxy ever stands between this machine and itself, whatever the environment says.
-        direct = {f"all://{f'[{host}]' if ':' in host else host}": None for host in sorted(LOOPBACK_HOSTS)}
         self._client = httpx.Client(
             http1=True,
             http2=False,
@@ -111,12 +100,12 @@ class Line:
             limits=httpx.Limits(
                 max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEPT_ALIVE_SECONDS
             ),
-            mounts=direct,
+            trust_env=False,  # whom arXiv sees asking is no matter of the environment
             verify=_load_authorities(),
         )
         self._socket: socket.socket | None = None
         self._not_after = math.inf
-        self.late = 0
+        self._has_ended = False
 
     def close(self) -> None:
         """Hang up."""
@@ -135,18 +124,31 @@ class Line:
             ArxivTruncated: the packed body is damaged.
             ArxivHostile: the body is too large.
         """
-        self._not_after = not_after
-        with _Watch(self, self._deadline) as watch:
-            try:
-                answer = self._exchange(asked)
-            except httpx.DecodingError as error:
-                raise ArxivTruncated(f"the packed body is damaged: {error}", hint=TRY_AGAIN) from error
-            except httpx.HTTPError as error:
-                raise _describe_failure(error, asked, watch) from error
-        if watch.has_ended_it:
-            # A body without a length ends well even where it was cut off.
-            raise _describe_failure(httpx.ReadTimeout("cut off"), asked, watch)
+        self._not_after, self._has_ended = not_after, False
+        timer = threading.Timer(self._deadline, self._end)
+        timer.daemon = True
+        timer.start()
+        try:
+            answer = self._exchange(asked)
+        except httpx.DecodingError as error:
+            raise ArxivTruncated(f"the packed body is damaged: {error}", hint=TRY_AGAIN) from error
+        except httpx.HTTPError as error:
+            self._refuse_late(asked)
+            raise _describe_failure(error, asked) from error
+        finally:
+            timer.cancel()
+        self._refuse_late(asked)  # a body without a length ends well even where it was cut off
         return answer
+
+    def _end(self) -> None:
+        self._has_ended = True
+        self.hang_up()
+
+    def _refuse_late(self, asked: Asked) -> None:
+        if self._has_ended:
+            host = httpx.URL(asked.url).host
+            message = f"{host} took longer than {self._deadline:g} seconds to answer"
+            raise ArxivUnreachable(message, hint=_CHECK_NETWORK)
 
     def hang_up(self) -> None:
         """End the connection in use at once, from another thread: whoever waits on it is woken."""
@@ -176,33 +178,6 @@ class Line:
             self._socket = info["return_value"].get_extra_info("socket")
         elif event == "http11.send_request_headers.started" and monotonic() > self._not_after:
             raise TooLate
-        elif event == "http11.send_request_headers.complete" and monotonic() > self._not_after:
-            self.late += 1
-            _log.warning("a request to arXiv left late: this process was paused at the worst moment")
-
-
-class _Watch:
-    """Hangs up when an exchange takes too long in all."""
-
-    def __init__(self, line: Line, seconds: float) -> None:
-        self.seconds = seconds
-        self.has_ended_it = False
-        self._line = line
-        self._timer = threading.Timer(seconds, self._end)
-        self._timer.daemon = True
-
-    def __enter__(self) -> Self:
-        self._timer.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._timer.cancel()
-
-    def _end(self) -> None:
-        self.has_ended_it = True
-        self._line.hang_up()
 
 
 @cache
@@ -220,11 +195,9 @@ def _gather(pieces: Iterator[bytes], limit: int) -> bytes:
     return bytes(gathered)
 
 
-def _describe_failure(error: httpx.HTTPError, asked: Asked, watch: _Watch) -> ArxivUnreachable:
+def _describe_failure(error: httpx.HTTPError, asked: Asked) -> ArxivUnreachable:
     host = httpx.URL(asked.url).host
-    if watch.has_ended_it:
-        message = f"{host} took longer than {watch.seconds:g} seconds to answer"
-    elif isinstance(error, httpx.ConnectTimeout):
+    if isinstance(error, httpx.ConnectTimeout):
         message = f"{host} can't be reached: no connection within {CONNECT_SECONDS:g} seconds"
     elif isinstance(error, httpx.TimeoutException):
         message = f"{host} said nothing for {asked.read_seconds:g} seconds"
@@ -263,47 +236,22 @@ class RequestLog:
     detail: str
 
 
-class Trial:
-    """One request under way, and what is known of it so far. `outcome` is what to tell the gate."""
-
-    def __init__(self, asked: Asked, at: datetime, begun: float) -> None:
-        self.outcome = GateOutcome(Outcome.FAILED)
-        self._asked = asked
-        self._at = at
-        self._begun = begun
-        self._milliseconds: int | None = None
-        self._answer: Answer | None = None
-        self._detail = ""
-
-    def note(self, answer: Answer) -> None:
-        """Note that the whole answer has come."""
-        self._answer = answer
-        self._milliseconds = self._measure()
-
-    def end(self, outcome: GateOutcome, detail: str) -> None:
-        """Note how it ended, and what was wrong."""
-        self.outcome = outcome
-        self._detail = detail
-        if self._milliseconds is None:
-            self._milliseconds = self._measure()
-
-    def log(self) -> RequestLog:
-        """Return it as it went."""
-        body = self._answer.body if self._answer else b""
-        return RequestLog(
-            at=self._at,
-            method=self._asked.method,
-            url=self._asked.url,
-            status=self._answer.status if self._answer else None,
-            milliseconds=self._milliseconds or 0,
-            size=len(body),
-            sha256=hashlib.sha256(body).hexdigest() if body else "",
-            outcome=self.outcome.outcome,
-            detail=self._detail,
-        )
-
-    def _measure(self) -> int:
-        return round((monotonic() - self._begun) * 1000)
+def describe_request(  # noqa: PLR0917 - what a request comes to
+    asked: Asked, answer: Answer | None, at: datetime, milliseconds: int, outcome: GateOutcome, detail: str
+) -> RequestLog:
+    """Return a request as it went; without an answer none came whole."""
+    body = answer.body if answer else b""
+    return RequestLog(
+        at=at,
+        method=asked.method,
+        url=asked.url,
+        status=answer.status if answer else None,
+        milliseconds=milliseconds,
+        size=len(body),
+        sha256=hashlib.sha256(body).hexdigest() if body else "",
+        outcome=outcome.outcome,
+        detail=detail,
+    )
 
 
 _OK: Final = 200
@@ -314,13 +262,12 @@ _OURS: Final = range(400, 500)
 _ABSENT: Final = frozenset({404, 405, 410})
 
 
-def judge_status(answer: Answer, read: Callable[[bytes], object], now: datetime, *, place: str = "") -> None:
+def judge_status(answer: Answer, read: Callable[[bytes], object], *, place: str = "") -> None:
     """Refuse an answer that is no page, by its status and its first bytes.
 
     Args:
         answer: what came.
         read: reads a body of the kind asked for; an error page often says more than its status.
-        now: for a `Retry-After` that is a date, where the answer itself has none.
         place: the setting that names the address and the address, for where nothing is there.
 
     Raises:
@@ -328,7 +275,7 @@ def judge_status(answer: Answer, read: Callable[[bytes], object], now: datetime,
         ArxivRefused, ArxivMoved, ArxivRejected, ArxivFaulted: see there.
         ArxivUnreadable: a page is promised, but the content type says that it is none.
     """
-    _refuse_throttling(answer, now)
+    _refuse_throttling(answer)
     status = answer.status
     if status == _OK:
         _check_content_type(answer)
@@ -355,18 +302,15 @@ def judge_status(answer: Answer, read: Callable[[bytes], object], now: datetime,
         raise ArxivFaulted(f"arXiv failed inside ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)
 
 
-def read_retry_after(text: str, now: datetime) -> float | None:
-    """Read a `Retry-After` header (RFC 9110 §10.2.3): seconds from now, None where it says nothing usable.
+def read_retry_after(text: str) -> float | None:
+    """Read a `Retry-After` header in seconds, the only form arXiv sends; None where it says nothing usable.
 
     Less than a second is no wish to wait but a cache's default, and counts as nothing.
     """
     try:
         seconds = float(text)
     except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(text) - now).total_seconds()
-        except (ValueError, TypeError, OverflowError):
-            return None
+        return None
     return seconds if math.isfinite(seconds) and seconds >= 1 else None
 
 
@@ -381,8 +325,8 @@ def gate_outcome(error: ArxivError | None) -> GateOutcome:
     return GateOutcome(Outcome.FAILED)
 
 
-def _refuse_throttling(answer: Answer, now: datetime) -> None:
-    retry_after = read_retry_after(answer.headers.get("retry-after", ""), _server_time(answer, now))
+def _refuse_throttling(answer: Answer) -> None:
+    retry_after = read_retry_after(answer.headers.get("retry-after", ""))
     try:
         check_body(answer.body)
     except ArxivThrottled as error:
@@ -394,13 +338,6 @@ def _refuse_throttling(answer: Answer, now: datetime) -> None:
         raise ArxivThrottled(
             f"arXiv asks to be spared for a while ({answer.status})", hint=TRY_AGAIN, retry_after=retry_after
         )
-
-
-def _server_time(answer: Answer, now: datetime) -> datetime:
-    try:
-        return parsedate_to_datetime(answer.headers.get("date", ""))
-    except (ValueError, TypeError):
-        return now
 
 
 def _check_content_type(answer: Answer) -> None:

@@ -58,7 +58,6 @@ class Jobs:
             self._note_match(match(self._site, first_looks=False))
         with self.metrics.time_verb(Verb.POLL):
             polled = self._steps.poll()
-        self.metrics.late_requests.set(self._site.client.late_requests)
         if polled.was_due and not polled.failures:
             log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
         for failure in polled.failures:

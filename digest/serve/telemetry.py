@@ -314,11 +314,6 @@ class Metrics:
             "1 while a mailing of arXiv's that was expected is not there by the next morning.",
             registry=registry,
         )
-        self.late_requests = prometheus.Gauge(
-            "digest_arxiv_late_requests",
-            "Requests to arXiv that left after their leave had lapsed: this process was paused just then.",
-            registry=registry,
-        )
         self.ready = prometheus.Gauge("digest_ready", "1 while this process is ready.", registry=registry)
 
     @contextmanager

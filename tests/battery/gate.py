@@ -210,27 +210,27 @@ def live(pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresSer
         served = arxiv.served
     breaches = find_breaches(served, pace.spacing)
     overlaps = [breach for breach in breaches if breach.gap < 0]
-    granted, made, late = _read_journals(folder, database)
+    granted, made = _read_journals(folder, database)
     print(f"{pace.name}, spacing {pace.spacing:g} s, seed {seed}: {time.monotonic() - begun:.0f} s")  # noqa: T201 - a command
     print("  faults   ", sum(fire.counts.values()), dict(sorted(fire.counts.items())))  # noqa: T201
     print("  requests ", len(served), Counter(one.who for one in served))  # noqa: T201
     print(f"  too close {len(breaches) - len(overlaps)}, overlapping {len(overlaps)}")  # noqa: T201
-    print(f"  grants that lapsed before a byte left: {granted - made}; requests that left late: {late}")  # noqa: T201
+    print(f"  grants that lapsed before a byte left: {granted - made}")  # noqa: T201
     print(f"  longest silence {longest_silence(served):.1f} s; pollers that ended by themselves: {fire.exits}")  # noqa: T201
     for breach in breaches[:10]:
         print("  ", breach)  # noqa: T201
     return not breaches and not fire.exits and len(served) > faults / 4
 
 
-def _read_journals(folder: Path, database: str) -> tuple[int, int, int]:
+def _read_journals(folder: Path, database: str) -> tuple[int, int]:
     rows = [
         json.loads(line)
         for path in folder.glob(f"{database}.[0-9]")
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.endswith("]")
     ]
-    granted, made, late = (sum(column) for column in zip(*rows, strict=True))
-    return granted, made, late
+    granted, made = (sum(column) for column in zip(*rows, strict=True))
+    return granted, made
 
 
 def main() -> int:

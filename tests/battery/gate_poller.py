@@ -105,14 +105,14 @@ def main(text: str) -> None:
     agent = f"{settings.name} (battery@digest.example)"
     client = ArxivClient(ArxivAddresses(settings.arxiv), agent, gate, SystemClock(), deadline=settings.deadline)
     with Path(settings.journal).open("a", encoding="utf-8") as journal:
-        before = (0, 0, 0)
+        before = (0, 0)
         while True:
             try:
                 client.search("all:gate", size=1)
             except DigestError as error:
                 logging.warning("%s", error.message)  # noqa: LOG015 - a process of its own
                 time.sleep(_NAP)
-            counts = (gate.granted, client.requests, client.late_requests)
+            counts = (gate.granted, client.requests)
             moved = [now - then for now, then in zip(counts, before, strict=True)]
             journal.write(json.dumps(moved) + "\n")
             journal.flush()

@@ -1,4 +1,4 @@
-"""Requests whose leave lapsed before they could be begun, and those that left late all the same."""
+"""Requests whose leave lapsed before they could be begun."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from digest.arxiv import exchange
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog
-from digest.arxiv.exchange import Asked, Line
 from digest.model.clock import GateOutcome, Grant, ManualClock, Outcome
 from digest.model.errors import ArxivUnreachable
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
@@ -48,7 +46,6 @@ def test_what_could_not_be_begun_in_time_is_not_asked_and_leave_is_asked_for_aga
     assert client.search("a", size=1).grant == Grant(lapsing + 1)
     assert len(arxiv.seen) == len(requests) == client.requests == 1
     assert gate.outcomes == [FAILED] * lapsing + [OK]
-    assert client.late_requests == 0
     client.close()
 
 
@@ -60,15 +57,3 @@ def test_a_machine_that_is_late_again_and_again_gives_up_without_a_request(arxiv
     assert caught.value.hint
     client.close()
     assert arxiv.seen == []
-
-
-def test_a_request_that_left_late_all_the_same_is_counted(
-    arxiv: ScriptedArxiv, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    line = Line(AGENT, deadline=20)
-    moments = iter([0.0, 99.0])  # as if paused between the look at the clock and the last byte
-    monkeypatch.setattr(exchange, "monotonic", lambda: next(moments))
-    arxiv.script(GOOD)
-    line.ask(Asked(f"{arxiv.url}/api/query?a", "a", 5.0), not_after=50.0)
-    line.close()
-    assert line.late == len(arxiv.seen) == 1

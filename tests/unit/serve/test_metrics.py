@@ -30,8 +30,6 @@ def test_gauges_say_how_things_stand_now() -> None:
     metrics.set_outbox({"ready": 0, "held": 1}, 0)
     metrics.last_poll.set(datetime(2026, 11, 20, tzinfo=UTC).timestamp())
     metrics.ready.set(1)
-    metrics.late_requests.set(1)
-    assert sample(metrics, "digest_arxiv_late_requests") == 1
     assert sample(metrics, 'digest_outbox{state="ready"}') == 0
     assert sample(metrics, 'digest_outbox{state="held"}') == 1
     assert sample(metrics, "digest_outbox_oldest_due_seconds") == 0
