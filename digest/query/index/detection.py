@@ -20,10 +20,11 @@ from digest.query.index.bitsets import (
     Unions,
     fill_up,
     mark,
+    sort_distinct,
     take_runs,
 )
 from digest.query.index.lexicon import NOWHERE, STEMMED_COLUMNS, WORD_COLUMNS, Column
-from digest.query.names import fold_umlauts
+from digest.query.names import GENERATIONS, fold_umlauts
 from digest.query.tree import spell_minute
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from digest.model.papers import Paper
     from digest.query.index.batch import Batch, Values
+    from digest.query.index.bitsets import Begun
     from digest.query.index.lexicon import Lexicon, Links
     from digest.query.names import NamePattern, PersonPattern
     from digest.query.tree import Condition
@@ -128,6 +130,10 @@ if TYPE_CHECKING:
     """Leaves, each with the name that meets it: its index among the distinct ones."""
 
 
+_OF_LEAVES, _TO_LOOK_AT = 0, 1
+"""Beginnings of parts: those that are leaves, and those of names to look at more closely."""
+
+
 @lru_cache(maxsize=2**14)
 def _read_name(condition: Condition) -> NamePattern | PersonPattern:
     return read_name(condition)
@@ -139,8 +145,20 @@ class NameTables:
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
         self._unknown = len(lexicon.terms)
-        self._leaves = fill_up(lexicon.leaves[Column.NAME_PART], self._unknown + 1)
-        self._beginnings = Beginnings([lexicon.beginnings[Column.NAME_PART]])
+        size = self._unknown + 1
+        self._leaves = fill_up(lexicon.leaves[Column.NAME_PART], size)
+        sizes = (size, *(len(links.before) for links in lexicon.parts))
+        self._steps = [
+            (_make_table(links, (befores, size)), fill_up(links.leaves[0], len(links.before)))
+            for links, befores in zip(lexicon.parts, sizes, strict=False)
+        ]
+        begun = lexicon.begun_names
+        self._closer = list(begun.values())
+        numbers = dict(zip(begun, range(len(begun)), strict=True))
+        self._beginnings = Beginnings([lexicon.beginnings[Column.NAME_PART], numbers])
+        packed = np.fromiter(lexicon.signatures, np.int64, len(lexicon.signatures))
+        self._signatures = PairTable(packed >> 32, packed & 0xFFFF_FFFF, (size, size))
+        self._signature_leaves = np.fromiter(lexicon.signatures.values(), np.int32, len(lexicon.signatures))
 
     def detect(self, batch: Batch) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return leaves and the papers by someone whose name meets them, perhaps several times."""
@@ -156,17 +174,60 @@ class NameTables:
         leaves = self._leaves[terms].take(batch.name_parts)
         found = np.flatnonzero(leaves != NOWHERE)
         yield leaves[found], names[found]
-        twice = [number for number, (part, key) in enumerate(zip(batch.parts, keys, strict=True)) if part != key]
-        spellings = [*batch.parts, *(keys[number] for number in twice)]
-        begun, leaves = self._beginnings.look_in(spellings, np.arange(len(spellings))).find(0)
-        parts = np.array([*range(len(keys)), *twice], np.int64).take(begun)
-        yield Spreader(parts, leaves, len(keys)).spread(batch.name_parts, names)
-        yield self._look_closer(batch, names, keys)
+        yield from self._find_parts(terms[batch.name_parts], names)
+        yield from self._find_signatures(batch, terms)
+        begun = self._find_beginnings(batch.parts, keys)
+        yield self._find_begun(batch, begun, names)
+        yield self._look_closer(batch, begun, names, keys)
 
-    def _look_closer(self, batch: Batch, names: NDArray[np.intp], keys: Sequence[str]) -> PairsDetectingNames:
+    def _find_parts(self, terms: NDArray[np.int32], names: NDArray[np.intp]) -> Iterator[PairsDetectingNames]:
+        """Yield names that have several parts, in whatever order."""
+        size = self._unknown + 1
+        packed = sort_distinct((names * size + terms)[terms != self._unknown])
+        names, terms = packed // size, (packed % size).astype(np.int32)
+        before, places = terms, np.arange(len(terms))
+        for table, leaves in self._steps:
+            before, places = _follow(table, before, places, terms, names)
+            found = np.flatnonzero(leaves[before] != NOWHERE)
+            yield leaves[before[found]], names[places[found]]
+
+    def _find_signatures(self, batch: Batch, terms: NDArray[np.int32]) -> Iterator[PairsDetectingNames]:
+        """Yield names of a last name, and a first one or its initial."""
+        if not len(self._signature_leaves):
+            return
+        starts, last = batch.part_bounds[:-1], batch.part_bounds[1:] - 1
+        is_name = np.flatnonzero(last > starts)
+        starts, last = starts[is_name], last[is_name]
+        is_generation = np.fromiter(map(GENERATIONS.__contains__, batch.parts), np.bool_, len(batch.parts))
+        while len(behind := np.flatnonzero(is_generation[batch.name_parts[last]] & (last > starts))):
+            last[behind] -= 1
+        firsts = [part[:1] for part in batch.parts]
+        initials = np.fromiter(map(self._lexicon.terms.get, firsts, repeat(self._unknown)), np.int32, len(firsts))
+        named = np.flatnonzero(last > starts)
+        last_terms = terms[batch.name_parts[last[named]]]
+        for given in (terms, initials):
+            found, signatures = self._signatures.find(last_terms, given[batch.name_parts[starts[named]]])
+            yield self._signature_leaves[signatures], is_name[named[found]]
+
+    def _find_beginnings(self, parts: Sequence[str], keys: Sequence[str]) -> Begun:
+        """Look for beginnings in parts under both of their spellings."""
+        twice = [number for number, (part, key) in enumerate(zip(parts, keys, strict=True)) if part != key]
+        spellings = [*parts, *(keys[number] for number in twice)]
+        begun = self._beginnings.look_in(spellings, np.arange(len(spellings)))
+        return begun._replace(words=np.array([*range(len(parts)), *twice], np.int64).take(begun.words))
+
+    def _find_begun(self, batch: Batch, begun: Begun, names: NDArray[np.intp]) -> PairsDetectingNames:
+        parts, leaves = begun.find(_OF_LEAVES)
+        return Spreader(parts, leaves, len(batch.parts)).spread(batch.name_parts, names)
+
+    def _look_closer(
+        self, batch: Batch, begun: Begun, names: NDArray[np.intp], keys: Sequence[str]
+    ) -> PairsDetectingNames:
         """Show names to the patterns of conditions that ask for a part they have."""
         asked = enumerate(map(self._lexicon.names.get, keys))
-        entries = {part: some for part, some in asked if some}
+        entries = {part: list(some) for part, some in asked if some}
+        for part, number in zip(*(found.tolist() for found in begun.find(_TO_LOOK_AT)), strict=True):
+            entries.setdefault(part, []).extend(self._closer[number])
         found: list[tuple[int, int]] = []
         is_asked = mark(np.fromiter(entries, np.int64, len(entries)), len(batch.parts))
         for place in np.flatnonzero(is_asked[batch.name_parts]).tolist():
@@ -177,6 +238,44 @@ class NameTables:
                     found.append((leaf, name))
         both = np.array(found, np.int32).reshape(-1, 2)
         return both[:, 0], both[:, 1].astype(np.intp)
+
+
+def _make_table(links: Links, sizes: tuple[int, int]) -> PairTable:
+    return PairTable(np.array(links.before, np.int64), np.array(links.terms, np.int64), sizes)
+
+
+def _follow(
+    table: PairTable,
+    before: NDArray[np.int32],
+    places: NDArray[np.intp],
+    terms: NDArray[np.int32],
+    names: NDArray[np.intp],
+) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Go from parts of names to all later parts of the same names.
+
+    Args:
+        table: the steps there are.
+        before: the steps gone so far, or terms.
+        places: where among all parts each of them led.
+        terms: all parts of names, those of each name in growing order.
+        names: whose they are.
+
+    Returns:
+        The steps gone now, and where each led.
+    """
+    begun = np.flatnonzero(table.is_upper(before))
+    found_steps, found_places = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+    distance = 0
+    while len(begun):
+        distance += 1
+        begun = begun[places[begun] < len(terms) - distance]
+        behind = places[begun] + distance
+        is_same = names[behind] == names[places[begun]]
+        begun, behind = begun[is_same], behind[is_same]
+        found, steps = table.find(before[begun], terms[behind])
+        found_steps.append(steps)
+        found_places.append(behind[found])
+    return np.concatenate(found_steps).astype(np.int32), np.concatenate(found_places)
 
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from array import array
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from digest.model import taxonomy
 from digest.query.evaluation import STEMMED, WordPattern, compile_condition, read_name
-from digest.query.names import NamePattern, list_spellings
+from digest.query.names import NamePattern, fold_umlauts, list_spellings
 from digest.query.tree import (
     And,
     Condition,
@@ -24,9 +25,11 @@ from digest.query.tree import (
     spread_beyond_words,
     spread_condition,
 )
+from digest.query.words import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeAlias
 
     from digest.query.evaluation import Run, Test
 
@@ -44,7 +47,11 @@ class Kind(IntEnum):
     SPREAD = 3
 
 
-_LEAF, _AND, _OR, _SPREAD = Kind  # naming a member takes Python 3.11 as long as joining two nodes
+_LEAF, _AND, _SPREAD = (
+    Kind.LEAF,
+    Kind.AND,
+    Kind.SPREAD,
+)  # naming a member takes Python 3.11 as long as joining two nodes
 _KEYS = [kind.to_bytes() for kind in Kind]
 
 ALWAYS = 0
@@ -148,21 +155,21 @@ WORD_COLUMNS = (*STEMMED_COLUMNS, *PLAIN_COLUMNS)
 
 
 class Links:
-    """Phrases, as steps from one term to the next; these are the steps of one depth.
+    """What is asked for in several terms, as steps from one term to the next; these are the steps of one depth.
 
     Attributes:
         before: step -> the step before it; at the first depth, the first term.
         terms: step -> the term it leads to.
-        places: step -> how far behind the first term that stands.
+        places: step -> how far behind the first term that stands; 0 where order does not count.
         leaves: by column: step -> the leaf that is met when the step is taken, `NOWHERE` for none;
             shorter than the others where the rest has none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, columns: int) -> None:
         self.before = array("I")
         self.terms = array("I")
         self.places = array("I")
-        self.leaves = [array("i") for _ in WORD_COLUMNS]
+        self.leaves = [array("i") for _ in range(columns)]
         self._numbers: dict[int, int] = {}
 
     def find(self, before: int, term: int, place: int) -> int:
@@ -175,6 +182,11 @@ class Links:
             self.terms.append(term)
             self.places.append(place)
         return number
+
+
+def pack(upper: int, lower: int) -> int:
+    """Return two numbers as one."""
+    return upper << 32 | lower
 
 
 class NameLeaf(NamedTuple):
@@ -193,7 +205,10 @@ class Lexicon:
         leaves: by column: term -> leaf, `NOWHERE` for none; shorter than `terms` where the rest has none.
         beginnings: by column: beginning of a term -> leaf.
         phrases: the steps of phrases, by depth; their columns are those of words.
+        parts: the steps from part to part of one name, their terms in growing order, by depth.
+        signatures: last name and first name or initial of one name (their terms, packed by `pack`) -> leaf.
         names: part of a name (`fold_umlauts`) -> what needs a closer look at names that have it.
+        begun_names: beginning of such a part -> the same.
         ranges: first and last minute -> leaf.
         tests: conditions that no table knows -> what tells whether a paper meets them, and the leaf.
     """
@@ -204,7 +219,10 @@ class Lexicon:
         self.leaves = [array("i") for _ in Column]
         self.beginnings: list[dict[str, int]] = [{} for _ in Column]
         self.phrases: list[Links] = []
+        self.parts: list[Links] = []
+        self.signatures: dict[int, int] = {}
         self.names: dict[str, list[NameLeaf]] = {}
+        self.begun_names: dict[str, list[NameLeaf]] = {}
         self.ranges: dict[tuple[str, str], int] = {}
         self.tests: dict[Condition, tuple[Test, int]] = {}
         self._named: dict[Condition, int] = {}
@@ -229,25 +247,38 @@ class Lexicon:
 
     def find_phrase(self, columns: Iterable[Column], terms: Sequence[str], places: Sequence[int]) -> list[int]:
         """Return the leaves of papers that have these terms, two at least, so far behind the first of them."""
-        step, *numbers = map(self.number, terms)
-        for depth, (number, place) in enumerate(zip(numbers, places[1:], strict=True)):
-            if depth == len(self.phrases):
-                self.phrases.append(Links())
-            step = self.phrases[depth].find(step, number, place)
-        tables = self.phrases[len(numbers) - 1].leaves
+        step = self._find_step(self.phrases, len(WORD_COLUMNS), list(map(self.number, terms)), places)
+        tables = self.phrases[len(terms) - 2].leaves
         return [self._find_in(tables[column], step) for column in columns]
 
-    def find_part(self, part: str) -> int:
-        """Return the leaf of papers by someone whose name has this part."""
-        return self._find_in(self.leaves[Column.NAME_PART], self.number(part))
+    def find_parts(self, parts: Iterable[str]) -> int:
+        """Return the leaf of papers by someone whose name has all of these parts, in any order."""
+        terms = list(map(self.number, parts))
+        if len(terms) > 1:
+            terms = sorted(set(terms))
+        if len(terms) == 1:
+            return self._find_in(self.leaves[Column.NAME_PART], terms[0])
+        step = self._find_step(self.parts, 1, terms, [0] * len(terms))
+        return self._find_in(self.parts[len(terms) - 2].leaves[0], step)
 
-    def find_name(self, condition: Condition, parts: Iterable[str]) -> int:
-        """Return the leaf of papers by someone whom a condition means; one of the parts is in the name."""
+    def find_signature(self, last: str, first: str) -> int:
+        """Return the leaf of papers by someone with this last name, and this first name or initial."""
+        return self._find(self.signatures, pack(self.number(last), self.number(first)))
+
+    def find_name(self, condition: Condition, parts: Iterable[str], beginnings: Iterable[str] = ()) -> int:
+        """Return the leaf of papers by someone whom a condition's pattern means.
+
+        Args:
+            condition: on authors.
+            parts: one of them is in every name that is meant; () where none is known.
+            beginnings: then, how a part of every such name begins: in one of these ways.
+        """
         leaf = self._named.get(condition)
         if leaf is None:
             leaf = self._named[condition] = self.graph.add_leaf()
-            for part in parts:
-                self.names.setdefault(part, []).append(NameLeaf(condition, leaf))
+            tables = [self.names.setdefault(part, []) for part in parts]
+            for table in tables or [self.begun_names.setdefault(beginning, []) for beginning in beginnings]:
+                table.append(NameLeaf(condition, leaf))
         return leaf
 
     def count_names(self, part: str) -> int:
@@ -270,6 +301,14 @@ class Lexicon:
             leaf = table[key] = self.graph.add_leaf()
         return leaf
 
+    def _find_step(self, chains: list[Links], columns: int, terms: Sequence[int], places: Sequence[int]) -> int:
+        step = terms[0]
+        for depth in range(len(terms) - 1):
+            if depth == len(chains):
+                chains.append(Links(columns))
+            step = chains[depth].find(step, terms[depth + 1], places[depth + 1])
+        return step
+
     def _find_in(self, table: array[int], number: int) -> int:
         size = len(table)
         if number < size:
@@ -284,6 +323,102 @@ class Lexicon:
         return leaf
 
 
+if TYPE_CHECKING:
+    _Found: TypeAlias = tuple[int, Callable[[Lexicon], int]]
+
+
+def compact(lexicon: Lexicon, roots: Iterable[int]) -> tuple[Lexicon, list[int]]:
+    """Return a lexicon with nothing but what some roots need, and the references to them in its graph."""
+    kept, references = Lexicon(), list(roots)
+    old, new = lexicon.graph, kept.graph
+    needed = _mark(old, references)
+    moved = {ALWAYS: ALWAYS}
+    for leaf, find in _list_leaves(lexicon):
+        if needed[leaf]:
+            moved[leaf] = find(kept)
+    for node in range(len(old)):
+        if needed[node] and old.kinds[node] != Kind.LEAF:
+            operands = (moved[reference >> 1] << 1 | reference & 1 for reference in old.list_operands(node))
+            moved[node] = new.join(Kind(old.kinds[node]), operands) >> 1
+    return kept, [moved[reference >> 1] << 1 | reference & 1 for reference in references]
+
+
+def _mark(graph: Graph, roots: Iterable[int]) -> bytearray:
+    needed = bytearray(len(graph))
+    for reference in roots:
+        needed[reference >> 1] = 1
+    for node in reversed(range(len(graph))):  # operands come before what joins them
+        if needed[node]:
+            for reference in graph.list_operands(node):
+                needed[reference >> 1] = 1
+    return needed
+
+
+def _list_leaves(lexicon: Lexicon) -> Iterator[_Found]:
+    """Yield each leaf with what finds the same in another lexicon."""
+    spelled = list(lexicon.terms)
+    for column in Column:
+        for number, leaf in enumerate(lexicon.leaves[column]):
+            if leaf != NOWHERE:
+                yield leaf, partial(Lexicon.find_term, column=column, term=spelled[number])
+        for beginning, leaf in lexicon.beginnings[column].items():
+            yield leaf, partial(Lexicon.find_beginning, column=column, beginning=beginning)
+    yield from _list_chains(lexicon, spelled)
+    yield from _list_names(lexicon)
+    for packed, leaf in lexicon.signatures.items():
+        last, first = spelled[packed >> 32], spelled[packed & 0xFFFF_FFFF]
+        yield leaf, partial(Lexicon.find_signature, last=last, first=first)
+    for (start, end), leaf in lexicon.ranges.items():
+        yield leaf, partial(Lexicon.find_range, start=start, end=end)
+    for condition, (_, leaf) in lexicon.tests.items():
+        yield leaf, partial(Lexicon.find_test, condition=condition)
+
+
+def _list_chains(lexicon: Lexicon, spelled: Sequence[str]) -> Iterator[_Found]:
+    for depth, links in enumerate(lexicon.phrases):
+        for column in WORD_COLUMNS:
+            for step, leaf in enumerate(links.leaves[column]):
+                if leaf != NOWHERE:
+                    terms, places = _spell(lexicon.phrases[: depth + 1], step, spelled)
+                    yield leaf, partial(_find_phrase, column=column, terms=terms, places=places)
+    for depth, links in enumerate(lexicon.parts):
+        for step, leaf in enumerate(links.leaves[0]):
+            if leaf != NOWHERE:
+                parts, _ = _spell(lexicon.parts[: depth + 1], step, spelled)
+                yield leaf, partial(Lexicon.find_parts, parts=parts)
+
+
+def _find_phrase(lexicon: Lexicon, column: Column, terms: Sequence[str], places: Sequence[int]) -> int:
+    return lexicon.find_phrase((column,), terms, places)[0]
+
+
+def _spell(chains: Sequence[Links], step: int, spelled: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Return the terms that lead to a step of the last depth, and their places."""
+    terms: list[str] = []
+    places: list[int] = []
+    for links in reversed(chains):
+        terms.append(spelled[links.terms[step]])
+        places.append(links.places[step])
+        step = links.before[step]
+    return [spelled[step], *reversed(terms)], [0, *reversed(places)]
+
+
+def _list_names(lexicon: Lexicon) -> Iterator[_Found]:
+    parts, beginnings = _list_by_leaf(lexicon.names), _list_by_leaf(lexicon.begun_names)
+    for entry in (*parts, *beginnings):
+        known, begun = parts.get(entry, []), beginnings.get(entry, [])
+        yield entry.leaf, partial(Lexicon.find_name, condition=entry.condition, parts=known, beginnings=begun)
+
+
+def _list_by_leaf(table: Mapping[str, Sequence[NameLeaf]]) -> dict[NameLeaf, list[str]]:
+    keys: dict[NameLeaf, list[str]] = {}
+    for key, entries in table.items():
+        for entry in entries:
+            keys.setdefault(entry, []).append(key)
+    return keys
+
+
+_AND_INDEXING, _OR, _SPREAD_INDEXING = Kind.AND, Kind.OR, Kind.SPREAD  # as in the graph
 _MOST_KNOWN = 2**14
 _COLUMNS: Mapping[Prefix, Column] = {
     Prefix.TITLE: Column.TITLE,
@@ -312,7 +447,7 @@ class Indexer:
             return self._read_condition(node) if reference is None else reference
         if isinstance(node, Not):
             return negate(self.find(node.operand))
-        kind = _AND if isinstance(node, And) else _OR
+        kind = _AND_INDEXING if isinstance(node, And) else _OR
         return self._lexicon.graph.join(kind, map(self.find, node.operands))
 
     def _read_condition(self, condition: Condition) -> int:
@@ -334,7 +469,7 @@ def _find_all(lexicon: Lexicon, condition: Condition) -> int:
     references = [_READERS[part.prefix](lexicon, part) for part in parts]
     references += _find_pattern(lexicon, STEMMED_COLUMNS, plain.stem())
     references += _find_pattern(lexicon, PLAIN_COLUMNS, plain)
-    return lexicon.graph.join(_SPREAD, references)
+    return lexicon.graph.join(_SPREAD_INDEXING, references)
 
 
 def _find_words(lexicon: Lexicon, condition: Condition) -> int:
@@ -350,7 +485,7 @@ def _find_pattern(lexicon: Lexicon, columns: Sequence[Column], pattern: WordPatt
     if len(found) == 1:
         return found[0]
     join = lexicon.graph.join
-    return [join(_AND, [references[place] for references in found]) for place in range(len(columns))]
+    return [join(_AND_INDEXING, [references[place] for references in found]) for place in range(len(columns))]
 
 
 def _find_clause(lexicon: Lexicon, columns: Sequence[Column], runs: Sequence[Run]) -> list[int]:
@@ -369,20 +504,32 @@ def _find_run(lexicon: Lexicon, columns: Sequence[Column], run: Run) -> list[int
 
 
 def _find_author(lexicon: Lexicon, condition: Condition) -> int:
+    if condition.shape is not Shape.BEGINNING and _is_whole_parts(condition.text):
+        return lexicon.find_parts(map(fold_umlauts, map(fold, condition.text.split()))) << 1
     pattern = read_name(condition)
     if not isinstance(pattern, NamePattern):
         return _find_test(lexicon, condition)
-    parts = pattern.anywhere or pattern.last
-    if len(pattern.anywhere) == 1 and _is_whole(parts[0]):
-        return lexicon.find_part(parts[0]) << 1
-    if len(pattern.anywhere) == 1:
-        leaves = [lexicon.find_beginning(Column.NAME_PART, begun) << 1 for begun in list_spellings(parts[0][:-1])]
+    if len(pattern.anywhere) == 1 and not _is_whole(pattern.anywhere[0]):
+        begun = list_spellings(pattern.anywhere[0][:-1])
+        leaves = [lexicon.find_beginning(Column.NAME_PART, spelling) << 1 for spelling in begun]
         return lexicon.graph.join(_OR, leaves)
-    whole = list(filter(_is_whole, parts))
-    if not whole:
-        return _find_test(lexicon, condition)
-    rarest = min(whole, key=lambda part: (lexicon.count_names(part), -len(part)))
-    return lexicon.find_name(condition, (rarest,)) << 1
+    return _find_name(lexicon, condition, pattern) << 1
+
+
+def _is_whole_parts(name: str) -> bool:
+    """Tell whether a name is nothing but parts to be met as they are, as most are."""
+    return "," not in name and "*" not in name
+
+
+def _find_name(lexicon: Lexicon, condition: Condition, pattern: NamePattern) -> int:
+    match pattern:
+        case NamePattern(anywhere=parts) if parts and all(map(_is_whole, parts)):
+            return lexicon.find_parts(parts)
+        case NamePattern(last=(last,), given=(first,)) if _is_whole(last) and _is_whole(first):
+            return lexicon.find_signature(last, first)
+    parts = pattern.anywhere or pattern.last
+    rarest = sorted(filter(_is_whole, parts), key=lambda part: (lexicon.count_names(part), -len(part)))
+    return lexicon.find_name(condition, rarest[:1], list_spellings(max(parts, key=len)[:-1]))
 
 
 def _is_whole(part: str) -> bool:
