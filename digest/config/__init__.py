@@ -1,6 +1,6 @@
 """The one room that reads the environment and `digest.toml`, and checks both before anything else runs.
 
-settings        what can be configured, each declared once; fields says how
+settings        what can be configured, each declared once
 document        which file, and from file and environment to one checked `Config`; draft, subscribing and checks
                 are its parts
 values, addresses   readers of single values
@@ -17,8 +17,7 @@ from digest.config.document import (
     open_config_or_defaults,
     read_environment,
 )
-from digest.config.fields import Setting
-from digest.config.settings import SETTINGS, Config
+from digest.config.settings import SETTINGS, Config, Setting
 from digest.config.starter import starter_text
 
 __all__ = [

@@ -10,8 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.config.addresses import mask_password
-from digest.config.fields import Secrecy, Setting
-from digest.config.settings import QUERY, SETTINGS, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK
+from digest.config.settings import QUERY, SETTINGS, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK, Secrecy, Setting
 from digest.config.values import UNLIMITED, read_cap
 
 if TYPE_CHECKING:

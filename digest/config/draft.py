@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from digest.config.addresses import mask_password
-from digest.config.fields import Secrecy, variable_of
-from digest.config.settings import INHERITED, SETTINGS
+from digest.config.settings import INHERITED, SETTINGS, Secrecy, variable_of
 from digest.config.values import describe_type, suggest
 from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from digest.config.fields import Setting
+    from digest.config.settings import Setting
 
 T = TypeVar("T")
 

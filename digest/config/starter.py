@@ -7,8 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from digest.config.display import write_text, write_toml
-from digest.config.fields import Secrecy, Setting
-from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, TABLES
+from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, TABLES, Secrecy, Setting
 from digest.model.errors import UsageError
 from digest.model.subscriptions import NAME, NAME_RULE, normalise_address
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from digest.config.fields import variable_of
-from digest.config.settings import INHERITED, QUERY, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK, Webhook
+from digest.config.settings import INHERITED, QUERY, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK, Webhook, variable_of
 from digest.config.values import describe_type, read_name, refuse_repeats, suggest
 from digest.model.cadences import CadenceKind
 from digest.model.subscriptions import DestinationKind, SavedQuery, Subscription

@@ -61,9 +61,6 @@ _TOLD = 5
 _REMEMBERED = timedelta(days=7)
 """How long entries that were set aside are told of: looks overlap, so they are met again within days."""
 
-_SETTINGS = "[arxiv]"
-"""The table that words of a look name which failed for a wrong setting."""
-
 _WAIT = "waiting is all that helps"
 
 _LEFT_ALONE: Mapping[str, tuple[str, str]] = {
@@ -197,27 +194,21 @@ def _find_intake_troubles(
         age = write_age(now - min(complete))
         remedy = "the log of digest serve says why" if has_worker else "digest run, from cron; or digest serve"
         yield Trouble(f"the last complete look at arXiv was {age} ago", remedy)
-    yield from _find_failed_look(conn, source, keys, has_worker=has_worker, is_left_alone=breaker.seconds > 0)
+    if not breaker.seconds:
+        yield from _find_failed_look(conn, source, keys, has_worker=has_worker)
 
 
 def _find_failed_look(
-    conn: Connection, source: str, keys: Iterable[str], *, has_worker: bool, is_left_alone: bool
+    conn: Connection, source: str, keys: Iterable[str], *, has_worker: bool
 ) -> Iterator[Trouble]:
-    """Yield that the last look failed; while arXiv is left alone only where that will not mend it."""
+    """Yield that the last look failed: of several saved queries once, for they mostly fail alike."""
     for key in keys:
         runs = run_store.last_runs(conn, source, 1, query_key=key)
         if runs and runs[0].failure:
             about = f" for {key}" if key else ""
-            failure = runs[0].failure
-            if is_left_alone and _SETTINGS not in failure:
-                return
-            # Of a look that failed only its words are kept: those of a wrong setting name its table.
             remedy = _say_tried_again(has_worker=has_worker)
-            if _SETTINGS in failure:
-                then = "restart digest serve" if has_worker else "digest run"
-                remedy = f"mend the addresses under [arxiv], then {then}"
-            yield Trouble(f"the last look at arXiv{about} failed: {failure}", remedy)
-            return  # they mostly fail alike
+            yield Trouble(f"the last look at arXiv{about} failed: {runs[0].failure}", remedy)
+            return
 
 
 SPAN = timedelta(days=30)

@@ -183,7 +183,7 @@ def test_a_wrong_address_of_arxiv_is_named_with_its_setting(world: World, digest
     world.edit_config(f'oai_url = "{world.arxiv.oai_url}"', f'oai_url = "{wrong}"')
     said = digest("run", "--now", expect=4)
     assert f"(404): nothing is at oai_url under [arxiv], {wrong}" in said.err
-    assert "mend the addresses under [arxiv], then digest run" in digest("status").out
+    assert "the last look at arXiv failed: " in digest("status").out
 
 
 def test_days_without_a_complete_look_need_attention(world: World, digest: Shell) -> None:
