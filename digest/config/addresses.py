@@ -14,7 +14,7 @@ from digest.model.errors import ConfigurationError, UsageError
 from digest.model.subscriptions import Destination, DestinationKind, normalise_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _SQLITE_PREFIX = "sqlite:///"
 _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
@@ -24,7 +24,6 @@ _STORE_HINT = (
 )
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
-_WEBHOOK = re.compile(r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _LAST_PORT = 65535
@@ -98,16 +97,24 @@ def read_slack_url(value: object) -> str:
     return read_secure_url(value) + "/"
 
 
-def read_slack_webhook(value: object) -> str:
-    """Read the URL of a Slack incoming webhook. It is a secret, so no message repeats it."""
-    url = read_line(value)
-    parts = _split(url)
-    if _WEBHOOK.fullmatch(url) or (parts is not None and _is_web(parts) and parts.hostname in LOOPBACK_HOSTS):
-        return url
-    raise ConfigurationError(
-        "is not the URL of a Slack incoming webhook",
-        hint="It reads https://hooks.slack.com/services/T…/B…/… and nothing else.",
-    )
+def incoming(pattern: str, shown: str) -> Callable[[object], str]:
+    """Return how the URL of an incoming webhook is read. It is a secret, so no message repeats it.
+
+    Args:
+        pattern: a regular expression for all of it.
+        shown: how it reads, for people.
+    """
+
+    def read(value: object) -> str:
+        url = read_line(value)
+        parts = _split(url)
+        is_local = parts is not None and _is_web(parts) and parts.hostname in LOOPBACK_HOSTS
+        if is_local or re.fullmatch(pattern, url, re.ASCII):
+            return url
+        hint = f"It reads {shown} and nothing else."
+        raise ConfigurationError("is not the URL of an incoming webhook", hint=hint)
+
+    return read
 
 
 def read_smtp_url(value: object) -> str:

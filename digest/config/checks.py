@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.config.addresses import find_remote_hosts, is_loopback
+from digest.config.settings import INCOMING
 from digest.model.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -112,5 +113,6 @@ def _outside_addresses(draft: Draft, destinations: Sequence[Destination]) -> Ite
     if draft.values["slack.token"] or any(one.kind is DestinationKind.SLACK for one in destinations):
         yield "slack.url", draft.values["slack.url"]
     for key, value in draft.values.items():
-        if key.startswith("slack.webhooks.") or (key.startswith("webhooks.") and key.endswith(".url")):
+        is_incoming = key.startswith(tuple(f"{setting.table}." for setting in INCOMING.values()))
+        if is_incoming or (key.startswith("webhooks.") and key.endswith(".url")):
             yield key, value

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.config.addresses import mask_password
-from digest.config.settings import QUERY, SETTINGS, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK, Secrecy, Setting
+from digest.config.settings import INCOMING, QUERY, SETTINGS, SUBSCRIPTION, WEBHOOK, Secrecy, Setting
 from digest.config.values import UNLIMITED, read_cap
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _list_values(config: Config) -> Iterator[tuple[str, str]]:
         else:
             shown = _write(value, setting)
             yield setting.key, mask_password(shown) if setting.secrecy is Secrecy.INSIDE else shown
-    secrets = [f"{SLACK_WEBHOOK.table}.{name}" for name in config.slack.webhooks]
+    secrets = [f"{INCOMING[kind].table}.{name}" for kind, urls in config.incoming.items() for name in urls]
     secrets += [f"webhooks.{name}.{one.name}" for name in config.webhooks for one in WEBHOOK]
     yield from ((key, _hide(config, key)) for key in secrets)
     yield from ((f"queries.{query.name}", query.text) for query in config.queries)
@@ -75,7 +75,7 @@ def _write(value: object, setting: Setting) -> str:
 def settings_table_markdown() -> str:
     """Return the README's table of settings, ending in a line break."""
     rows = [("Key in `digest.toml`", "Variable", "Default", "Meaning"), ("---", "---", "---", "---")]
-    for one in (*SETTINGS, SLACK_WEBHOOK, *WEBHOOK):
+    for one in (*SETTINGS, *INCOMING.values(), *WEBHOOK):
         variable = f"`{one.variable}`" + (", `…_FILE`" if one.takes_file else "")
         default = "" if one.default == "" else f"`{write_toml(one.default)}`"
         rows.append(("" if one.is_environment_only else f"`{one.key}`", variable, default, one.help))

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from digest.config.checks import check_together
 from digest.config.draft import CONFIG_VARIABLE, Draft
-from digest.config.settings import SETTINGS, TABLES, Config
+from digest.config.settings import INCOMING, SETTINGS, TABLES, Config
 from digest.config.subscribing import (
     OTHER_KEYS,
+    read_incoming,
     read_queries,
-    read_slack_webhooks,
     read_subscriptions,
     read_webhooks,
 )
@@ -51,15 +51,15 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
     queries = read_queries(draft)
     subscriptions = read_subscriptions(draft, [query.name for query in queries])
     told = [to for one in subscriptions for to in one.destinations] + [*draft.values["alarms.to"]]
-    slack_webhooks = read_slack_webhooks(draft, told)
+    incoming = {kind: MappingProxyType(read_incoming(draft, kind, told)) for kind in INCOMING}
     webhooks = read_webhooks(draft, told)
     draft.judge_variables()
     check_together(draft, subscriptions, told)
     draft.raise_mistakes()
-    parts["slack"]["webhooks"] = MappingProxyType(slack_webhooks)
     return Config(
         **parts[""],
         **{table: TABLES[table](**given) for table, given in parts.items() if table},
+        incoming=MappingProxyType(incoming),
         webhooks=MappingProxyType(webhooks),
         queries=queries,
         subscriptions=subscriptions,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from digest.config import addresses, values
-from digest.model.subscriptions import Grouping, QuietDays, Replacements, Weekly
+from digest.model.subscriptions import DestinationKind, Grouping, QuietDays, Replacements, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -203,7 +203,6 @@ class SlackSettings:
         15,
         "Seconds until a post whose answer was lost is looked for in the channel's history, which lags a little.",
     )
-    webhooks: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +328,7 @@ class Config:
     """Everything the operator configured, checked. Paths and SQLite's URL are absolute.
 
     Attributes:
+        incoming: addresses of incoming webhooks, by kind of destination and name.
         webhooks: where signed JSON is posted, by name.
         queries: saved queries as written; whether one can be read is found out one by one, later.
         subscriptions: with everything inherited from `defaults`.
@@ -363,6 +363,9 @@ class Config:
     path: Path | None
     folder: Path
     warnings: tuple[str, ...] = ()
+    incoming: Mapping[DestinationKind, Mapping[str, str]] = field(
+        default_factory=lambda: MappingProxyType({}), repr=False
+    )
     webhooks: Mapping[str, Webhook] = field(default_factory=lambda: MappingProxyType({}))
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
@@ -392,15 +395,20 @@ QUERY = Setting(
 )
 """What is written in `[queries]`, by any name."""
 
-SLACK_WEBHOOK = Setting(
-    addresses.read_slack_webhook,
-    "",
-    'URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
-    name="NAME",
-    table="slack.webhooks",
-    secrecy=Secrecy.SECRET,
-)
-"""What is written in `[slack.webhooks]`, by any name."""
+INCOMING: dict[DestinationKind, Setting] = {
+    DestinationKind.SLACK_WEBHOOK: Setting(
+        addresses.incoming(
+            r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+",
+            "https://hooks.slack.com/services/T…/B…/…",
+        ),
+        "",
+        'URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
+        name="NAME",
+        table="slack.webhooks",
+        secrecy=Secrecy.SECRET,
+    ),
+}
+"""What is written in `[slack.webhooks]` and its like, by any name: one secret address for each channel."""
 
 WEBHOOK: tuple[Setting, ...] = list_settings("webhooks.NAME", Webhook)
 """What is written in `[webhooks.NAME]`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from digest.config.settings import INHERITED, QUERY, SLACK_WEBHOOK, SUBSCRIPTION, WEBHOOK, Webhook, variable_of
+from digest.config.settings import INCOMING, INHERITED, QUERY, SUBSCRIPTION, WEBHOOK, Webhook, variable_of
 from digest.config.values import describe_type, read_name, refuse_repeats, suggest
 from digest.model.cadences import CadenceKind
 from digest.model.subscriptions import DestinationKind, SavedQuery, Subscription
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from digest.config.draft import Draft
     from digest.model.subscriptions import Destination
 
-OTHER_KEYS = ("queries", "subscriptions", "webhooks")
+_INCOMING_TABLES = [setting.table for setting in INCOMING.values() if "." not in setting.table]
+OTHER_KEYS = ("queries", "subscriptions", "webhooks", *_INCOMING_TABLES)
 """Tables of the operator's own names."""
 
 _EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", queries = ["perf"], to = "slack:#papers".'
@@ -78,17 +79,19 @@ def _refuse_doubles(draft: Draft, tables: list[dict[str, Any]]) -> None:
         draft.complain(f"subscriptions.{name}.name", what, "Give each subscription a name of its own.")
 
 
-def read_slack_webhooks(draft: Draft, destinations: Iterable[Destination]) -> dict[str, str]:
+def read_incoming(draft: Draft, kind: DestinationKind, destinations: Iterable[Destination]) -> dict[str, str]:
     """Return name → URL: the incoming webhooks of the file, and those that destinations name, from variables."""
-    outer = draft.data.get("slack")
-    key = SLACK_WEBHOOK.table
-    table = draft.check_table(key, outer.get("webhooks") if isinstance(outer, dict) else None)
-    names = _list_webhooks(draft, key, table, destinations, DestinationKind.SLACK_WEBHOOK)
-    urls = draft.read_table(key, table, [replace(SLACK_WEBHOOK, name=name) for name in names], others=table)
+    setting = INCOMING[kind]
+    key = setting.table
+    outer, _, inner = key.rpartition(".")
+    above = draft.data.get(outer) if outer else draft.data
+    table = draft.check_table(key, above.get(inner) if isinstance(above, dict) else None)
+    names = _list_webhooks(draft, key, table, destinations, kind)
+    urls = draft.read_table(key, table, [replace(setting, name=name) for name in names], others=table)
     for name, url in urls.items():
         if not url and f"{key}.{name}" not in draft.wrong:
             variable = variable_of(f"{key}.{name}")
-            draft.warnings.append(f"slack-webhook:{name} has no URL: set {variable} or {variable}_FILE")
+            draft.warnings.append(f"{kind}:{name} has no URL: set {variable} or {variable}_FILE")
     return {name: url for name, url in urls.items() if url}
 
 

@@ -16,7 +16,6 @@ from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.deliver.transports.registry import open_transport
 from digest.model.clock import SystemClock
 from digest.model.errors import StoreError
-from digest.model.subscriptions import DestinationKind
 from digest.poll.installation import Silent, Site
 from digest.store import open_store, workers
 from digest.store import runs as page_store
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.model.clock import Clock
     from digest.model.clock import Gate as GateLike
-    from digest.model.messages import Transport
     from digest.poll.installation import Progress
     from digest.render import Renderer
     from digest.store import Store
@@ -67,7 +65,7 @@ def open_site(
         clock=clock,
         open_renderer=partial(_open_renderer, config),
         client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
-        open_transport=partial(_open_transport, config, clock),
+        open_transport=partial(open_transport, config=config, clock=clock),
         owner=owner,
         jitter=jitter,
         progress=progress or Silent(),
@@ -100,27 +98,6 @@ def _open_renderer(config: Config) -> Renderer:
     from digest.render import Renderer  # noqa: PLC0415 - a tenth of the start of a process that renders nothing
 
     return Renderer([config.templates] if config.templates else [])
-
-
-def _open_transport(config: Config, clock: Clock, kind: DestinationKind) -> Transport:
-    mail, slack = config.mail, config.slack
-    settings: dict[DestinationKind, dict[str, object]] = {
-        DestinationKind.MAIL: {
-            "url": mail.smtp,
-            "from_address": mail.from_address,
-            "password": mail.password,
-            "ca_file": mail.ca_file,
-        },
-        DestinationKind.SLACK: {"token": slack.token, "url": slack.url},
-        DestinationKind.SLACK_WEBHOOK: {"urls": slack.webhooks},
-        DestinationKind.WEBHOOK: {
-            "hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()},
-            "now": clock.now,
-        },
-        DestinationKind.FILE: {"root": config.folder},
-        DestinationKind.CONSOLE: {},
-    }
-    return open_transport(kind, settings.get(kind, {}))
 
 
 _log = logging.getLogger("digest.worker")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.subscriptions import DestinationKind
@@ -11,6 +11,8 @@ from digest.model.subscriptions import DestinationKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from digest.config import Config
+    from digest.model.clock import Clock
     from digest.model.messages import Transport
 
 
@@ -29,29 +31,69 @@ def require_ours(is_ours: Callable[[], bool]) -> None:
         raise DeliveryError("the claim on it lapsed before it was handed over: another process may send it")
 
 
-TRANSPORTS: dict[DestinationKind, str] = {
-    DestinationKind.MAIL: "digest.deliver.transports.smtp:SmtpTransport",
-    DestinationKind.SLACK: "digest.deliver.transports.slack:SlackTransport",
-    DestinationKind.SLACK_WEBHOOK: "digest.deliver.transports.slack_webhook:WebhookTransport",
-    DestinationKind.WEBHOOK: "digest.deliver.transports.webhook:SignedWebhookTransport",
-    DestinationKind.FILE: "digest.deliver.transports.file:FolderTransport",
-    DestinationKind.CONSOLE: "digest.deliver.transports.console:ConsoleTransport",
+class Way(NamedTuple):
+    """How messages get to one kind of destination.
+
+    Attributes:
+        path: `module:class` of its transport.
+        configure: returns the keywords of the transport's constructor.
+    """
+
+    path: str
+    configure: Callable[[Config, Clock], Mapping[str, object]]
+
+
+def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
+    mail = config.mail
+    return {
+        "url": mail.smtp,
+        "from_address": mail.from_address,
+        "password": mail.password,
+        "ca_file": mail.ca_file,
+    }
+
+
+def _configure_webhook(config: Config, clock: Clock) -> Mapping[str, object]:
+    return {"hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()}, "now": clock.now}
+
+
+def _name_incoming(kind: DestinationKind) -> Callable[[Config, Clock], Mapping[str, object]]:
+    return lambda config, _: {"urls": config.incoming[kind]}
+
+
+_ROOM = "digest.deliver.transports"
+
+WAYS: dict[DestinationKind, Way] = {
+    DestinationKind.MAIL: Way(f"{_ROOM}.smtp:SmtpTransport", _configure_mail),
+    DestinationKind.SLACK: Way(
+        f"{_ROOM}.slack:SlackTransport", lambda config, _: {"token": config.slack.token, "url": config.slack.url}
+    ),
+    DestinationKind.SLACK_WEBHOOK: Way(
+        f"{_ROOM}.slack_webhook:WebhookTransport", _name_incoming(DestinationKind.SLACK_WEBHOOK)
+    ),
+    DestinationKind.WEBHOOK: Way(f"{_ROOM}.webhook:SignedWebhookTransport", _configure_webhook),
+    DestinationKind.FILE: Way(f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}),
+    DestinationKind.CONSOLE: Way(f"{_ROOM}.console:ConsoleTransport", lambda _, __: {}),
 }
-"""Kind → `module:class`. Feeds are pulled: they have no transport."""
+"""One line for each kind. Feeds are pulled: they have none."""
 
 
-def open_transport(kind: DestinationKind, settings: Mapping[str, object]) -> Transport:
-    """Import the transport for `kind` and construct it from `settings`, its constructor's keywords.
+def open_transport(kind: DestinationKind, config: Config, clock: Clock) -> Transport:
+    """Import the transport for `kind` and construct it as it is configured.
 
     Raises:
         ConfigurationError: nothing is ever sent to this kind, or the settings cannot be used.
     """
-    path = TRANSPORTS.get(kind)
-    if path is None:
+    way = WAYS.get(kind)
+    if way is None:
         raise ConfigurationError(
             f"nothing is sent to {str(kind)!r}: readers fetch it themselves",
-            hint=f"Ways out are {', '.join(map(str, TRANSPORTS))}.",
+            hint=f"Ways out are {', '.join(map(str, WAYS))}.",
         )
+    return construct(way.path, way.configure(config, clock))
+
+
+def construct(path: str, settings: Mapping[str, object]) -> Transport:
+    """Import a transport by its `module:class` and construct it with the keywords of its constructor."""
     module, _, name = path.partition(":")
-    construct = cast("Callable[..., Transport]", getattr(import_module(module), name))
-    return construct(**settings)
+    return cast("Callable[..., Transport]", getattr(import_module(module), name))(**settings)

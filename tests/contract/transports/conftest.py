@@ -7,11 +7,13 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from digest.deliver.transports.registry import TRANSPORTS, open_transport
+from digest.config.settings import INCOMING
+from digest.deliver.transports.registry import WAYS, construct
 from digest.model.clock import ManualClock
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
@@ -50,7 +52,7 @@ class Route:
     can_tell: bool = False
 
 
-@pytest.fixture(params=list(TRANSPORTS), ids=str)
+@pytest.fixture(params=list(WAYS), ids=str)
 def route(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Route]:
     """One route per registered transport."""
     with ExitStack() as stack:
@@ -69,7 +71,7 @@ def _lay_mail(stack: ExitStack, _: Path) -> Route:
     inner.enter_context(sink)
     body = f"Message-ID: <{KEY}@sender.example>\r\nSubject: x\r\n\r\n.\r\n..\r\nten % of a dot.\r\n"
     return Route(
-        open_transport(DestinationKind.MAIL, {"url": sink.url, "from_address": "digest@sender.example"}),
+        construct(WAYS[DestinationKind.MAIL].path, {"url": sink.url, "from_address": "digest@sender.example"}),
         Destination(DestinationKind.MAIL, "reader@example.org"),
         Message("message/rfc822", body.encode(), KEY, "perf.eml"),
         lambda: [mail.raw for mail in sink.mails],
@@ -85,7 +87,7 @@ def _lay_slack(stack: ExitStack, _: Path) -> Route:
         "metadata": {"event_type": "digest_posted", "event_payload": {"delivery": KEY}},
     }
     return Route(
-        open_transport(DestinationKind.SLACK, {"token": TOKEN, "url": receiver.url}),
+        construct(WAYS[DestinationKind.SLACK].path, {"token": TOKEN, "url": receiver.url}),
         Destination(DestinationKind.SLACK, "#papers"),
         Message("application/json", _encode(payload), KEY, "perf.json"),
         lambda: [_encode(message.payload) for message in receiver.messages],
@@ -94,14 +96,23 @@ def _lay_slack(stack: ExitStack, _: Path) -> Route:
     )
 
 
-def _lay_webhook(stack: ExitStack, _: Path) -> Route:
-    receiver = stack.enter_context(SlackReceiver(ManualClock(NOW)))
+def _lay_incoming(kind: DestinationKind, stack: ExitStack, _: Path) -> Route:
+    arrived: list[bytes] = []
+    refusals: list[Answer] = []
+
+    def take(request: Request) -> Answer:
+        if refusals:
+            return refusals[0]
+        arrived.append(_encode({"text": json.loads(request.body)["text"]}))
+        return Answer(b"ok")
+
+    receiver = stack.enter_context(LoopbackServer(take))
     return Route(
-        open_transport(DestinationKind.SLACK_WEBHOOK, {"urls": {"team": receiver.webhook_url}}),
-        Destination(DestinationKind.SLACK_WEBHOOK, "team"),
+        construct(WAYS[kind].path, {"urls": {"team": f"{receiver.url}/hook"}}),
+        Destination(kind, "team"),
         Message("application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json"),
-        lambda: [_encode({"text": message.payload["text"]}) for message in receiver.messages],
-        lambda: receiver.faults.add("ratelimited", times=9),
+        lambda: list(arrived),
+        lambda: refusals.append(Answer(status=429)),
     )
 
 
@@ -118,7 +129,7 @@ def _lay_signed_webhook(stack: ExitStack, _: Path) -> Route:
     receiver = stack.enter_context(LoopbackServer(take))
     hooks = {"lab": (receiver.url, bytes(32))}
     return Route(
-        open_transport(DestinationKind.WEBHOOK, {"hooks": hooks, "now": ManualClock(NOW).now}),
+        construct(WAYS[DestinationKind.WEBHOOK].path, {"hooks": hooks, "now": ManualClock(NOW).now}),
         Destination(DestinationKind.WEBHOOK, "lab"),
         Message("application/json", _encode({"title": "Pınar’s nine papers"}), KEY, "perf.json"),
         lambda: list(arrived),
@@ -129,7 +140,7 @@ def _lay_signed_webhook(stack: ExitStack, _: Path) -> Route:
 def _lay_folder(_: ExitStack, tmp_path: Path) -> Route:
     folder = tmp_path / "digests"
     return Route(
-        open_transport(DestinationKind.FILE, {"root": tmp_path}),
+        construct(WAYS[DestinationKind.FILE].path, {"root": tmp_path}),
         Destination(DestinationKind.FILE, "digests"),
         Message("text/html", b"<p>nine papers</p>\r\n\x00\xff", KEY, "perf.html"),
         lambda: [path.read_bytes() for path in folder.iterdir()] if folder.exists() else [],
@@ -141,7 +152,7 @@ def _lay_folder(_: ExitStack, tmp_path: Path) -> Route:
 def _lay_console(_: ExitStack, __: Path) -> Route:
     stream = io.StringIO()
     return Route(
-        open_transport(DestinationKind.CONSOLE, {"stream": stream}),
+        construct(WAYS[DestinationKind.CONSOLE].path, {"stream": stream}),
         Destination(DestinationKind.CONSOLE),
         Message("text/plain", "Pınar’s nine papers\n".encode(), KEY),
         lambda: [stream.getvalue().encode()] if not stream.closed and stream.getvalue() else [],
@@ -149,11 +160,11 @@ def _lay_console(_: ExitStack, __: Path) -> Route:
     )
 
 
-_ROUTES = {
+_ROUTES: dict[DestinationKind, Callable[[ExitStack, Path], Route]] = {
     DestinationKind.MAIL: _lay_mail,
     DestinationKind.SLACK: _lay_slack,
-    DestinationKind.SLACK_WEBHOOK: _lay_webhook,
     DestinationKind.WEBHOOK: _lay_signed_webhook,
     DestinationKind.FILE: _lay_folder,
     DestinationKind.CONSOLE: _lay_console,
+    **{kind: partial(_lay_incoming, kind) for kind in INCOMING},
 }

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import digest.deliver.transports
-from digest.deliver.transports.registry import TRANSPORTS, open_transport
+from digest.config import load_config
+from digest.deliver.transports.registry import WAYS, open_transport
+from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Transport
 from digest.model.subscriptions import DestinationKind
@@ -20,10 +22,10 @@ TESTS = Path(__file__).parents[2]
 
 
 def test_each_kind_of_destination_but_the_pulled_feed_has_a_line() -> None:
-    assert set(TRANSPORTS) == set(DestinationKind) - {DestinationKind.FEED}
+    assert set(WAYS) == set(DestinationKind) - {DestinationKind.FEED}
 
 
-@pytest.mark.parametrize("path", TRANSPORTS.values())
+@pytest.mark.parametrize("path", [way.path for way in WAYS.values()])
 def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_own(path: str) -> None:
     name, _, class_name = path.partition(":")
     module = import_module(name)
@@ -36,7 +38,7 @@ def test_each_line_names_a_class_with_a_transports_methods_in_a_module_of_its_ow
         assert getattr(offered, method).__doc__
 
 
-@pytest.mark.parametrize("path", TRANSPORTS.values())
+@pytest.mark.parametrize("path", [way.path for way in WAYS.values()])
 def test_each_line_has_a_test_file_of_the_modules_name(path: str) -> None:
     module = path.partition(":")[0].rpartition(".")[2]
     assert (TESTS / "integration" / "transports" / f"test_{module}.py").is_file()
@@ -51,12 +53,12 @@ def test_each_transport_in_the_room_has_a_line() -> None:
             for name, value in vars(module).items()
             if name.endswith("Transport") and value is not Transport and value.__module__ == module.__name__
         }
-    assert found == set(TRANSPORTS.values())
+    assert found == {way.path for way in WAYS.values()}
 
 
 def test_nothing_is_sent_to_a_feed() -> None:
     with pytest.raises(ConfigurationError, match="fetch it themselves") as caught:
-        open_transport(DestinationKind.FEED, {})
+        open_transport(DestinationKind.FEED, load_config(None, {}), SystemClock())
     assert "mailto" in caught.value.hint
 
 
@@ -65,7 +67,7 @@ def test_the_registry_loads_no_transport_before_it_is_opened() -> None:
     code = (
         "import sys, digest.deliver.transports.registry as r; "
         "from digest.model.subscriptions import DestinationKind as K; "
-        f"print([n for n in {heavy.split()!r} if n in sys.modules]); r.open_transport(K.CONSOLE, {{}}); "
+        f"print([n for n in {heavy.split()!r} if n in sys.modules]); r.construct(r.WAYS[K.CONSOLE].path, {{}}); "
         "print(*(f'digest.deliver.transports.{name}' in sys.modules for name in ('console', 'slack')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own words

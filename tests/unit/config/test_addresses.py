@@ -5,9 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.config import addresses
+from digest.config.settings import INCOMING
 from digest.model.errors import ConfigurationError
+from digest.model.subscriptions import DestinationKind
 
 FOLDER = Path("/srv/digest")
+read_webhook = INCOMING[DestinationKind.SLACK_WEBHOOK].read
 HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"
 
 
@@ -101,7 +104,7 @@ def test_slacks_address_ends_in_a_slash_and_is_https_unless_on_this_machine() ->
     "url", [HOOK, HOOK.replace("slack.com", "slack-gov.com"), "http://127.0.0.1:9/services/T/B/x"]
 )
 def test_a_webhook_is_slacks_own_or_on_this_machine(url: str) -> None:
-    assert addresses.read_slack_webhook(url) == url
+    assert read_webhook(url) == url
 
 
 @pytest.mark.parametrize(
@@ -120,7 +123,7 @@ def test_a_webhook_is_slacks_own_or_on_this_machine(url: str) -> None:
 )
 def test_any_other_webhook_is_refused_and_never_repeated(url: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        addresses.read_slack_webhook(url)
+        read_webhook(url)
     assert "abcDEF123" not in caught.value.message + caught.value.hint
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from digest.config import Config
 from digest.model.errors import ConfigurationError
+from digest.model.subscriptions import DestinationKind
 
 Load = Callable[..., Config]
 Refuse = Callable[..., ConfigurationError]
@@ -82,7 +83,7 @@ def test_a_webhook_without_an_address_is_warned_of_and_its_variable_named(load: 
     config = load(subscribe('"slack-webhook:my-team"'))
     variable = "DIGEST_SLACK_WEBHOOKS_MY_TEAM"
     assert config.warnings == (f"slack-webhook:my-team has no URL: set {variable} or {variable}_FILE",)
-    assert config.slack.webhooks == {}
+    assert config.incoming[DestinationKind.SLACK_WEBHOOK] == {}
 
 
 def test_a_webhook_may_come_from_a_variable_a_file_or_the_configuration(load: Load, tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_webhook_may_come_from_a_variable_a_file_or_the_configuration(load: Lo
         load(to, DIGEST_SLACK_WEBHOOKS_TEAM_FILE="hook"),
         load(f'[slack.webhooks]\nteam = "{HOOK}"\n' + to),
     ):
-        assert config.slack.webhooks == {"team": HOOK}
+        assert config.incoming[DestinationKind.SLACK_WEBHOOK] == {"team": HOOK}
         assert HOOK not in repr(config)
 
 
@@ -106,7 +107,7 @@ def test_a_webhook_in_the_file_is_warned_of_as_the_secret_it_is(load: Load) -> N
 
 def test_a_wrong_webhook_is_named_but_never_repeated(refuse: Refuse) -> None:
     error = refuse('[slack.webhooks]\nteam = "https://example.org/hush"\n')
-    assert "slack.webhooks.team: is not the URL of a Slack incoming webhook" in error.message
+    assert "slack.webhooks.team: is not the URL of an incoming webhook" in error.message
     assert "hush" not in error.message
     error = refuse(subscribe('"slack-webhook:team"'), DIGEST_SLACK_WEBHOOKS_TEAM="https://example.org/hush")
     assert "DIGEST_SLACK_WEBHOOKS_TEAM: is not the URL" in error.message
