@@ -8,8 +8,6 @@ import socket
 import ssl
 import threading
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self
@@ -279,15 +277,8 @@ def _read(reply: httpx.Response, most: int) -> bytes:
 
 
 def read_wish(answer: Answer) -> float | None:
-    """Return the seconds an answer asks to wait, None where it says nothing usable.
-
-    A date is taken relative to the answer's own `Date`, so that no clock of ours matters.
-    """
-    try:
-        answered_at = parsedate_to_datetime(answer.header("Date"))
-    except (ValueError, TypeError, LookupError, ArithmeticError):
-        answered_at = datetime.max.replace(tzinfo=UTC)  # so no date is ahead
-    return read_retry_after(answer.header("Retry-After"), answered_at)
+    """Return the seconds an answer asks to wait, None where it says nothing usable."""
+    return read_retry_after(answer.header("Retry-After"))
 
 
 def judge_status(who: str, answer: Answer, *, is_post: bool) -> DeliveryError:
