@@ -13,7 +13,7 @@ from digest.model.messages import Delivery, DeliveryState, Feed, Links
 from digest.model.subscriptions import Destination
 from digest.render import contexts
 from digest.render.blocks import compile_blocks, make_payload
-from digest.render.contexts import CONTEXTS, AlarmView
+from digest.render.contexts import POST_SUFFIX, AlarmView, find_context
 from digest.render.coverage import CoverageView
 from digest.render.digests import (
     DayView,
@@ -25,6 +25,7 @@ from digest.render.digests import (
     ShareView,
     WeekView,
     write_page,
+    write_post,
 )
 from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER
 from digest.render.feeds import write_content
@@ -109,14 +110,15 @@ def _describe(templates: Templates, name: str) -> TemplateEntry:
 
 
 def _find_purpose(name: str) -> str:
-    if name in CONTEXTS:
-        first, _, _ = (CONTEXTS[name].__doc__ or "").partition("\n")
+    if context := find_context(name):
+        first, _, _ = (context.__doc__ or "").partition("\n")
         return first.partition(": ")[2].removesuffix(".")
     return _PARTS.get(name, "")
 
 
 def _find_names(name: str) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(CONTEXTS[name])) if name in CONTEXTS else ()
+    context = find_context(name)
+    return tuple(field.name for field in fields(context)) if context else ()
 
 
 def check_templates(templates: Templates) -> tuple[TemplateError, ...]:
@@ -132,11 +134,14 @@ def check_templates(templates: Templates) -> tuple[TemplateError, ...]:
 
 def _list_attempts(templates: Templates) -> Iterator[Callable[[], object]]:
     papers = MailPapers(templates)
+    posts = [name for name in templates.names() if name.endswith(POST_SUFFIX)]
     for digest in SAMPLES:
         for links in (SAMPLE_LINKS, Links()):
             yield partial(render_mail_text, papers, digest, links)
             yield partial(_try_slack, templates, digest, links)
             yield partial(write_page, templates, digest, links)
+            for name in posts:
+                yield partial(write_post, templates, name, digest, links)
         yield partial(write_terminal, templates, digest, width=96, color=False, limit=None)
         for refs_url in (SAMPLE_LINKS.refs, ""):
             feed = Feed(id="", title="", updated=EVENING, self_url="", home_url="", entries=(), refs_url=refs_url)
@@ -230,7 +235,7 @@ def list_seen(template: str) -> dict[str, dict[str, str]]:
     Nothing for a template that is not rendered by its own name: it sees what the one sees that takes it in.
     """
     found: dict[str, dict[str, str]] = {}
-    waiting: list[tuple[str, type]] = [("", CONTEXTS[template])] if template in CONTEXTS else []
+    waiting: list[tuple[str, type]] = [("", context)] if (context := find_context(template)) else []
     while waiting:
         kind, view = waiting.pop(0)
         found[kind] = _read_meanings(view)

@@ -172,6 +172,23 @@ class SlackBriefContext:
 
 
 @dataclass(frozen=True, slots=True)
+class PostContext:
+    """`digest.md` in the folder of a way out: the one message that is posted there, in Markdown.
+
+    Attributes:
+        digest: the digest as a whole.
+        papers: as many of the first as there is room for.
+        rest: the others.
+        links: addresses; "" for each that does not exist.
+    """
+
+    digest: DigestView
+    papers: tuple[PaperView, ...]
+    rest: RestView
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
 class FeedEntryContext:
     """`feed/entry.html`: the content of a feed's entry.
 
@@ -343,3 +360,10 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/home.html": HomeContext,
 }
 """Every template that is rendered by name, and what it sees. Style sheets see nothing."""
+
+POST_SUFFIX = "/digest.md"
+
+
+def find_context(name: str) -> type[DataclassInstance] | None:
+    """Return what a template sees; None for style sheets, and for one that Digest does not know."""
+    return CONTEXTS.get(name) or (PostContext if name.endswith(POST_SUFFIX) else None)

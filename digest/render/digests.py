@@ -10,8 +10,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from digest.model.announcements import Kind, mailing_moment, mailings_between
+from digest.model.errors import TemplateError
 from digest.model.subscriptions import Grouping, Replacements
-from digest.render.contexts import PageContext
+from digest.render.contexts import PageContext, PostContext
 from digest.render.coverage import CoverageView, describe_coverage, write_headline, write_introduction, write_span
 from digest.render.papers import KIND_TITLES, PaperView
 from digest.render.text import clean_text, name_slot, shorten, write_day, write_days, write_long_day
@@ -282,6 +283,27 @@ class WeekView:
 def choose_template(name: str, digest: Digest) -> str:
     """Return the template of a digest, given an ordinary one's: a round-up has its own."""
     return _TEMPLATES[name] if digest.is_round_up else name
+
+
+LONGEST_POST = 2000
+"""Characters of a message in Markdown: what the strictest of these places takes."""
+
+_MOST_POSTED = 10
+
+
+def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:
+    """Return a digest as one message in Markdown: as many papers as there is room for, the others counted.
+
+    Raises:
+        TemplateError: the template cannot be rendered, or has no room even without papers.
+    """
+    papers, view = view_papers(digest), view_digest(digest)
+    for most in range(min(_MOST_POSTED, digest.shown), -1, -1):
+        context = PostContext(view, tuple(papers[:most]), view_rest(papers[most:], links.web_view), links)
+        text = templates.render(name, context).strip()
+        if len(text) <= LONGEST_POST:
+            return text
+    raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
 
 
 def write_page(templates: Templates, digest: Digest, links: Links) -> str:

@@ -1,7 +1,7 @@
-"""Opens Jinja for HTML, plain text and Slack, and finds templates.
+"""Opens Jinja for HTML, plain text, Markdown and Slack, and finds templates.
 
 A template's name decides its environment, from explicit lists: Jinja's own choice by suffix leaves
-`*.html.j2` and `*.atom` unescaped. Everything undefined is an error in all three. The operator's folder
+`*.html.j2` and `*.atom` unescaped. Everything undefined is an error in all of them. The operator's folder
 comes before the shipped one file by file, and `default:email/digest.html` always names the shipped
 file, so that an operator's template can extend the one it replaces.
 """
@@ -23,7 +23,17 @@ from markupsafe import Markup
 
 from digest.model.errors import TemplateError
 from digest.render.papers import link_title, name_authors
-from digest.render.text import Mrkdwn, count_papers, link, open_sentence, slack_escape, styled
+from digest.render.text import (
+    Markdown,
+    Mrkdwn,
+    count_papers,
+    link,
+    markdown_escape,
+    markdown_link,
+    open_sentence,
+    slack_escape,
+    styled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,6 +43,8 @@ if TYPE_CHECKING:
 
 ESCAPED_SUFFIXES = (".html", ".xml", ".css")
 TEXT_SUFFIXES = (".txt",)
+MARKDOWN_SUFFIXES = (".md",)
+_SUFFIXES = ESCAPED_SUFFIXES + TEXT_SUFFIXES + MARKDOWN_SUFFIXES
 SLACK_FOLDER = "slack/"
 SHIPPED_PREFIX = "default"
 
@@ -55,6 +67,8 @@ class Templates:
         self._text.globals.update(styled=styled)
         self._slack = _build_environment(self._plain, finalize=slack_escape)
         self._slack.globals.update(link=link, link_title=link_title, name_authors=name_authors, Mrkdwn=Mrkdwn)
+        self._markdown = _build_environment(self._plain, finalize=markdown_escape)
+        self._markdown.globals.update(link=markdown_link, Markdown=Markdown)
         self._escaped = _build_environment(self._plain, autoescape=True)
         self._escaped.globals.update(read_style=self._read_style)
 
@@ -182,9 +196,11 @@ class Templates:
             return self._escaped
         if name.endswith(TEXT_SUFFIXES):
             return self._text
+        if name.endswith(MARKDOWN_SUFFIXES):
+            return self._markdown
         raise TemplateError(
             f"{name}: a template's suffix decides how it is escaped, and this one is unknown",
-            hint=f"Use one of {' '.join(ESCAPED_SUFFIXES + TEXT_SUFFIXES)}.",
+            hint=f"Use one of {' '.join(_SUFFIXES)}.",
         )
 
     def _missing(self, name: str) -> TemplateError:
@@ -204,7 +220,7 @@ class Templates:
 
 def _list_names(folder: Path) -> Iterator[str]:
     for path in folder.rglob("*"):
-        if path.suffix in ESCAPED_SUFFIXES + TEXT_SUFFIXES:
+        if path.suffix in _SUFFIXES:
             yield path.relative_to(folder).as_posix()
 
 
@@ -213,7 +229,7 @@ def _build_environment(
 ) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=loader,
-        autoescape=autoescape,  # noqa: S701 - each of the three says whether it escapes
+        autoescape=autoescape,  # noqa: S701 - each of them says whether it escapes
         finalize=finalize,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

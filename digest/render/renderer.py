@@ -14,7 +14,8 @@ from digest.model.errors import DigestError
 from digest.model.messages import Links, Message
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.render.blocks import compile_blocks, make_payload
-from digest.render.digests import write_page
+from digest.render.contexts import POST_SUFFIX
+from digest.render.digests import write_page, write_post
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
 from digest.render.mail import MailPapers, render_mail_text, write_digest_mail, write_digest_text
@@ -154,7 +155,9 @@ class Renderer:
         """
         return self._divide(digest).shares if destination.kind in SLACK_KINDS else (None,)
 
-    def render(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
+    def render(  # noqa: PLR0911 - one for each kind
+        self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
+    ) -> Message:
         """Render one part for the delivery's destination.
 
         Raises:
@@ -179,8 +182,11 @@ class Renderer:
             case DestinationKind.FILE if not destination.is_pulled:
                 body = self.render_page(digest, links)
                 return _write_message("text/html", body.encode(), digest, delivery, ".html")
-            case _:
+            case DestinationKind.FILE | DestinationKind.FEED:
                 raise DigestError(f"{destination} is a feed: nothing is sent there")
+            case kind:
+                text = write_post(self.templates, f"{kind}{POST_SUFFIX}", digest, links)
+                return _write_message("text/markdown", text.encode(), digest, delivery, ".md")
 
     def render_mail(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
         """Render a mail of one text and one HTML part, as the bytes that are sent.

@@ -268,6 +268,9 @@ _EMOJI = re.compile(r":([a-z0-9_+'-]+(?:::skin-tone-[2-6])?):", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&()*+,;=%\[\]-]+")
 
 
+_MARKDOWN_SIGN = re.compile(r"[\\`*_~|<>\[\]()#@:+-]")
+
+
 class Mrkdwn(str):
     """Text that is mrkdwn already and is printed as it is."""
 
@@ -295,6 +298,23 @@ def link(url: str, label: str) -> Mrkdwn:
     if not _ADDRESS.fullmatch(url):
         return Mrkdwn(shown)
     return Mrkdwn(f"<{url.replace('&', '&amp;')}|{shown}>")
+
+
+class Markdown(str):
+    """Text that is Markdown already and is printed as it is."""
+
+    __slots__ = ()
+
+
+def markdown_escape(value: object) -> str:
+    """Return a value as Markdown that shows exactly its text."""
+    return str(value) if isinstance(value, Markdown) else _MARKDOWN_SIGN.sub(r"\\\g<0>", clean_text(str(value)))
+
+
+def markdown_link(url: str, label: str) -> Markdown:
+    """Return a link without a preview, or just its label where the address is missing or no plain http(s) one."""
+    shown = markdown_escape(label)
+    return Markdown(f"[{shown}](<{url}>)" if _ADDRESS.fullmatch(url) else shown)
 
 
 def strip_marks(text: str) -> str:

@@ -1,0 +1,76 @@
+"""One message in Markdown: values show as they are, papers as many as there is room for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.model.errors import TemplateError
+from digest.model.messages import Links
+from digest.render.digests import LONGEST_POST, write_post
+from digest.render.environments import Templates, find_shipped_templates
+from digest.render.samples import SAMPLES
+from digest.render.text import markdown_escape, markdown_link
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TEMPLATE = """\
+**{{ digest.title }}** {{ digest.count }}
+{% for paper in papers %}
+{{ link(paper.url, paper.full_title) }} {{ "x" * 300 }}
+{% endfor %}
+{{ rest.count }} more
+"""
+
+
+def _write(tmp_path: Path, template: str) -> Templates:
+    (tmp_path / "chat").mkdir()
+    (tmp_path / "chat" / "digest.md").write_text(template)
+    return Templates([tmp_path], find_shipped_templates())
+
+
+def test_a_post_shows_as_many_papers_as_there_is_room_for_and_counts_the_others(tmp_path: Path) -> None:
+    templates = _write(tmp_path, _TEMPLATE)
+    digest = max(SAMPLES, key=lambda one: len(one.entries))
+    text = write_post(templates, "chat/digest.md", digest, Links())
+    shown = text.count("x" * 300)
+    assert LONGEST_POST - 500 < len(text) <= LONGEST_POST
+    assert text.endswith(f"{len(digest.entries) - shown} more")
+
+
+def test_a_template_that_leaves_no_room_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match="even without papers"):
+        write_post(_write(tmp_path, "{{ 'x' * 2001 }}"), "chat/digest.md", SAMPLES[0], Links())
+
+
+@given(st.text("ab *_`~[]()<>#@:-+\\|"))
+def test_every_sign_of_markdown_in_a_value_is_escaped(text: str) -> None:
+    escaped = markdown_escape(text)
+    plain = "".join(part.removeprefix("\\") for part in _split(escaped))
+    assert plain.split() == text.split()
+    assert not any(part in "*_`~[]<>|" for part in _split(escaped))
+
+
+def _split(escaped: str) -> list[str]:
+    parts, place = [], 0
+    while place < len(escaped):
+        width = 2 if escaped[place] == "\\" else 1
+        parts.append(escaped[place : place + width])
+        place += width
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("url", "written"),
+    [
+        ("https://arxiv.org/abs/2603.10026", r"[a \[b\]](<https://arxiv.org/abs/2603.10026>)"),
+        ("", r"a \[b\]"),
+        ("javascript:x", r"a \[b\]"),
+    ],
+)
+def test_a_link_has_an_address_of_the_web_or_is_its_label(url: str, written: str) -> None:
+    assert markdown_link(url, "a [b]") == written
