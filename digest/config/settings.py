@@ -236,7 +236,7 @@ class AlarmSettings:
     to: tuple[Destination, ...] = declare(
         addresses.read_operator_places,
         [],
-        "Where you are told: mailto:…, slack:#…, slack-webhook:name, webhook:name, file:…, console.",
+        "Where you are told: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, file:…, console.",
         example="mailto:ops@example.org",
         resolve=addresses.resolve_destinations,
     )
@@ -407,6 +407,17 @@ INCOMING: dict[DestinationKind, Setting] = {
         table="slack.webhooks",
         secrecy=Secrecy.SECRET,
     ),
+    DestinationKind.DISCORD: Setting(
+        addresses.incoming(
+            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+",
+            "https://discord.com/api/webhooks/…/…",
+        ),
+        "",
+        'URL of a webhook of a Discord channel, for `to = "discord:NAME"`.',
+        name="NAME",
+        table="discord",
+        secrecy=Secrecy.SECRET,
+    ),
 }
 """What is written in `[slack.webhooks]` and its like, by any name: one secret address for each channel."""
 
@@ -424,7 +435,8 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         addresses.read_destinations,
         None,
-        "One or a list: mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:…, console.",
+        "One or a list: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, file:…, "
+        "console.",
         name="to",
         resolve=addresses.resolve_destinations,
     ),

@@ -94,6 +94,7 @@ class DestinationKind(StrEnum):
     MAIL = "mailto"
     SLACK = "slack"
     SLACK_WEBHOOK = "slack-webhook"
+    DISCORD = "discord"
     WEBHOOK = "webhook"
     FEED = "feed"
     FILE = "file"
@@ -121,7 +122,7 @@ class Destination:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `webhook:lab`, `feed`, `file:x.atom` ….
+        """Read `mailto:a@b.c`, `slack:#papers`, `slack-webhook:team`, `discord:team`, `feed`, `file:x.atom` ….
 
         Raises:
             ConfigurationError: no transport is named, or the address is missing or not wanted.
@@ -160,7 +161,7 @@ def _suggest_way_out(text: str) -> str:
         return f"Write mailto:{text.rpartition(':')[2].strip()}."
     if text.startswith("#"):
         return f"Write slack:{text}."
-    return "Write mailto:…, slack:#…, slack-webhook:name, webhook:name, feed, file:… or console."
+    return "Write mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, file:… or console."
 
 
 def normalise_address(text: str) -> str:

@@ -71,6 +71,7 @@ WAYS: dict[DestinationKind, Way] = {
     DestinationKind.SLACK_WEBHOOK: Way(
         f"{_ROOM}.slack_webhook:WebhookTransport", _name_incoming(DestinationKind.SLACK_WEBHOOK)
     ),
+    DestinationKind.DISCORD: Way(f"{_ROOM}.discord:DiscordTransport", _name_incoming(DestinationKind.DISCORD)),
     DestinationKind.WEBHOOK: Way(f"{_ROOM}.webhook:SignedWebhookTransport", _configure_webhook),
     DestinationKind.FILE: Way(f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}),
     DestinationKind.CONSOLE: Way(f"{_ROOM}.console:ConsoleTransport", lambda _, __: {}),

@@ -1,0 +1,112 @@
+"""Posts to a channel of Discord by its webhook: one secret URL for each channel.
+
+Asked to wait, Discord answers with the message it stored, and its id
+(https://discord.com/developers/docs/resources/webhook#execute-webhook). It has no search for what a webhook
+posted and no key by which it would notice a repeat. So a message whose answer was lost waits for a person.
+"""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HttpSender, judge_status
+from digest.deliver.transports.registry import always_ours
+from digest.model.errors import DeliveryError
+from digest.model.messages import Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from digest.model.messages import Message
+    from digest.model.subscriptions import Destination
+
+_WHO = "Discord"
+_LONGEST = 2000
+_MOST_READ = 65536
+_GONE = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+
+
+class DiscordTransport:
+    """Posts to Discord's webhooks, known by the names the configuration gives them.
+
+    Args:
+        urls: name → URL. The URLs are secrets: they appear in no message and no log.
+        timeout: seconds for connecting and for each read.
+    """
+
+    def __init__(self, *, urls: Mapping[str, str], timeout: float = TIMEOUT) -> None:
+        self._urls = dict(urls)
+        self._sender = HttpSender(timeout)
+
+    def resolve(self, destination: Destination) -> str:
+        """Return "": the URL itself says where messages go, and is a secret.
+
+        Raises:
+            DeliveryError: no webhook of that name is configured.
+        """
+        self._url_of(destination)
+        return ""
+
+    def send(
+        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
+    ) -> Receipt:
+        """Post the message's text, in exactly one request; nobody is notified by a name that stands in it.
+
+        Raises:
+            DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
+        """
+        url = f"{self._url_of(destination)}?wait=true"
+        content = {"content": message.body.decode()[:_LONGEST], "allowed_mentions": {"parse": []}}
+        headers = {"Content-Type": "application/json"}
+        body = json.dumps(content, ensure_ascii=False).encode()
+        answer = self._sender.post(_WHO, url, body, headers, most=_MOST_READ, is_ours=is_ours)
+        if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
+            return Receipt(_read_id(answer.text("text")), f"HTTP {answer.status}")
+        failure = judge_status(_WHO, answer, is_post=True)
+        if answer.status in CLIENT_ERRORS and failure.permanent:
+            failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+            failure.hint = (
+                "Make a new webhook in the channel's settings, and put its URL in place of the old one."
+                if answer.status in _GONE
+                else f"Discord says: {answer.text('text')[:200] or 'nothing'}"
+            )
+        raise failure
+
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+        """Never tells: a webhook only takes.
+
+        Raises:
+            DeliveryError: always, permanent.
+        """
+        raise DeliveryError(
+            "a webhook can't be asked what it took",
+            permanent=True,
+            hint="Look into the channel, then retry the delivery, or say that it arrived.",
+        )
+
+    def close(self) -> None:
+        """Break off what waits for an answer; each request has a connection of its own."""
+        self._sender.hang_up()
+
+    def _url_of(self, destination: Destination) -> str:
+        url = self._urls.get(destination.address)
+        if url is None:
+            raise DeliveryError(
+                f"there is no Discord webhook called {destination.address!r}",
+                permanent=True,
+                whole_transport=True,  # the operator's to mend: it is held until then, not given up
+                hint="Its URL is missing: `digest config check` names the variable for it.",
+            )
+        return url
+
+
+def _read_id(text: str) -> str:
+    """Return the id of the stored message, "" where the answer has none."""
+    try:
+        stored = json.loads(text)
+    except ValueError:
+        return ""
+    return str(stored.get("id", "")) if isinstance(stored, dict) else ""
