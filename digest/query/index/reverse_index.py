@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from digest.model.errors import QueryError
 from digest.query.evaluation import analyse
-from digest.query.index.lexicon import Indexer, Lexicon, compact
+from digest.query.index.lexicon import Indexer, Lexicon
 from digest.query.parser import parse_query
 from digest.query.queries import Query, matches
 
@@ -60,7 +60,7 @@ MOST_PAPERS: Final = 4_000
 """Papers evaluated together; more are split."""
 
 FEWEST_REMOVED: Final = 1_000
-"""Queries removed before it is worth throwing out what nobody asks for any more."""
+"""Queries removed before it is worth reading the others anew, for the room that those go on taking."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -112,7 +112,6 @@ class ReverseIndex(Generic[Key]):
         self._lexicon = Lexicon()
         self._indexer = Indexer(self._lexicon)
         self._roots: dict[Key, int] = {}
-        self._removed = 0
         self._prepared: _Prepared[Key] | None = None
 
     def __len__(self) -> int:
@@ -127,25 +126,17 @@ class ReverseIndex(Generic[Key]):
 
     def add(self, key: Key, query: Query | Node) -> None:
         """Take a query in, or another one in the place of that under the same key."""
-        if key in self._roots:
-            self.remove(key)
         self._roots[key] = self._indexer.find(query.tree if isinstance(query, Query) else query)
         self._prepared = None
 
     def remove(self, key: Key) -> None:
-        """Take a query out.
+        """Take a query out; what it looked for goes on taking room.
 
         Raises:
             KeyError: there is none under this key.
         """
         del self._roots[key]
         self._prepared = None
-        self._removed += 1
-        if self._removed > max(FEWEST_REMOVED, len(self._roots)):
-            self._lexicon, roots = compact(self._lexicon, self._roots.values())
-            self._indexer = Indexer(self._lexicon)
-            self._roots = dict(zip(self._roots, roots, strict=True))
-            self._removed = 0
 
     def match(self, papers: Sequence[Paper]) -> Matches[Key]:
         """Hold papers against all queries."""
@@ -178,10 +169,16 @@ class StandingQueries:
         self._known: dict[str, bool] = {}
         """Canonical text -> whether it can be read, and so is in the index."""
         self._few: dict[str, Query] = {}
+        self._removed = 0
 
     def keep(self, texts: Mapping[str, str]) -> None:
         """Keep exactly these: canonical text -> the text to read. One that can't be read meets no paper."""
-        for gone in self._known.keys() - texts.keys():
+        removed = self._known.keys() - texts.keys()
+        self._removed += len(removed)
+        if self._removed > max(FEWEST_REMOVED, len(texts)):
+            self._index, self._known, self._few, self._removed = ReverseIndex(), {}, {}, 0
+            removed = set()
+        for gone in removed:
             if self._known.pop(gone):
                 self._index.remove(gone)
                 self._few.pop(gone, None)

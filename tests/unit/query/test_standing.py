@@ -41,7 +41,7 @@ def test_after_any_edits_exactly_the_queries_in_force_are_held_against_papers(
     fewest: int, edits: list[set[str]]
 ) -> None:
     kept = StandingQueries()
-    with patch.object(reverse_index, "FEWEST_PAIRS", fewest):
+    with patch.object(reverse_index, "FEWEST_PAIRS", fewest), patch.object(reverse_index, "FEWEST_REMOVED", 2):
         for texts in edits:
             kept.keep(spell(texts))
             assert hold(kept) == read_anew(texts)
