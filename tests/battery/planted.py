@@ -102,6 +102,35 @@ def _move_mark_first() -> Iterator[None]:
 
 @contextmanager
 def _move_mark_last() -> Iterator[None]:
+    match_batch, deliver = matching_step._match_batch, Jobs.deliver
+    moves: list[tuple[int, int]] = []
+
+        def note(_: object, to: int, *, expected: int) -> None:
+            moves.append((to, expected))
+
+        with patch.object(matches, "set_matched_mark", note):
+            has_matched = original(site, report)
+        between()
+        for to, expected in moves:
+            with site.store.begin() as conn:
+                move(conn, to, expected=expected)
+        return has_matched
+
+    def deliver_and_move(jobs: Jobs, lane: Lane) -> None:
+        deliver(jobs, lane)
+        if moves:
+            between()
+            with jobs._site.store.begin() as conn:
+                matches.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
+            moves.clear()
+
+    with patch.object(matching_step, "_match_batch", match_once), patch.object(Jobs, "deliver", deliver_and_move):
+        yield
+
+
+@contextmanager
+def move_mark_in_its_own_turn() -> Iterator[None]:
+    """Do the same within one pass, where nothing is delivered in between."""
     original, move = matching_step._match_batch, matches.set_matched_mark
 
     def match_batch(site: Site, report: MatchReport) -> bool:
