@@ -6,6 +6,8 @@ import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import median
+from time import process_time
 from typing import TYPE_CHECKING
 
 from digest.config import load_config
@@ -14,19 +16,24 @@ from digest.serve.installation import open_site
 from tests.bench.crowds import EVENING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from digest.model.clock import Clock
     from digest.poll.installation import Site
 
 
 class Verdict:
-    """Whether every goal was met so far."""
+    """Whether every goal was met so far; where there are none, nothing is judged."""
 
     is_met = True
 
+    def __init__(self, *, has_goals: bool = True) -> None:
+        self.has_goals = has_goals
+
     def judge(self, figure: float, goal: float, *, at_most: bool) -> str:
         """Return a goal and whether a figure meets it."""
+        if not self.has_goals:
+            return ""
         is_met = figure <= goal if at_most else figure >= goal
         self.is_met = self.is_met and is_met
         return f", goal {'≤' if at_most else '≥'} {goal:,g}, {'met' if is_met else 'MISSED'}"
@@ -34,6 +41,26 @@ class Verdict:
     def tell(self, what: str, figure: float, unit: str, goal: float, *, at_most: bool) -> None:
         """Print one line: what was measured, the goal, and whether it was met."""
         say(f"{what}: {figure:,.2f} {unit}{self.judge(figure, goal, at_most=at_most)}")
+
+
+def measure_in_turns(
+    contestants: Mapping[str, Callable[[], object]], rounds: int, prepare: Callable[[str], object]
+) -> dict[str, float]:
+    """Return milliseconds of processor time, the median of some rounds in which each contestant has its turn.
+
+    Args:
+        contestants: what is measured, by name.
+        rounds: how often.
+        prepare: is called with the name before each turn, and not counted.
+    """
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            prepare(name)
+            begun = process_time()
+            run()
+            times[name].append((process_time() - begun) * 1_000)
+    return {name: median(taken) for name, taken in times.items()}
 
 
 def say(line: str) -> None:

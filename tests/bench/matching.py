@@ -38,8 +38,8 @@ from digest.query import analyse, parse_query, words
 from digest.query.index import texts
 from digest.query.index.batch import scan
 from digest.query.index.reverse_index import ReverseIndex
-from tests.bench import index_memory
-from tests.bench.memory import is_measurable
+from tests.bench import memory
+from tests.bench.installations import Verdict, measure_in_turns, say
 from tests.bench.papers import load_day
 from tests.bench.search_engine import SearchEngine
 from tests.querying import QueryWriter, read_queries
@@ -74,20 +74,11 @@ class Bench:
         self.made_of, self.day, self._others = load_day()
         self.day_before = self._others[: len(self.day)]
         self.texts = [query.text for query in self._draw(count)]
-        self.has_goals = count == GOAL_QUERIES
-        self.is_met = True
+        self.verdict = Verdict(has_goals=count == GOAL_QUERIES)
         self.searching = 0.0
 
     def _draw(self, count: int) -> list[Query]:
         return list(islice(read_queries(QueryWriter(self._others, 1).write_realistic), count))
-
-    def judge(self, figure: float, goal: float, *, at_most: bool) -> str:
-        """Return a goal and whether a figure meets it."""
-        if not self.has_goals:
-            return ""
-        is_met = figure <= goal if at_most else figure >= goal
-        self.is_met = self.is_met and is_met
-        return f"   {'≤' if at_most else '≥'} {goal:g} {'met' if is_met else 'MISSED'}"
 
     def build(self, texts: Sequence[str]) -> tuple[ReverseIndex[int], float, float]:
         """Return an index of queries, and what reading and adding one took: medians, in microseconds."""
@@ -159,16 +150,13 @@ def measure(
         rounds: how often.
         before: what some of them remember all the same: is done first, and not counted.
     """
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(rounds):
-        for name, run in contestants.items():
-            forget()
-            if before and name in before:
-                before[name]()
-            begun = process_time()
-            run()
-            times[name].append((process_time() - begun) * 1_000)
-    return {name: median(taken) for name, taken in times.items()}
+
+    def prepare(name: str) -> None:
+        forget()
+        if before and name in before:
+            before[name]()
+
+    return measure_in_turns(contestants, rounds, prepare)
 
 
 def report_matching(bench: Bench) -> float:
@@ -200,11 +188,11 @@ def report_matching(bench: Bench) -> float:
     limit, whole = times["limit: translate and split"], times["text to packed rows"]
     say(f"  {'':32}{'ms':>9}{'× limit':>9}   goal")
     for name, taken in times.items():
-        goal = bench.judge(taken / limit, LIMIT, at_most=True) if taken is whole else ""
+        goal = bench.verdict.judge(taken / limit, LIMIT, at_most=True) if taken is whole else ""
         say(f"  {name:32}{taken:9.1f}{taken / limit:9.1f}{goal}")
     say(
         f"\nReading a query's text takes {reading:.0f} µs, adding the query read {adding:.0f} µs"
-        f"{bench.judge(adding, INSERTION, at_most=True)}"
+        f"{bench.verdict.judge(adding, INSERTION, at_most=True)}"
     )
     fewer, _, _ = bench.build(bench.texts[: bench.count // 10])
     fewer.match(bench.day[:1])
@@ -216,7 +204,7 @@ def report_matching(bench: Bench) -> float:
     ratio = growth["many"] / growth["few"]
     say(
         f"Reading and detecting for a tenth of the queries takes {growth['few']:.0f} ms; for all of them"
-        f" {ratio:.2f} times that{bench.judge(ratio, GROWTH, at_most=True)}"
+        f" {ratio:.2f} times that{bench.verdict.judge(ratio, GROWTH, at_most=True)}"
     )
     bench.searching = times["  detecting"] + times["  evaluating and listing"]
     return whole
@@ -237,10 +225,10 @@ def report_plain(bench: Bench, whole: float) -> None:
     taken = measure({"plain": hold}, rounds=3)["plain"]
     pair = taken * 1_000 / len(sample) / len(ready)
     ratio = taken / len(sample) * bench.count / whole
-    say(f"\nThe plain evaluator takes {pair:.2f} µs a pair{bench.judge(pair, PLAIN_PAIR, at_most=True)}")
+    say(f"\nThe plain evaluator takes {pair:.2f} µs a pair{bench.verdict.judge(pair, PLAIN_PAIR, at_most=True)}")
     say(
         f"  of {len(sample)} queries; for all of them {ratio:,.0f} times as long"
-        f"{bench.judge(ratio, PLAIN, at_most=False)}"
+        f"{bench.verdict.judge(ratio, PLAIN, at_most=False)}"
     )
 
 
@@ -258,25 +246,19 @@ def report_engine(bench: Bench, whole: float) -> None:
     ratio = taken / len(queries) * bench.count / whole
     alone = taken / len(queries) * bench.count / bench.searching
     say(f"\ntantivy finds {found:,} papers for {len(queries):,} queries in {taken:,.0f} ms, its search alone")
-    say(f"  for all of them {ratio:.1f} times as long{bench.judge(ratio, ENGINE, at_most=False)}")
+    say(f"  for all of them {ratio:.1f} times as long{bench.verdict.judge(ratio, ENGINE, at_most=False)}")
     say(f"  and {alone:.1f} times as long as detecting, evaluating and listing, without reading the papers")
 
 
 def report_memory(bench: Bench) -> None:
     """Print what the index takes."""
-    if not is_measurable():
+    if not memory.is_measurable():
         say("\nMemory was not measured: this system does not tell a process's own peak")
         return
-    growth = index_memory.measure(bench.count)
+    growth = memory.measure_index(bench.count)
     kept = growth.kept / bench.count
-    say(f"\nThe index keeps {kept:,.0f} bytes a query{bench.judge(kept, MEMORY, at_most=True)}")
+    say(f"\nThe index keeps {kept:,.0f} bytes a query{bench.verdict.judge(kept, MEMORY, at_most=True)}")
     say(f"  a match takes {growth.matching / 1e6:,.0f} MB more while it runs")
-
-
-def say(line: str) -> None:
-    """Print a line."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 @click.command()
@@ -289,7 +271,7 @@ def main(queries: int) -> None:
     report_plain(bench, whole)
     report_engine(bench, whole)
     report_memory(bench)
-    raise SystemExit(0 if bench.is_met else 1)
+    raise SystemExit(0 if bench.verdict.is_met else 1)
 
 
 if __name__ == "__main__":

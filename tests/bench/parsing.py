@@ -31,9 +31,8 @@ from __future__ import annotations
 import gc
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
-from statistics import median
-from time import process_time
 from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 from xml.parsers import expat
@@ -47,6 +46,7 @@ from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
 from digest.model.papers import Author
 from tests.bench.agreement import compare
+from tests.bench.installations import Verdict, measure_in_turns, say
 from tests.bench.memory import LIMIT, is_measurable, measure_growth
 from tests.bench.pages import ATOM_SIZE, OAI_SIZE, fixtures, load_atom_page, load_oai_page
 
@@ -80,19 +80,13 @@ def parse_without_tex(body: bytes) -> None:
 
 
 def measure(contestants: dict[str, Callable[[bytes], object]], body: bytes) -> dict[str, float]:
-    """Return milliseconds of processor time, the median of `ROUNDS` rounds in which each has its turn."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(ROUNDS):
-        for name, read in contestants.items():
-            gc.collect()
-            begun = process_time()
-            read(body)
-            times[name].append((process_time() - begun) * 1_000)
-    return {name: median(taken) for name, taken in times.items()}
+    """Return milliseconds of processor time for each."""
+    runs = {name: partial(read, body) for name, read in contestants.items()}
+    return measure_in_turns(runs, ROUNDS, lambda _: gc.collect())
 
 
-def report_atom() -> bool:
-    """Print how a search page fares; return whether the goals were met."""
+def report_atom(verdict: Verdict) -> None:
+    """Print how a search page fares."""
     made_of, body = load_atom_page()
     assert len(parse_atom(body).papers) == ATOM_SIZE
     ours, peer = "digest, to papers", f"arxiv.py {arxiv_version()}, to results"
@@ -109,14 +103,10 @@ def report_atom() -> bool:
     say(f"\nA search page: {ATOM_SIZE:,} entries, {len(body):,} bytes, {made_of}\n")
     say(f"  {'':32}{'ms':>9}{'× limit':>9}{'× digest':>10}   goal")
     goals = {peer: ARXIV_PY, f"feedparser {feedparser.__version__}": FEEDPARSER}
-    met = True
     for name, taken in times.items():
         ratio = taken / times[ours]
-        goal = goals.get(name)
-        met = met and (goal is None or ratio >= goal)
-        told = "" if goal is None else f"≥ {goal:g} {'met' if ratio >= goal else 'MISSED'}"
-        say(f"  {name:32}{taken:9.1f}{taken / limit:9.1f}{ratio:10.2f}   {told}")
-    return met
+        told = verdict.judge(ratio, goals[name], at_most=False) if name in goals else ""
+        say(f"  {name:32}{taken:9.1f}{taken / limit:9.1f}{ratio:10.2f}{told}")
 
 
 def report_oai() -> None:
@@ -139,35 +129,31 @@ def report_oai() -> None:
         say(f"  {name:32}{taken:9.1f}{taken / limit:9.1f}{taken / OAI_SIZE:12.3f}")
 
 
-def report_fields() -> bool:
-    """Print how often a field differs from arxiv.py's; return whether none does."""
+def report_fields(verdict: Verdict) -> None:
+    """Print how often a field differs from arxiv.py's."""
     bodies = [*fixtures("atom_current/*http200.xml").values(), *fixtures("atom_current/arxivcode_*.xml").values()]
     bodies += fixtures("atom_legacy/*.xml").values()
     if not bodies:
         say("\nNo field was compared: DIGEST_REAL_DATA names no folder of real pages")
-        return True
+        return
     compared, differing = compare(bodies)
     told = ", ".join(f"{name} {count}×" for name, count in differing.most_common()) or "none"
-    say(f"\nFields that differ from arxiv.py's, of {compared:,} on {len(bodies)} real pages: {told}")
-    return not differing
+    goal = verdict.judge(differing.total(), 0, at_most=True)
+    say(f"\nFields that differ from arxiv.py's, of {compared:,} on {len(bodies)} real pages: {told}{goal}")
 
 
-def report_memory() -> bool:
-    """Print what reading takes over the page's own bytes; return whether the goal was met."""
+def report_memory(verdict: Verdict) -> None:
+    """Print what reading takes over the page's own bytes."""
     if not is_measurable():
         say("\nMemory was not measured: this system does not tell a process's own peak")
-        return True
-    met = True
+        return
     say("")
     with tempfile.TemporaryDirectory() as folder:
         for interface, load in (("atom", load_atom_page), ("oai", load_oai_page)):
             page = Path(folder, f"{interface}.xml")
             page.write_bytes(load()[1])
-            growth = measure_growth(interface, page)
-            met = met and growth <= LIMIT
-            told = f"≤ {LIMIT / 1e6:g} {'met' if growth <= LIMIT else 'MISSED'}"
-            say(f"Memory over the page's own bytes, {interface}, papers included: {growth / 1e6:.1f} MB   {told}")
-    return met
+            what = f"memory over the page's own bytes, {interface}, papers included"
+            verdict.tell(what, measure_growth(interface, page) / 1e6, "MB", LIMIT / 1e6, at_most=True)
 
 
 def arxiv_version() -> str:
@@ -178,20 +164,15 @@ def arxiv_version() -> str:
     return version("arxiv")
 
 
-def say(line: str) -> None:
-    """Print a line."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
 def main() -> int:
     """Measure everything; return the exit code."""
     say(f"Python {sys.version.split()[0]}, {expat.EXPAT_VERSION}, medians of {ROUNDS} rounds, processor time")
-    fast = report_atom()
+    verdict = Verdict()
+    report_atom(verdict)
     report_oai()
-    same = report_fields()
-    lean = report_memory()
-    return 0 if fast and same and lean else 1
+    report_fields(verdict)
+    report_memory(verdict)
+    return 0 if verdict.is_met else 1
 
 
 if __name__ == "__main__":
