@@ -126,8 +126,7 @@ class ArxivSettings:
     source: Literal["harvest", "query"] = declare(
         values.choose_from(("harvest", "query")),
         "harvest",
-        '"harvest" fetches all that is announced; '
-        '"query" asks arXiv\'s search: up to five saved queries one by one, more together.',
+        '"harvest" fetches all that is announced; "query" asks arXiv\'s search.',
     )
     api_url: str = declare(addresses.read_http_url, "https://export.arxiv.org/api/query", "The search API.")
     oai_url: str = declare(addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "The OAI-PMH interface.")
