@@ -19,6 +19,7 @@ from sqlalchemy import select, update
 
 import digest.serve.steps
 from digest.deliver import step
+from digest.deliver.dispatch import Lane
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.match import step as matching_step
@@ -31,6 +32,7 @@ from digest.plan.step import Drafts
 from digest.plan.turns import next_due
 from digest.poll import record
 from digest.poll.installation import Site
+from digest.serve.jobs import Jobs
 from digest.store import matches
 from digest.store import outbox_sends as outbox
 from digest.store import papers as paper_store
@@ -105,16 +107,14 @@ def _move_mark_last() -> Iterator[None]:
     match_batch, deliver = matching_step._match_batch, Jobs.deliver
     moves: list[tuple[int, int]] = []
 
+    def match_once(site: Site, report: MatchReport) -> bool:
         def note(_: object, to: int, *, expected: int) -> None:
             moves.append((to, expected))
 
-        with patch.object(matches, "set_matched_mark", note):
-            has_matched = original(site, report)
-        between()
-        for to, expected in moves:
-            with site.store.begin() as conn:
-                move(conn, to, expected=expected)
-        return has_matched
+        if not moves:
+            with patch.object(matches, "set_matched_mark", note):
+                match_batch(site, report)
+        return False
 
     def deliver_and_move(jobs: Jobs, lane: Lane) -> None:
         deliver(jobs, lane)
