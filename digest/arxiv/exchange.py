@@ -13,7 +13,6 @@ import re
 import socket
 import threading
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -303,19 +302,15 @@ def judge_status(answer: Answer, read: Callable[[bytes], object], *, place: str 
         raise ArxivFaulted(f"arXiv failed inside ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)
 
 
-def read_retry_after(text: str, now: datetime | None = None) -> float | None:
-    """Read a `Retry-After` header (RFC 9110 §10.2.3): seconds from now, None where it says nothing usable.
+def read_retry_after(text: str) -> float | None:
+    """Read a `Retry-After` header in seconds, the only form arXiv sends; None where it says nothing usable.
 
-    Less than a second is no wish to wait but a cache's default, and counts as nothing. A date is read where `now`
-    is given: arXiv sends none.
+    Less than a second is no wish to wait but a cache's default, and counts as nothing.
     """
     try:
         seconds = float(text)
     except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(text) - now).total_seconds() if now else 0.0
-        except (ValueError, TypeError, OverflowError):
-            return None
+        return None
     return seconds if math.isfinite(seconds) and seconds >= 1 else None
 
 
