@@ -185,11 +185,8 @@ def _find_intake_troubles(
     if breaker.seconds and len(complete) < len(looks):
         pass  # that it waits for, and no call helps
     elif len(complete) < len(looks):
-        about = (
-            "" if source == "harvest" else f" for {len(looks) - len(complete):,} of {len(looks):,} saved queries"
-        )
         remedy = "the log of digest serve says why" if has_worker else "digest run"
-        yield Trouble(f"arXiv has not been looked at completely yet{about}", remedy)
+        yield Trouble("arXiv has not been looked at completely yet", remedy)
     elif complete and now - min(complete) > STALE_POLL:
         age = write_age(now - min(complete))
         remedy = "the log of digest serve says why" if has_worker else "digest run, from cron; or digest serve"

@@ -57,22 +57,19 @@ def refuse_one(world: World, message: str, status: int) -> Callable[[], int]:
     return lambda: len(refused)
 
 
-def assert_others_go_on(world: World, because: str) -> None:
-    """Make the pass in which one search is refused: the others bring all, the owner is told, no day is quiet."""
-    before = {cursor[1]: cursor for cursor in world.cursors()}
+def assert_categories_bring_all(world: World, because: str) -> None:
+    """Make the pass in which the search is refused, which is told, and the next one, which asks by categories."""
     report = world.look()
     (failure,) = report.poll.failures
     assert because in failure
-    assert report.poll.runs == 2, "the other two searches were made"
-    after = {cursor[1]: cursor for cursor in world.cursors()}
-    assert [key for key in before if after[key] == before[key]] == ["abs:tail"]
-    assert sorted(world.list_changes()) == sorted(world.expected)
-    assert_nothing_wrong_is_stored(world)
     (digest,) = report.plan.digests
-    assert not digest.coverage.is_complete
     assert because in digest.coverage.failure
     assert not world.is_covered()
-    assert "ATTENTION  the last look at arXiv for abs:tail failed" in world.command("status")
+    assert "ATTENTION  the last look at arXiv failed" in world.command("status")
+    world.clock.sleep(timedelta(minutes=20).total_seconds())
+    world.look()
+    assert sorted(world.list_changes()) == sorted(world.expected)
+    assert_nothing_wrong_is_stored(world)
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 200])
@@ -80,32 +77,15 @@ def test_a_query_arxiv_rejects_is_asked_for_once_and_told_and_the_others_go_on(
     status: int, searching: World
 ) -> None:
     count = refuse_one(searching, REFUSAL, status)
-    assert_others_go_on(searching, REFUSAL)
+    assert_categories_bring_all(searching, REFUSAL)
     assert count() == 1
     assert searching.breaker().seconds == 0
-    assert_all_follows(searching)
 
 
 def test_a_query_arxiv_fails_at_inside_is_asked_for_a_few_times_and_the_others_go_on(searching: World) -> None:
     count = refuse_one(searching, atom.INTERNAL_ERROR, 500)
-    assert_others_go_on(searching, "unable to complete your request")
+    assert_categories_bring_all(searching, "unable to complete your request")
     assert 3 <= count() <= 6
-    assert_all_follows(searching)
-
-
-def test_queries_arxiv_fails_at_for_good_keep_none_of_the_others_waiting(searching: World) -> None:
-    def bend(request: Request) -> Answer | None:
-        is_perf = "cs.PF" in request.param("search_query")
-        body = atom.write_error(atom.INTERNAL_ERROR, searching.clock.now())
-        return None if is_perf else Answer(body, 500, atom.MEDIA_TYPE)
-
-    searching.arxiv.bend = bend
-    searching.look()
-    searching.clock.set(NOON + timedelta(hours=9))
-    searching.look()
-    assert searching.last_run("query").query_key != "cat:cs.PF", "it was asked for before those that failed"
-    assert sorted(searching.list_changes()) == sorted(searching.expected)
-    assert_all_follows(searching, after=timedelta(hours=2))
 
 
 def test_an_arxiv_that_fails_at_everything_is_not_asked_for_every_saved_query(searching: World) -> None:

@@ -270,12 +270,10 @@ def test_a_subscription_that_everybody_left_goes_to_nobody(digest: Shell) -> Non
     assert line.split()[1:4] == ["nobody", "any", "more"]
 
 
-def test_searching_query_by_query_counts_as_complete_only_where_every_query_is(
-    world: World, digest: Shell
-) -> None:
+def test_a_search_in_place_of_the_harvest_begins_with_a_look_of_its_own(world: World, digest: Shell) -> None:
     world.edit_config("[arxiv]", '[arxiv]\nsource = "query"')
     lines = attention(digest)
-    assert "ATTENTION  arXiv has not been looked at completely yet for 3 of 3 saved queries  → digest run" in lines
+    assert "ATTENTION  arXiv has not been looked at completely yet  → digest run" in lines
     digest("run")
     said = digest("status").out
     assert "mailing of Thu 19 Nov: complete Fri 03:20 ET" in said
