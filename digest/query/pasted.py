@@ -203,16 +203,15 @@ class _Address:
         return self._limit(" AND ".join(clauses), archives)
 
     def _read_advanced(self) -> str:
-        """Return the terms of the longer form, joined from left to right."""
+        """Return the terms of the longer form. NOT binds before AND, and AND before OR: there as here."""
         query = ""
         for name in self._parameters:
-            if found := _TERM.fullmatch(name):
-                clauses = self._read_clauses(name, f"terms-{found[1]}-field")
-                term = f"({' AND '.join(clauses)})" if len(clauses) > 1 else clauses[0] if clauses else ""
+            found = _TERM.fullmatch(name)
+            clauses = self._read_clauses(name, f"terms-{found[1]}-field") if found else []
+            if found and clauses:
+                term = f"({' AND '.join(clauses)})" if len(clauses) > 1 else clauses[0]
                 written = self._parameters.get(f"terms-{found[1]}-operator", "AND")
-                before = f"({query})" if " " in query else query
-                joined = f"{before} {_OPERATORS.get(written, 'AND')} {term}"
-                query = joined if query and term else query or term
+                query = f"{query} {_OPERATORS.get(written, 'AND')} {term}" if query else term
         archives = [
             archive
             for subject, known in _SUBJECTS.items()

@@ -249,7 +249,7 @@ API = "https://export.arxiv.org/api/query?search_query="
         ("arxiv.org/search/?query=cs.*&searchtype=cross_list_category", "cat:cs"),
         ("arxiv.org/search/?query=10.1000%2FAbC&searchtype=doi", "doi:10.1000/AbC"),
         ("arxiv.org/search/?query=C%2B%2B+transf*+-x1&searchtype=comments", "co:c AND co:transf* AND co:x1"),
-        # the longer search page: terms are joined from left to right, subjects are archives, dates are left out
+        # the longer search page: terms are joined as written, subjects are archives, dates are left out
         (
             (
                 "arxiv.org/search/advanced?terms-0-operator=AND&terms-0-term=graph+neural&terms-0-field=title"
