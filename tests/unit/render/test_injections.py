@@ -48,11 +48,11 @@ HEADERS = [
 
 FIELDS = (
     *("title", "abstract", "author", "affiliation", "comment", "journal_ref", "report_no", "doi", "category"),
-    *("submitter", "license", "label", "change_note", "query"),
+    *("license", "label", "change_note", "query"),
 )
 """Where a stranger's words, or a saved query's name, stand in an entry."""
 
-_OWN_NAMES = ("comment", "journal_ref", "report_no", "submitter", "license")
+_OWN_NAMES = ("comment", "journal_ref", "report_no", "license")
 """Those that a paper calls the same, and that are one text."""
 
 _STEP = 23

@@ -212,7 +212,7 @@ def _papers(text: str) -> list[Paper]:
         {"dois": (text, f"10.1000/{text}")},
         {"categories": (text, "cs.PF")},
         {"comment": text},
-        {"submitter": text, "license": text},
+        {"license": text},
     ]
     return [make_paper(f"2611.{number:05d}", **values) for number, values in enumerate(fields, 1)]
 
