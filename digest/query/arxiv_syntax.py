@@ -96,7 +96,7 @@ def _pair_any(clauses: Iterable[str]) -> str:
     return _pair("OR", list(dict.fromkeys(clauses)))
 
 
-def _write_condition(condition: Condition, *, is_wanted: bool) -> str:
+def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: PLR0911 - one for each kind
     match condition.prefix:
         case Prefix.ALL:
             return _write_all(condition, is_wanted=is_wanted)
@@ -108,6 +108,8 @@ def _write_condition(condition: Condition, *, is_wanted: bool) -> str:
         case Prefix.SUBMITTED:
             start, end = split_range(condition.text)
             return f"submittedDate:[{max(start, _FIRST_MINUTE)} TO {min(end, _LAST_MINUTE)}]"
+        case Prefix.LICENCE:  # arXiv can't be asked: here it is decided
+            return _EVERYTHING if is_wanted else _NOTHING
         case Prefix.ID | Prefix.DOI as prefix:
             return _write_term(prefix, condition.text)
         case _:

@@ -25,6 +25,7 @@ from digest.query.tree import (
     Or,
     Prefix,
     Shape,
+    spell_licence,
     spell_minute,
     split_range,
     spread_condition,
@@ -592,6 +593,11 @@ def _compile_doi(condition: Condition) -> Test:
     return lambda paper: doi in paper.dois
 
 
+def _compile_licence(condition: Condition) -> Test:
+    name = condition.text
+    return lambda paper: spell_licence(paper.paper.license) == name
+
+
 def _compile_range(condition: Condition) -> Test:
     start, end = split_range(condition.text)
     return lambda paper: start <= paper.submitted_minute <= end
@@ -605,5 +611,6 @@ _COMPILERS: Mapping[Prefix, Callable[[Condition], Test]] = {
     Prefix.CATEGORY: _compile_category,
     Prefix.ID: _compile_id,
     Prefix.DOI: _compile_doi,
+    Prefix.LICENCE: _compile_licence,
     Prefix.SUBMITTED: _compile_range,
 }

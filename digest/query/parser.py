@@ -30,6 +30,7 @@ from digest.query.tokens import (
     Token,
 )
 from digest.query.tree import (
+    LICENCES,
     And,
     Condition,
     Node,
@@ -41,6 +42,7 @@ from digest.query.tree import (
     intern_condition,
     is_doi,
     spell_id,
+    spell_licence,
     spell_range,
     spread_keyword,
 )
@@ -294,6 +296,18 @@ def _read_doi(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     return intern_condition(prefix, Shape.WORD, doi)
 
 
+def _read_licence(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+    value = term.value.strip().casefold()
+    name = next((name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None)
+    if name is None:
+        source.fail(
+            term.value_position, f"{term.value!r} names no licence of arXiv's", f"Known are {', '.join(LICENCES)}."
+        )
+    message = 'licences are known of harvested papers only (source = "harvest"), not of those a search brings'
+    source.note(NoteKind.READ_AS, term.position, message)
+    return intern_condition(prefix, Shape.WORD, name)
+
+
 def _read_range(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     try:
         return intern_condition(prefix, Shape.RANGE, spell_range(term.value))
@@ -317,11 +331,12 @@ _READERS: Mapping[Prefix, Callable[[Source, TermToken, Prefix], Condition | None
     Prefix.CATEGORY: _read_category,
     Prefix.ID: _read_id,
     Prefix.DOI: _read_doi,
+    Prefix.LICENCE: _read_licence,
     Prefix.SUBMITTED: _read_range,
 }
 
 
-_OF_VALUES = frozenset((Prefix.PERSON, Prefix.CATEGORY, Prefix.ID, Prefix.DOI, Prefix.SUBMITTED))
+_OF_VALUES = frozenset((Prefix.PERSON, Prefix.CATEGORY, Prefix.ID, Prefix.DOI, Prefix.LICENCE, Prefix.SUBMITTED))
 _PHRASED = frozenset((None, *Prefix)) - _OF_VALUES
 """What may stand before words that are meant side by side, or as one name."""
 

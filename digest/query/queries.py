@@ -133,7 +133,7 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
         case Prefix.DOI:
             index = paper.dois.get(condition.text.casefold())
             return _mark_whole(Field.DOIS, paper.paper.dois, () if index is None else (index,))
-        case Prefix.SUBMITTED | Prefix.ALL:
+        case Prefix.LICENCE | Prefix.SUBMITTED | Prefix.ALL:
             return ()
         case prefix:
             return _find_words(condition, prefix, paper)

@@ -101,8 +101,26 @@ class Prefix(StrEnum):
     REPORT_NO = "rn"
     ID = "id"
     DOI = "doi"
+    LICENCE = "lic"
     SUBMITTED = "submittedDate"
     ALL = "all"
+
+
+_LICENCE = re.compile(r"/(licenses|publicdomain)/([a-z\d-]+)")
+LICENCES = (
+    *("arxiv", "publicdomain", "cc0", "cc-by", "cc-by-sa", "cc-by-nc", "cc-by-nc-sa", "cc-by-nc-nd", "cc-by-nd"),
+)
+"""What `lic:` takes, in any version: what arXiv offers now and offered once (https://info.arxiv.org/help/license)."""
+
+
+def spell_licence(address: str) -> str:
+    """Return which of `LICENCES` stands at an address, as OAI-PMH gives it; "" where it is another, or none."""
+    kind, name = found.groups() if (found := _LICENCE.search(address)) else ("", "")
+    if name in ("nonexclusive-distrib", "assumed-1991-2003"):
+        return "arxiv"
+    if "publicdomain" in (kind, name):
+        return "cc0" if name == "zero" else "publicdomain"
+    return f"cc-{name}" if f"cc-{name}" in LICENCES else ""
 
 
 class Shape(StrEnum):
