@@ -192,6 +192,8 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
         ):
             run.store_page(page)
     site.progress.end("poll", run.summary())
+    if is_few and run.failure is not None and not run.stops_all:  # one query is refused: by categories all come
+        poll_queries(site, report, even_if_not_due=True)
 
 
 def count_queries(texts: Collection[str]) -> str:
