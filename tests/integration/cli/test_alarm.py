@@ -72,8 +72,3 @@ def test_without_a_place_a_test_says_how_to_name_one(digest: Shell) -> None:
     told = "error: nobody is told\nhint:  Write to = … under [alarms] in digest.toml.\n"
     assert digest("alarm", "test", expect=3).err == told
     assert digest("alarm", "test", "--json", expect=3).json["sent"] == []
-
-
-def test_a_feed_is_no_place_for_an_alarm(world: World, digest: Shell) -> None:
-    tell(world, "feed")
-    assert "feed is read when somebody looks, which is too late for an alarm" in digest("status", expect=3).err

@@ -14,22 +14,6 @@ from tests.integration.cli.lively import NOW, World
 
 
 @pytest.mark.usefixtures("world")
-def test_each_mailing_has_a_line_with_its_state_its_papers_and_its_looks(digest: Shell) -> None:
-    lines = digest("coverage", "--days", "5").lines
-    assert lines[0].split() == ["MAILING", "STATE", "NEW", "LOOKS", "LAST", "LOOK"]
-    assert [line[:10] for line in lines[1:5]] == ["Thu 19 Nov", "Wed 18 Nov", "Tue 17 Nov", "Mon 16 Nov"]
-    assert all(" complete " in line and line.endswith(" 03:05 ET") for line in lines[1:5])
-    assert lines[-2].startswith("harvest: every paper arXiv announces")
-    assert "1 request in 24 h" in lines[-1]
-
-
-@pytest.mark.usefixtures("world")
-def test_days_before_the_first_look_are_told_as_such(digest: Shell) -> None:
-    before = [line for line in digest("coverage", "--days", "16").lines if "Thu 5 Nov" in line]
-    assert "before the first look" in before[0]
-
-
-@pytest.mark.usefixtures("world")
 def test_the_same_is_had_as_json(digest: Shell) -> None:
     told = digest("coverage", "--days", "2", "--json").json
     assert [(line["mailing"], line["state"]) for line in told["mailings"]] == [
@@ -83,9 +67,3 @@ def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_th
     assert head == "Fri 20 Nov 09:00 · look 1, page 3, entry 17: it has no id"
     assert snippet == r"<entry>\x1b[2J\xff</entry>"
     assert digest("coverage", "--unreadable", "--json").json[0]["error"] == "it has no id"
-
-
-@pytest.mark.usefixtures("empty")
-def test_before_the_first_look_it_says_how_to_take_one(digest: Shell) -> None:
-    digest("migrate")
-    assert "digest run" in digest("coverage", "--looks").out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,19 +9,6 @@ import pytest
 from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import MORNINGS, World
-
-LIST = """\
-ID  STATE     TO                         SUBSCRIPTION  SLOT        WHEN (Berlin)
-10  dead      mailto:old@digest.example  old-mail      2026-11-20  Fri 20 Nov 09:05  the mail server answered 550 at RCPT TO: 5.1.1 no such…
-9   sent 2/2  slack:#papers              perf-team     2026-11-20  Fri 20 Nov 09:05
-8   sent 1/2  slack:#papers              perf-team     2026-11-20  Fri 20 Nov 09:05
-… 7 older ones: --limit 10
-"""  # noqa: E501 - a screen as it is seen
-
-
-@pytest.mark.usefixtures("world")
-def test_the_list_shows_the_newest_first_and_how_many_more_there_are(digest: Shell) -> None:
-    assert digest("delivery", "list", "--limit", "3").out == LIST
 
 
 @pytest.mark.usefixtures("world")
@@ -44,66 +30,6 @@ def test_the_list_as_json_holds_what_programs_need(digest: Shell) -> None:
     assert (newest["id"], newest["state"], newest["destination"]) == (10, "dead", "mailto:old@digest.example")
     # A channel's pace may have moved the clock on by a second or two meanwhile.
     assert datetime.fromisoformat(newest["ended_at"]) - MORNINGS[-1] < timedelta(seconds=10)
-
-
-@pytest.mark.usefixtures("empty")
-def test_an_empty_outbox_says_what_fills_it(digest: Shell) -> None:
-    digest("migrate")
-    assert digest("delivery", "list").out == "No deliveries yet: `digest run` sends what is due.\n"
-
-
-@pytest.mark.usefixtures("world")
-def test_showing_a_mail_tells_its_tries_its_answer_and_its_first_lines(digest: Shell) -> None:
-    lines = digest("delivery", "show", "7").lines
-    assert lines[0] == "delivery  7, part 1 of 1"
-    assert lines[1] == "state     sent (Fri 20 Nov 09:05)"
-    assert lines[2] == "to        mailto:reader@digest.example"
-    assert lines[3] == "of        gpu-mail, 2026-11-20, planned Fri 20 Nov 09:05"
-    # The seconds are those by which a channel's pace moved the clock on meanwhile, if at all.
-    assert any(re.match(r"try 1     Fri 20 Nov 09:05  sent after \d s  250 2\.0\.0 OK", line) for line in lines)
-    assert "  To: reader@digest.example" in lines
-    assert any(line.startswith("  Subject: 4 papers: ") for line in lines)
-    assert "  gpu-mail · Friday 20 November 2026" in lines
-
-
-@pytest.mark.usefixtures("world")
-def test_showing_a_slack_message_tells_its_words_and_what_slack_calls_the_channel(digest: Shell) -> None:
-    lines = digest("delivery", "show", "9").lines
-    assert lines[0] == "delivery  9, part 2 of 2, papers 6 to 9"
-    assert lines[2] == "to        slack:#papers (C000PAPERS there)"
-    assert any("Counting cache misses with a stopwatch" in line for line in lines)
-
-
-@pytest.mark.usefixtures("world")
-def test_showing_a_dead_delivery_says_why_and_what_can_be_done(digest: Shell) -> None:
-    said = digest("delivery", "show", "10")
-    assert "trouble   the mail server answered 550 at RCPT TO: 5.1.1 no such user" in said.out
-    assert "digest delivery retry 10; or never: digest delivery drop 10" in said.out
-    assert digest("delivery", "show", "10", "--json").json["tries"][0]["outcome"] == "dead"
-
-
-def test_no_secret_address_of_a_message_is_printed(world: World, digest: Shell) -> None:
-    for mail in world.mail.mails:
-        assert b"/u/" in mail.raw
-    store = world.open_store()
-    with store.begin() as conn:  # a mail so short that its last lines are seen
-        (body,) = conn.exec_driver_sql("SELECT body FROM deliveries WHERE id = 5").one()
-        text = body.decode()
-        assert "http://127.0.0.1:8000/d/" in text
-        links = (
-            "http://127.0.0.1:8000/d/abcdefghijklmnopqrstuv\nleave http://127.0.0.1:8000/u/abcdefghijklmnopqrstuv."
-        )
-        head, _, _ = text.partition("\r\n\r\n" if "\r\n\r\n" in text else "\n\n")
-        plain = [line for line in head.splitlines() if not line.lower().startswith(("content-", "mime-", " "))]
-        conn.exec_driver_sql(
-            "UPDATE deliveries SET body = ? WHERE id = 5", (("\r\n".join(plain) + "\r\n\r\n" + links).encode(),)
-        )
-    store.close()
-    for id_ in range(1, 11):
-        said = digest("delivery", "show", str(id_)).out
-        assert "abcdefghijklmnopqrstuv" not in said
-        assert "/u/" not in said.replace("/u/***", "")
-    assert "leave http://127.0.0.1:8000/u/***." in digest("delivery", "show", "5").out
 
 
 def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: Shell) -> None:
@@ -223,9 +149,3 @@ def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: She
     assert f"Delivery 3 will be sent by {WHEN}." in said
     assert "Delivery 10 stays held, and may have arrived: digest delivery show 10" in said
     assert f"Delivery 10 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
-
-
-@pytest.mark.usefixtures("world")
-def test_which_to_try_again_has_to_be_said_one_way(digest: Shell) -> None:
-    for words in ((), ("--held", "3")):
-        assert "their IDs, or --held" in digest("delivery", "retry", *words, expect=2).err

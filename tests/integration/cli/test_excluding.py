@@ -21,12 +21,6 @@ def test_what_is_excluded_is_shown(digest: Shell, world: World) -> None:
     assert (shown_json["exclude"], shown_json["exclude_papers"]) == ([PERSON], ["2611.00042", "2611.00043"])
 
 
-def test_explain_says_where_another_version_was_asked_for(digest: Shell, world: World) -> None:  # noqa: ARG001 - it has papers
-    paper = digest("query", "history", "perf", "--json").json[0]["new"][0]["id"]
-    said = digest("query", "explain", "perf", f"{paper}v9", "--offline")
-    assert "and explained so" in said.err
-
-
 def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
     poll = digest("query", "history", "perf", "--json").json[0]
     paper = poll["new"][0]["id"]
@@ -44,13 +38,6 @@ def test_config_check_names_what_cannot_be_read(digest: Shell, world: World) -> 
     world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
     said = digest("config", "check", expect=3)
     assert "subscriptions.perf-team.exclude: 'Lindquell' is no full name" in said.err
-
-
-def test_config_check_warns_of_what_looks_like_a_slip(digest: Shell, world: World) -> None:
-    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
-    world.edit_config(FIRST, f"{FIRST}\nexclude = 'cat:cs.PFF'")
-    warning = "subscriptions.perf-team.exclude: 'cs.PFF' is no category of arXiv"
-    assert warning in digest("config", "check").err
 
 
 def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: World) -> None:

@@ -26,44 +26,6 @@ if TYPE_CHECKING:
     from tests.integration.cli.conftest import Shell
     from tests.integration.cli.lively import World
 
-TOLD = """\
-2611.14991v2  Scheduling in 𝒪(n²)
-           gpu-mail: told – it is in digest 7, sent to mailto:reader@digest.example
-announced  with the mailing of Tue 10 Nov 2026
-stored     v1, new, found Wed 11 Nov 09:05 by look 8
-matched    Wed 11 Nov 09:05, told: it is in digest 1
-             ✓ gpu: abs:gpu
-stored     v2, replacement, found Fri 20 Nov 09:05 by look 22
-matched    Fri 20 Nov 09:05, told: it is in digest 7
-             ✓ gpu: abs:gpu
-digest     1, slot 2026-11-11, planned Wed 11 Nov 09:05: paper 1 of 1
-delivery   1 mailto:reader@digest.example: sent Wed 11 Nov 09:05, receipt 1
-             attempt 1, Wed 11 Nov 09:05, sent: 250 2.0.0 OK: queued as 1
-digest     7, slot 2026-11-20, planned Fri 20 Nov 09:05: paper 4 of 4
-             v1 → v2: “Accepted at the Symposium on Unhurried Systems; 20 pages, proof of Lemma 3 simplified”
-delivery   7 mailto:reader@digest.example: sent Fri 20 Nov 09:05, receipt 3
-             attempt 1, Fri 20 Nov 09:05, sent: 250 2.0.0 OK: queued as 3
-"""
-
-UNMET = """\
-2611.14987v1  On bar instabilities revisited
-           gpu-mail: not met – gpu: it lacks ti:gpu and abs:gpu
-announced  before it was first looked for here
-stored     v1, known, found Mon 9 Nov 21:00 by look 1
-matched    not met
-             ✗ gpu: it lacks ti:gpu and abs:gpu
-"""
-
-
-@pytest.mark.usefixtures("world")
-def test_the_trail_of_a_paper_goes_from_its_mailing_to_every_receipt(digest: Shell) -> None:
-    assert digest("explain", "2611.14991", "gpu-mail").out == TOLD
-
-
-@pytest.mark.usefixtures("world")
-def test_where_no_saved_query_is_met_the_clause_that_fails_is_named(digest: Shell) -> None:
-    assert digest("explain", "https://arxiv.org/abs/2611.14987", "gpu-mail").out == UNMET
-
 
 @pytest.mark.usefixtures("world")
 def test_a_paper_in_a_digest_that_nobody_got_is_not_called_told(digest: Shell) -> None:

@@ -73,9 +73,3 @@ def test_a_saved_query_that_only_the_file_knows_yet_is_meant_by_its_name(world: 
     said = digest("query", "history", "fresh", expect=2)
     assert said.err == "error: saved query fresh is new in digest.toml\nhint:  `digest run` takes it over.\n"
     assert "new in digest.toml" in digest("feed", "url", "fresh", "--query", expect=2).err
-
-
-@pytest.mark.usefixtures("world")
-def test_a_word_that_is_no_saved_querys_name_is_noted(digest: Shell) -> None:
-    assert "no saved query is called 'nope', so it is looked for" in digest("export-refs", "--query", "nope").err
-    assert "(there is 'perf')" in digest("export-refs", "--query", "prf").err

@@ -12,17 +12,8 @@ from digest.config import load_config
 from digest.model.clock import RemoteClock
 from digest.serve.installation import open_site
 from digest.web import WebServer, create_app
-from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
-
-for_the_night = pytest.mark.skipif(not IS_NIGHTLY, reason="there is no time for it by day")
-
-LIST = """\
-SUBSCRIPTION  FEED                 STATE    QUERIES
-gpu-static    file:feeds/gpu.atom  written  gpu broken
-perf-team     feed                 open     perf gpu follow
-"""
 
 
 def fetch(world: World, *addresses: str) -> list[httpx.Response]:
@@ -41,7 +32,6 @@ def fetch(world: World, *addresses: str) -> list[httpx.Response]:
 
 @pytest.mark.usefixtures("world")
 def test_the_list_shows_feeds_but_no_secret(digest: Shell) -> None:
-    assert digest("feed", "list").out == LIST
     assert digest("feed", "list", "--json").json[1] == {
         "subscription": "perf-team",
         "feed": "feed",
@@ -106,20 +96,6 @@ def test_a_subscription_without_a_feed_is_told_how_to_get_one(digest: Shell) -> 
     assert "Did you mean 'perf-team'?" in digest("feed", "rotate", "perf-taem", expect=2).err
 
 
-def test_a_feed_file_not_yet_written_says_what_writes_it(world: World, digest: Shell) -> None:
-    (world.folder / "feeds" / "gpu.atom").unlink()
-    assert "not written yet: `digest run`" in digest("feed", "list").out
-
-
-def test_an_installation_without_feeds_says_how_to_get_one(world: World, digest: Shell) -> None:
-    path = world.folder / "digest.toml"
-    text = path.read_text(encoding="utf-8").replace(', "feed"]', "]")
-    path.write_text(text[: text.rindex("[[subscriptions]]")], encoding="utf-8")
-    digest("run")
-    assert digest("feed", "list").out.startswith('No feeds yet: write to = "feed"')
-    assert digest("feed", "list", "--json").json == []
-
-
 def entries(answer: httpx.Response) -> dict[str, str]:
     """Return the entries of a feed: titles by id."""
     return {entry.id: entry.title for entry in feedparser.parse(answer.content).entries}
@@ -148,28 +124,6 @@ def test_the_feed_of_a_query_that_is_new_begins_with_what_it_finds(world: World,
     (answer,) = fetch(world, address)
     assert len(entries(answer)) >= 3
     assert "About this feed" not in answer.text
-
-
-@for_the_night
-def test_the_feed_of_a_query_without_any_paper_says_what_it_waits_for(world: World, digest: Shell) -> None:
-    world.edit_config('gpu = "', 'nothing = "ti:unheardof"\ngpu = "')
-    digest("run")
-    (answer,) = fetch(world, digest("feed", "url", "nothing", "--query").out.strip())
-    assert "Nothing has matched nothing yet" in answer.text
-    assert len(entries(answer)) == 1
-
-
-@for_the_night
-def test_the_feed_of_a_query_is_rotated_and_revoked_as_others_are(world: World, digest: Shell) -> None:
-    assert "has no feed yet" in digest("feed", "rotate", "gpu", "--query", expect=2).err
-    old = digest("feed", "url", "gpu", "--query").out.strip()
-    new = digest("feed", "rotate", "gpu", "--query").out.strip()
-    assert new != old
-    assert ["arxiv.org/abs" in answer.text for answer in fetch(world, old, new)] == [False, True]
-    assert "digest feed rotate gpu --query" in digest("feed", "revoke", "gpu", "--query").out
-    assert "gpu was closed" in fetch(world, new)[0].text
-    assert "digest feed rotate gpu --query" in digest("feed", "list").out
-    assert "was revoked" in digest("feed", "url", "gpu", "--query", expect=2).err
 
 
 @pytest.mark.usefixtures("world")

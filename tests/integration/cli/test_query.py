@@ -9,32 +9,6 @@ import pytest
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
-LIST = """\
-QUERY   TEXT                  FOUND IN 30 DAYS  SUBSCRIPTIONS
-broken  ti:(gpu OR            unreadable        gpu-static
-follow  au:"Ingrith Solvane"  1                 old-mail perf-team
-gpu     ti:GPU OR abs:GPU     4                 gpu-mail gpu-static old-mail perf-team
-perf    cat:cs.PF             8                 perf-mail perf-team
-
-broken can't be read: OR has nothing behind it
-ti:(gpu OR
-        ^
-"""
-
-HISTORY = """\
-Fri 20 Nov 09:05  + 6 new   ~ 0 changed   − 0 gone
-  + 2611.15012v1     Tail latency below 10⁻³ s on shared GPUs  new
-  + 2611.15010v1     Held 13 days by moderators, found all the same  new
-  + … 4 more (--papers 6, or --json)
-Wed 18 Nov 09:05  + 1 new   ~ 0 changed   − 0 gone
-  + 2611.14999v1     Benchmarks that age well  new
-"""
-
-
-@pytest.mark.usefixtures("world")
-def test_the_list_names_each_query_with_its_followers_and_why_one_is_unreadable(digest: Shell) -> None:
-    assert digest("query", "list").out == LIST
-
 
 @pytest.mark.usefixtures("world")
 def test_the_list_as_json_has_the_canonical_text_and_the_problem(digest: Shell) -> None:
@@ -43,46 +17,6 @@ def test_the_list_as_json_has_the_canonical_text_and_the_problem(digest: Shell) 
     assert queries["gpu"]["papers_30_days"] == 4
     assert queries["perf"]["subscriptions"] == ["perf-mail", "perf-team"]
     assert queries["broken"]["problem"].startswith("OR has nothing behind it")
-
-
-def test_a_query_nobody_follows_is_told(world: World, digest: Shell) -> None:
-    world.edit_config('["gpu", "broken"]', '["gpu"]')
-    digest("run")
-    assert "unreadable        nobody follows it" in digest("query", "list").out
-
-
-def test_checking_shows_the_tree_the_one_form_and_what_arxiv_is_asked(digest: Shell) -> None:
-    assert digest("query", "check", "(cat:cs.PF AND abs:GPU) OR ti:x").lines == [
-        "read as         any of",
-        "                  all of",
-        "                    cat:cs.PF",
-        "                    abs:gpu",
-        "                  ti:x",
-        "in one form     (abs:gpu AND cat:cs.PF) OR ti:x",
-        "arXiv is asked  ((abs:gpu AND cat:cs.PF) OR ti:x)",
-        'see more        digest query preview "(cat:cs.PF AND abs:GPU) OR ti:x"',
-    ]
-
-
-def test_checking_points_at_what_may_be_meant_otherwise(digest: Shell) -> None:
-    said = digest("query", "check", "cat:cs.PFF the\ngpu")
-    note = said.lines.index("note            'cs.PFF' is no category of arXiv; did you mean cs.PF?")
-    assert said.lines[note + 1 : note + 3] == [
-        "                cat:cs.PFF the gpu",
-        "                    ^",
-    ]
-    assert "note            'the' is too common to search for and was left out" in said.lines
-
-
-def test_checking_claims_nothing_of_arxiv_but_the_differences_that_are_known(digest: Shell) -> None:
-    said = digest(
-        "query", "check", 'NOT (abs:gpu OR all:title:neutron) author:"John Smith" and ti:(a AND abs:(b c))'
-    )
-    told = [line for line in said.lines if "arXiv" in line and not line.startswith("arXiv is asked")]
-    assert [line.split("note", 1)[-1].strip() for line in told] == [
-        "all: is wider at arXiv: there it also holds names of categories and years",
-        "no operator: read as AND, where arXiv reads OR",
-    ]
 
 
 def test_checking_as_json_gives_the_notes_with_their_places(digest: Shell) -> None:
@@ -124,17 +58,6 @@ def test_the_command_to_go_on_with_is_quoted_for_a_shell(digest: Shell, text: st
     assert shlex.split(line)[-1] == text
 
 
-def test_checking_a_query_that_cannot_be_read_points_at_the_place(digest: Shell) -> None:
-    said = digest("query", "check", "ti:(gpu OR", expect=2)
-    assert said.err.splitlines()[:3] == ["error: OR has nothing behind it", "ti:(gpu OR", "        ^"]
-    assert said.out == ""
-
-
-@pytest.mark.usefixtures("world")
-def test_the_history_shows_poll_by_poll_what_came(digest: Shell) -> None:
-    assert digest("query", "history", "perf", "--limit", "2", "--papers", "2").out == HISTORY
-
-
 def test_the_history_tells_new_changed_and_gone_apart(world: World, digest: Shell) -> None:
     world.arxiv.replace("2611.15012", title="Tail latency below a second", announced=world.clock.now())
     world.arxiv.replace("2611.15008", announced=world.clock.now(), comment="now with code", abstract="Not on it.")
@@ -157,16 +80,6 @@ def test_the_history_as_json_holds_every_paper(digest: Shell) -> None:
     assert len(newest["new"]) == 6
     assert newest["new"][0]["kind"] == "new"
     assert newest["gone"] == []
-
-
-@pytest.mark.usefixtures("world")
-def test_a_query_without_history_says_so(digest: Shell) -> None:
-    said = digest("query", "history", "broken")
-    assert (
-        said.out
-        == "Nothing found since broken was saved has matched it. `digest run` looks; `digest query list` says how"
-        " it is read. What a first look brought was there before, and stands in that digest alone.\n"
-    )
 
 
 def test_an_edited_query_keeps_its_history_and_says_which_revision_matched(world: World, digest: Shell) -> None:
@@ -198,41 +111,6 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_and_its_papers_are_told(wo
     assert "Edited" not in said.out
     assert "perf" not in said.err
     assert digest("query", "history", "perf").lines == history
-
-
-@pytest.mark.usefixtures("world")
-def test_a_misspelt_name_is_answered_with_the_nearest(digest: Shell) -> None:
-    said = digest("query", "history", "pref", expect=2)
-    assert said.err == "error: there is no saved query 'pref'\nhint:  Did you mean 'perf'?\n"
-    assert "`digest query list` shows them all." in digest("query", "history", "zzz", expect=2).err
-
-
-@pytest.mark.usefixtures("world")
-def test_explaining_shows_each_clause_with_the_words_that_met_it(digest: Shell) -> None:
-    said = digest("query", "explain", "gpu", "arXiv:2611.15012v1").lines
-    assert said[:5] == [
-        "2611.15012v1  Tail latency below 10⁻³ s on shared GPUs",
-        "matches  gpu: ti:GPU OR abs:GPU",
-        "  ✓ any of",
-        "    ✓ ti:gpu",
-        "        title: Tail latency below 10⁻³ s on shared [GPUs]",
-    ]
-    assert "of a shared [GPU] comes from" in said[6]
-
-
-@pytest.mark.usefixtures("world")
-def test_explaining_shows_what_was_not_met_too(digest: Shell) -> None:
-    said = digest("query", "explain", "cat:cs.PF ANDNOT (abs:gpu OR ti:zebra)", "2611.15012")
-    assert [line for line in said.lines[1:] if ": " not in line] == [
-        "does not match  cat:cs.PF ANDNOT (abs:gpu OR ti:zebra)",
-        "it has abs:gpu, which is excluded",
-        "  ✗ all of",
-        "    ✓ cat:cs.PF",
-        "    ✗ not",
-        "      ✓ any of",
-        "        ✓ abs:gpu",
-        "        ✗ ti:zebra",
-    ]
 
 
 @pytest.mark.usefixtures("world")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.config import load_config, settings_table_markdown
+from digest.config import load_config
 from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
@@ -42,13 +42,6 @@ def test_a_query_and_an_address_make_a_configuration_that_runs_without_an_edit(
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_mail_server_nobody_named_is_told(digest: Shell) -> None:
-    said = digest("init", "--query", "cat:cs.PF", "--mail", "you@example.org")
-    (line,) = (line for line in said.lines if line.startswith("  to do"))
-    assert line.startswith("  to do  mail.smtp: mail goes out through smtp://localhost:25")
-
-
-@pytest.mark.usefixtures("fresh")
 def test_what_init_cannot_know_is_told_with_the_place_to_fill_it_in(digest: Shell) -> None:
     said = digest("init", "--slack", "papers", "sub.toml")
     assert said.lines[0] == "Wrote sub.toml. It lacks something yet:"
@@ -57,12 +50,6 @@ def test_what_init_cannot_know_is_told_with_the_place_to_fill_it_in(digest: Shel
     said = digest("init", "--slack", "papers", "--contact", "ops@example.org")
     assert said.lines[0] == "Wrote digest.toml: 1 saved query, to slack:#papers, on announcement."
     assert "DIGEST_SLACK_TOKEN" in said.lines[1]
-
-
-@pytest.mark.usefixtures("fresh")
-def test_without_a_destination_digests_are_printed_where_they_are_made(digest: Shell) -> None:
-    said = digest("init", "--contact", "ops@example.org")
-    assert "to this terminal" in said.lines[0]
 
 
 def test_init_never_writes_over_a_file_unless_forced(fresh: Path, digest: Shell) -> None:
@@ -79,12 +66,6 @@ def test_init_writes_nothing_for_a_query_that_cannot_be_read(fresh: Path, digest
     said = digest("init", "--query", "gpu=ti:(gpu", expect=2)
     assert said.err.splitlines()[:3] == ["error: This parenthesis is never closed", "ti:(gpu", "^"]
     assert not (fresh / "digest.toml").exists()
-
-
-@pytest.mark.usefixtures("fresh")
-def test_init_remarks_on_a_query_that_may_be_a_slip(digest: Shell) -> None:
-    said = digest("init", "--query", "cat:cs.PFF", "--contact", "ops@example.org")
-    assert "note: cat:cs.PFF: 'cs.PFF' is no category of arXiv; did you mean cs.PF?" in said.err
 
 
 @pytest.mark.usefixtures("fresh")
@@ -109,23 +90,6 @@ def test_the_configuration_is_shown_with_origins_and_without_secrets(
     assert json.loads(text)["path"] == "digest.toml"
 
 
-@pytest.mark.usefixtures("fresh")
-def test_the_configuration_can_be_shown_without_a_file(digest: Shell) -> None:
-    assert "sqlite:///" in digest("config", "show").out
-    said = digest("--config", "other.toml", "config", "show", expect=3)
-    assert "there is no other.toml" in said.err
-
-
-def test_the_readme_table_is_printed_as_it_is_generated(digest: Shell) -> None:
-    assert digest("config", "show", "--markdown").out == settings_table_markdown()
-
-
-@pytest.mark.usefixtures("fresh")
-def test_a_sound_configuration_is_said_to_be_sound(digest: Shell) -> None:
-    digest("init", "--contact", "ops@example.org")
-    assert digest("config", "check").out == "digest.toml is sound: 1 saved query, 1 subscription.\n"
-
-
 def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: Shell) -> None:
     said = digest("config", "check", expect=3)
     assert said.err.splitlines() == [
@@ -145,17 +109,6 @@ def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: S
     assert said.err.endswith("\n3 things to mend.\n")
     assert "hint" not in said.err
     assert len(digest("config", "check", "--json", expect=3).json["problems"]) == 3
-
-
-def test_a_contact_that_only_a_stand_in_does_without_is_missed_by_init_and_check_alike(
-    fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("API", "OAI"):
-        monkeypatch.setenv(f"DIGEST_ARXIV_{name}_URL", "http://127.0.0.1:9/x")
-    missing = "arxiv.contact is empty, which does only while arXiv's addresses are on this machine"
-    assert f"to do  {missing}" in digest("init", "--slack", "papers").out
-    assert f"warning: {missing}" in digest("config", "check").err
-    assert (fresh / "digest.toml").is_file()
 
 
 @pytest.mark.usefixtures("world")
@@ -226,11 +179,3 @@ def test_a_newer_database_is_refused_by_every_command(world: World, digest: Shel
     store.close()
     for command in (["status"], ["migrate"], ["delivery", "retry", "10"]):
         assert "newer than this release" in digest(*command, expect=3).err
-
-
-def test_an_edited_saved_query_is_said_to_count_from_now_on_and_only_once(world: World, digest: Shell) -> None:
-    world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF OR cat:cs.AR"')
-    said = digest("run").out
-    assert "Edited: perf. What is found from now on is held against the new wording, without a look back" in said
-    world.edit_config('perf = "cat:cs.PF OR cat:cs.AR"', 'perf = "cat:cs.AR or cat:cs.PF"')
-    assert "Edited" not in digest("run").out, "it means the same, written otherwise"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,49 +11,14 @@ import pytest
 
 from digest.cli.status import mark_states
 from digest.model.clock import SystemClock
-from digest.model.messages import DeliveryState
 from digest.store import hold_worker, workers
 from digest.store.workers import JobTurn, Worker, save_turns
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 
-SCREEN = """\
-ATTENTION  2 deliveries to old@digest.example are dead: the mail server answered 550 at RCPT TO: 5.1.1 no such user
-arXiv      mailing of Thu 19 Nov: complete Fri 03:05 ET, 11 new · harvest, breaker closed
-           next mailing Sun 22 Nov 20:00 ET = Mon 02:00 Berlin (none on Fri, Sat) · 1 request in 24 h
-           harvest: every paper arXiv announces, however late after submission; ids are checked for holes
-
-SUBSCRIPTION  TO                   QUERIES          LAST                              NEXT              FOUND, 30 D
-gpu-mail      reader@digest.…      gpu              Fri 20 Nov 09:05   4 papers ✓     Sat 21 Nov 07:30  ▁▁▁▃█   5
-gpu-static    file:feeds/gpu.atom  gpu broken       read when fetched                                   ▁▁▁▃█   5
-old-mail      old@digest.…         follow gpu       Fri 20 Nov 09:05   5 papers dead  Mon 23 Nov 09:00  ▁▁▁▃█   6
-perf-mail     second@digest.…      perf             paused until Mon 30 Nov; 7 papers wait              ▁▁▁▂█   8
-perf-team     slack:#papers, feed  perf gpu follow  Fri 20 Nov 09:05   9 papers ✓     Mon 23 Nov 09:00  ▁▁▁▃█  12
-
-Outbox     ready 0 · on their way 0 · unknown 0 · held 0 · dead 2 · oldest due: none
-Alarms     Nobody is told: write to = … under [alarms] in digest.toml.
-"""
-
 
 def attention(digest: Shell) -> list[str]:
     return [line for line in digest("status").lines if line.startswith("ATTENTION")]
-
-
-@pytest.mark.usefixtures("world")
-def test_one_screen_shows_what_needs_somebody_intake_subscriptions_outbox_and_system(digest: Shell) -> None:
-    said = digest("status")
-    first, second, *rest = said.lines
-    expected_first, *expected_rest = SCREEN.splitlines()
-    assert first.startswith(expected_first)
-    assert first.endswith("  → digest delivery show 10")
-    assert second == (
-        "ATTENTION  saved query broken can't be read: OR has nothing behind it"
-        "  → digest query list; mend it in digest.toml"
-    )
-    assert rest[:-1] == expected_rest
-    assert rest[-1].startswith("System     sqlite, ")
-    assert rest[-1].endswith(" kB, 27 papers · next look at arXiv from Fri 03:30 ET · times: Berlin")
-    assert max(map(len, rest)) <= 120
 
 
 @pytest.mark.usefixtures("world")
@@ -74,13 +38,6 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     ]
 
 
-def test_where_nothing_was_run_yet_it_says_so_and_makes_no_database(empty: World, digest: Shell) -> None:
-    said = digest("status", expect=3)
-    assert "there is no database at" in said.err
-    assert "digest run" in said.err
-    assert not (empty.folder / "digest.db").exists()
-
-
 @pytest.mark.usefixtures("empty")
 def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(digest: Shell) -> None:
     digest("migrate")
@@ -90,16 +47,6 @@ def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(diges
         "arXiv      not looked at yet: `digest run` takes the first look · harvest, breaker closed" in said.lines
     )
     assert "takes over: query perf, query gpu, query follow, query broken," in said.out
-
-
-def test_messages_that_are_on_their_way_are_counted_too(world: World, digest: Shell) -> None:
-    with sqlite3.connect(world.folder / "digest.db") as conn:
-        conn.execute("UPDATE deliveries SET state = 'claimed' WHERE state = 'sent' AND id % 2 = 0")
-        conn.execute("UPDATE deliveries SET state = 'sending' WHERE state = 'sent' AND id = 1")
-        on_their_way = conn.execute("SELECT count(*) FROM deliveries WHERE state IN ('claimed', 'sending')")
-        (number,) = on_their_way.fetchone()
-    assert number > 1
-    assert f"ready 0 · on their way {number} · unknown 0 ·" in digest("status").out
 
 
 @pytest.mark.parametrize(
@@ -127,13 +74,6 @@ def test_an_edit_of_the_file_is_told_until_a_run_takes_it_over(world: World, dig
         assert digest(*command).out.count(f"takes over: {drift}") == 1
     digest("run")
     assert "takes over" not in digest("status").out
-
-
-def test_a_pause_that_is_over_shows_the_next_turn_again(world: World, digest: Shell) -> None:
-    world.clock.set(datetime(2026, 11, 30, 0, 5, tzinfo=UTC))
-    (line,) = (line for line in digest("status").lines if line.startswith("perf-mail"))
-    assert "paused" not in line
-    assert "7 papers wait" in line
 
 
 def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: World, digest: Shell) -> None:
@@ -176,14 +116,6 @@ def test_a_first_look_that_waits_for_a_pause_is_told_once_and_the_pause_alike(em
     (pause,) = re.findall(r"arXiv is left alone for ([^:]+): it asked for a pause", said)
     assert f"breaker open for {pause}" in said
     assert said.count("ATTENTION") == 2, "the other is the saved query that can't be read"
-
-
-def test_a_wrong_address_of_arxiv_is_named_with_its_setting(world: World, digest: Shell) -> None:
-    wrong = world.arxiv.oai_url + "-moved"
-    world.edit_config(f'oai_url = "{world.arxiv.oai_url}"', f'oai_url = "{wrong}"')
-    said = digest("run", "--now", expect=4)
-    assert f"(404): nothing is at oai_url under [arxiv], {wrong}" in said.err
-    assert "the last look at arXiv failed: " in digest("status").out
 
 
 def test_days_without_a_complete_look_need_attention(world: World, digest: Shell) -> None:
@@ -260,31 +192,4 @@ def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None
         "ATTENTION  the job poll has been at the same turn for 300 min",
         "ATTENTION  the job watch failed last time: StoreError",
     ]
-    store.close()
-
-
-@pytest.mark.usefixtures("world")
-def test_a_subscription_that_everybody_left_goes_to_nobody(digest: Shell) -> None:
-    digest("subscription", "leave", "gpu-mail", "reader@digest.example")
-    (line,) = (line for line in digest("status").lines if line.startswith("gpu-mail"))
-    assert line.split()[1:4] == ["nobody", "any", "more"]
-
-
-def test_a_search_in_place_of_the_harvest_begins_with_a_look_of_its_own(world: World, digest: Shell) -> None:
-    world.edit_config("[arxiv]", '[arxiv]\nsource = "query"')
-    lines = attention(digest)
-    assert "ATTENTION  arXiv has not been looked at completely yet  → digest run" in lines
-    digest("run")
-    said = digest("status").out
-    assert "mailing of Thu 19 Nov: complete Fri 03:20 ET" in said
-    assert "· query, breaker closed" in said
-
-
-def test_the_states_of_a_delivery_all_have_words_or_are_their_own(world: World, digest: Shell) -> None:
-    store = world.open_store()
-    for state in DeliveryState:
-        with store.begin() as conn:
-            conn.exec_driver_sql("UPDATE deliveries SET state = ? WHERE id = 10", (str(state),))
-        (line,) = (line for line in digest("status").lines if line.startswith("old-mail"))
-        assert "5 papers " in line, state
     store.close()

@@ -36,12 +36,6 @@ def test_every_template_is_listed_with_what_it_is_for_and_what_it_sees(digest: S
     assert "email/alarm.txt" in "".join(digest("templates", "list").lines)
 
 
-def test_a_template_of_ones_own_is_listed_with_its_file(digest: Shell) -> None:
-    use_own()
-    write("slack/page.txt", (SHIPPED / "slack/page.txt").read_text())
-    assert [line for line in digest("templates", "list").lines if line.endswith("templates/slack/page.txt")]
-
-
 def test_a_copy_is_what_is_shipped_to_the_letter_and_the_next_steps_are_said(digest: Shell) -> None:
     said = digest("templates", "export", "email/style.css", "slack/digest.txt")
     assert said.lines[0] == "Wrote 2 templates to templates."
@@ -84,10 +78,6 @@ def test_what_has_no_blocks_can_only_be_copied_whole(digest: Shell) -> None:
     assert not Path("templates").exists()
 
 
-def test_a_name_that_is_none_gets_the_nearest(digest: Shell) -> None:
-    assert "Did you mean 'email/digest.html'?" in digest("templates", "export", "email/digets.html", expect=2).err
-
-
 def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(digest: Shell) -> None:
     write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n")
     said = digest("templates", "check", "templates", expect=3)
@@ -95,12 +85,6 @@ def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(d
     assert "It sees digest, groups" in said.err
     problems = digest("templates", "check", "templates", "--json", expect=3).json["problems"]
     assert "slack/digest.txt" in problems[0]["problem"]
-
-
-def test_a_folder_that_cannot_be_written_to_is_said(digest: Shell) -> None:
-    Path("templates").write_text("a file")
-    said = digest("templates", "export", "--to", "templates/deep", "email/style.css", expect=2)
-    assert "can't be written" in said.err
 
 
 def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
@@ -113,15 +97,3 @@ def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     assert {"digest", "group", "paper", "rest", "links", "week", "coverage"} <= {*found["parts"]}
     assert "takes it in" in digest("templates", "show", "email/style.css").out
     assert "Did you mean 'email/weekly.html'?" in digest("templates", "show", "email/wekly.html", expect=2).err
-
-
-def test_a_folder_that_no_setting_names_yet_is_pointed_at(digest: Shell) -> None:
-    Path("digest.toml").write_text('[arxiv]\ncontact = "ops@example.org"\n')
-    write("slack/page.txt", (SHIPPED / "slack/page.txt").read_text())
-    said = digest("templates", "check")
-    assert "none of them your own" in said.out
-    assert "note: templates is not looked into" in said.err
-    assert 'templates = "templates" at the top of digest.toml' in said.err
-    use_own()
-    said = digest("templates", "check")
-    assert ("1 of them your own" in said.out, said.err) == (True, "")

@@ -48,11 +48,6 @@ def test_where_arxiv_cannot_be_reached_it_says_so_in_one_line_and_points_at_the_
     assert "digest demo" in done.stderr
 
 
-def test_it_offers_phrases_as_the_check_does(tmp_path: Path) -> None:
-    done = call_try(tmp_path, "http://127.0.0.1:1", query="tail latency")
-    assert '"tail latency" finds the words side by side' in done.stderr
-
-
 def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tmp_path: Path) -> None:
     clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
     with DemoArxiv(make_papers(), clock) as arxiv:
@@ -64,21 +59,6 @@ def test_it_shows_the_papers_and_ends_in_toml_to_paste_and_leaves_no_database(tm
     pasted = tomllib.loads(done.stdout[done.stdout.index("\n[queries]\n") :])
     assert pasted["queries"] == {"mine": QUERY}
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
-
-
-def test_where_arxiv_has_nothing_it_says_so_and_how_to_widen_it(tmp_path: Path) -> None:
-    clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
-    with DemoArxiv(make_papers(), clock) as arxiv:
-        done = call_try(tmp_path, arxiv.url, query="cat:cs.PF AND abs:zzzqq")
-    said = " ".join(done.stdout.split())
-    assert done.returncode == 0, done.stderr
-    assert "No papers arXiv's search was asked" in said
-    assert (
-        "arXiv was asked and has no paper that meets cat:cs.PF AND abs:zzzqq. Try another word or a wider one"
-        in said
-    )
-    assert "To hear of it once there is something, paste this" in said
-    assert "looked at yet" not in said
 
 
 def test_what_is_wrong_with_the_configuration_is_said_before_arxiv_is_asked(tmp_path: Path) -> None:

@@ -39,12 +39,6 @@ def test_a_preview_comes_from_arxiv_where_the_store_does_not_reach(world: World,
     assert [visit.path for visit in world.arxiv.requests] == ["/api/query"]
 
 
-def test_what_is_stored_is_enough_where_it_is_asked_for(world: World, digest: Shell) -> None:
-    said = digest("query", "preview", "gpu", "--from", "store", "--json").json
-    assert (said["source"], said["days"][0], len(said["days"])) == ("store", "2026-10-30", 20)
-    assert count_requests(world) == 0
-
-
 def test_what_was_submitted_since_the_last_whole_day_and_is_out_is_told_apart(world: World, digest: Shell) -> None:
     world.arxiv.add(_announce(world, "2611.19999", "A GPU for everyone"))
     said = digest("query", "preview", "gpu", "--from", "arxiv", "--json").json
@@ -87,15 +81,6 @@ def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(dig
     said = digest("query", "preview", "perv", "--days", "7")
     assert "no saved query is called 'perv' (there is 'perf')" in said.err
     assert "0 papers in 7 days" in said.out
-
-
-@pytest.mark.usefixtures("world")
-def test_a_difference_names_what_is_gained_and_lost_and_through_which_clause(digest: Shell) -> None:
-    said = digest("query", "diff", "cat:cs.PF ANDNOT cat:cs.DC", "cat:cs.PF AND abs:GPU", "--from", "store").lines
-    assert "1 paper gained, 6 lost, 1 kept" in said
-    gained = said.index("+ 2611.15012  Tail latency below 10⁻³ s on shared GPUs")
-    assert said[gained + 1].endswith("by cat:cs.PF, abs:gpu; for the old one it has cat:cs.DC, which is excluded")
-    assert any(line.endswith("NOT cat:cs.DC; for the new one it lacks abs:gpu") for line in said)
 
 
 def test_a_difference_asks_arxiv_once_where_the_store_does_not_reach(world: World, digest: Shell) -> None:

@@ -22,14 +22,14 @@ def make_mail(text: str) -> Message:
 
 
 def test_a_mail_shows_its_head_and_the_first_lines_of_its_text() -> None:
-    lines = glance_at(make_mail("Good morning\n" + "line\n" * 40))
+    lines = glance_at(make_mail("Good morning, https://digest.example.org/u/abcdefghijklmnop\n" + "line\n" * 40))
     assert lines[:4] == [
         "From: Digest <d@example.org>",
         "To: r@example.org",
         "Date: None",
         "Subject: 2 papers: μpath",
     ]
-    assert "Good morning" in lines
+    assert "Good morning, https://digest.example.org/u/***" in lines
     assert lines[-1] == "…"
     assert not any("not this" in line or "List-Unsubscribe" in line for line in lines)
 

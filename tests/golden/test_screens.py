@@ -1,0 +1,67 @@
+"""What commands print, in a terminal of a hundred columns."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.golden.conftest import Golden
+from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found by their names here
+    Shell,
+    _fortnight,
+    _logging_as_it_was,
+    digest,
+    world,
+)
+
+SHOWN = {
+    "query-check": ["query", "check", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"],
+    "query-preview-store": ["query", "preview", "gpu", "--days", "11", "--papers", "2"],
+    "query-preview-arxiv": ["query", "preview", "cat:cs.PF ANDNOT ti:latency", "--days", "30", "--papers", "1"],
+    "query-diff": [
+        *("query", "diff", "cat:cs.PF ANDNOT cat:cs.DC", "cat:cs.PF AND abs:GPU"),
+        *("--from", "store", "--papers", "2"),
+    ],
+    "query-explain": ["query", "explain", "gpu", "2611.15012"],
+    "query-explain-not": [
+        *("query", "explain", "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))", "2611.15012"),
+    ],
+    "query-list": ["query", "list"],
+    "query-history": ["query", "history", "perf", "--limit", "2", "--papers", "2"],
+    "subscription-list": ["subscription", "list"],
+    "subscription-show": ["subscription", "show", "perf-team"],
+    "delivery-list": ["delivery", "list", "--limit", "3"],
+    "delivery-show-mail": ["delivery", "show", "7"],
+    "delivery-show-slack": ["delivery", "show", "9"],
+    "delivery-show-dead": ["delivery", "show", "10"],
+    "feed-list": ["feed", "list"],
+    "coverage": ["coverage", "--days", "16"],
+    "explain-told": ["explain", "2611.14991", "gpu-mail"],
+    "explain-not-met": ["explain", "https://arxiv.org/abs/2611.14987", "gpu-mail"],
+    "status": ["status"],
+}
+_OF_THIS_RUN = (
+    (r" after \d+ s ", " after 1 s "),
+    (r"[\d,]+ kB", "400 kB"),
+    (r"(?m)^(answer|Message-ID|  Message-ID:) .*$", r"\1 …"),
+)
+"""What differs from run to run."""
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_screen_looks_as_it_did(
+    digest: Shell,  # noqa: F811 - the fixture
+    golden: Golden,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    text = digest(*SHOWN[name]).out
+    for pattern, instead in _OF_THIS_RUN:
+        text = re.sub(pattern, instead, text)
+    golden(f"{name}.terminal.txt", text)
