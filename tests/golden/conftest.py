@@ -8,20 +8,19 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from digest.model.messages import Delivery, DeliveryState
-from digest.model.subscriptions import Destination
-from digest.render import MailIdentity, Renderer
-from digest.render.samples import EVENING
+from tests.unit.render.conftest import (  # noqa: F401 - fixtures are found by their names here
+    deliver,
+    identity,
+    renderer,
+)
 
 EXPECTED = Path(__file__).with_name("expected")
 _LONGEST_LINE = 160
 
 Golden = Callable[[str, str], None]
-MakeDelivery = Callable[..., Delivery]
 
 
 @pytest.fixture
@@ -49,35 +48,3 @@ def _show_difference(name: str, before: str, after: str) -> str:
         before.splitlines(), after.splitlines(), f"golden/{name}", "now", lineterm="", n=1
     )
     return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines)
-
-
-@pytest.fixture(scope="session")
-def renderer() -> Renderer:
-    return Renderer()
-
-
-@pytest.fixture(scope="session")
-def identity() -> MailIdentity:
-    return MailIdentity("digest@example.org", "Digest", "digest.example.org", EVENING)
-
-
-@pytest.fixture(scope="session")
-def deliver() -> MakeDelivery:
-    """Makes a delivery to a destination given as text, with any other field of `Delivery`."""
-
-    def make(to: str, **fields: Any) -> Delivery:  # noqa: ANN401 - the fields of Delivery
-        values: dict[str, Any] = {
-            "id": 1,
-            "digest_id": 1,
-            "part": 0,
-            "parts": 1,
-            "state": DeliveryState.CLAIMED,
-            "attempts": 0,
-            "token": 1,
-            "idempotency_key": "5a1d0b0e-93a4-4a35-8c39-6ad6c55a2f10",
-            "not_before": EVENING,
-            "created_at": EVENING,
-        }
-        return Delivery(destination=Destination.parse(to), **(values | fields))
-
-    return make

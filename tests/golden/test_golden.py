@@ -33,7 +33,8 @@ from digest.render.samples import (
     sample_digest,
     weekly_digest,
 )
-from tests.golden.conftest import Golden, MakeDelivery
+from tests.golden.conftest import Golden
+from tests.unit.render.conftest import MakeDelivery
 
 DIGESTS: dict[str, Digest] = {
     "ordinary": sample_digest(),

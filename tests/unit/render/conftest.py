@@ -12,7 +12,7 @@ from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING
 
-KEY = "0b9d2a4e-6f1c-4c7e-9a55-0d3c8f1e2b77"
+KEY = "5a1d0b0e-93a4-4a35-8c39-6ad6c55a2f10"
 
 MakeDelivery = Callable[..., Delivery]
 

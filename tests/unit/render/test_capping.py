@@ -132,10 +132,3 @@ def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     assert all(paper["is_shown"] is (paper["number"] <= digest.shown) for paper in event["papers"])
     assert len(event["papers"]) + event["rest"]["count"] == len(digest.entries)
     assert len(event["papers"]) == min(len(digest.entries), 100)
-
-
-def test_a_listing_that_is_cut_in_the_terminal_counts_what_it_leaves_out() -> None:
-    shown = RENDERER.render_terminal(make(30, None), width=96, color=False, limit=2)
-    assert shown.count("Paper no. ") == 4
-    assert "… 18 more" in shown
-    assert "… 8 more" in shown

@@ -1,3 +1,5 @@
+"""Feeds hold to their formats whatever papers say: the grammar of RFC 4287, and that of JSON Feed 1.1."""
+
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,6 +8,9 @@ from pathlib import Path
 
 import feedparser
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from lxml import etree
 
 from digest.model.announcements import Kind
@@ -15,8 +20,13 @@ from digest.model.secrets import feed_uri
 from digest.render import Renderer
 from digest.render.samples import EVENING, make_entry, odd_entries, sample_digest
 
+RENDERER = Renderer()
 ATOM = "{http://www.w3.org/2005/Atom}"
 SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
+JSON_SCHEMA = Draft202012Validator(
+    json.loads(Path(__file__).with_name("json_feed.schema.json").read_text(encoding="utf-8")),
+    format_checker=Draft202012Validator.FORMAT_CHECKER,
+)
 
 
 def make_feed(entries: Sequence[DigestEntry], notice: str = "") -> Feed:
@@ -52,14 +62,54 @@ FEEDS = {
     "unserved": replace(make_feed(sample_digest().entries), self_url="", home_url="", refs_url=""),
 }
 
+texts = st.text(max_size=30) | st.sampled_from(
+    ["$x^2", "<b>&amp;", "]]>", "\x00\x0b", "\ud800", "\ufffe", "\u202e", " ", r"\emph{", "大", "<mark>", "a\n b"]
+)
 
-@pytest.mark.parametrize("name", FEEDS)
-def test_an_atom_feed_is_valid(renderer: Renderer, name: str) -> None:
-    root = etree.fromstring(renderer.render_atom(FEEDS[name]))
+
+people = st.lists(st.tuples(texts, texts), max_size=3)
+
+
+@st.composite
+def entries(draw: st.DrawFn, number: int) -> DigestEntry:
+    return make_entry(
+        number,
+        kind=draw(st.sampled_from(list(Kind))),
+        label=draw(texts),
+        change_note=draw(texts),
+        queries=tuple(draw(st.lists(texts, max_size=3))),
+        title=draw(texts),
+        abstract=draw(texts),
+        comment=draw(texts),
+        journal_ref=draw(texts),
+        authors=tuple(Author(name, (where,)) for name, where in draw(people)),
+        categories=tuple(draw(st.lists(st.sampled_from(["cs.PF", "math.CO", "x"]), min_size=1, max_size=2))),
+    )
+
+
+feeds = st.integers(0, 3).flatmap(lambda count: st.tuples(*(entries(number) for number in range(1, count + 1))))
+
+
+@settings(max_examples=12)
+@given(feeds, texts, texts)
+def test_whatever_papers_say_both_formats_hold_and_agree(
+    found: tuple[DigestEntry, ...], title: str, notice: str
+) -> None:
+    feed = replace(make_feed(found, notice=notice or "Nothing yet." if not found else ""), title=f"x{title}")
+    check(feed)
+
+
+def check(feed: Feed) -> None:
+    """Hold both forms of a feed against their grammars, and against each other."""
+    root = etree.fromstring(RENDERER.render_atom(feed))
     assert SCHEMA.validate(root), SCHEMA.error_log
+    document = json.loads(RENDERER.render_json_feed(feed))
+    JSON_SCHEMA.validate(document)
+    assert document.get("feed_url", "") == feed.self_url
     # What a grammar cannot say: RFC 4287 §4.1.1 and §4.1.2.
     assert root.find(f"{ATOM}author") is not None
     ids = [entry.findtext(f"{ATOM}id") for entry in root.iter(f"{ATOM}entry")]
+    assert [item["id"] for item in document["items"]] == ids
     assert len(set(ids)) == len(ids)
     for entry in root.iter(f"{ATOM}entry"):
         links = [(link.get("rel"), link.get("type")) for link in entry.iter(f"{ATOM}link")]
@@ -67,11 +117,9 @@ def test_an_atom_feed_is_valid(renderer: Renderer, name: str) -> None:
         assert ("alternate", "text/html") in links or entry.find(f"{ATOM}content") is not None
 
 
-def test_a_feed_says_how_much_of_what_came_it_holds(renderer: Renderer) -> None:
-    said = "The newest 6 of 4,487 papers that came within 30 days."
-    assert feedparser.parse(renderer.render_atom(CUT)).feed.subtitle == said
-    assert json.loads(renderer.render_json_feed(CUT))["description"].startswith(f"{said} Thank you to arXiv")
-    assert "subtitle" not in feedparser.parse(renderer.render_atom(FEEDS["ordinary"])).feed
+@pytest.mark.parametrize("name", FEEDS)
+def test_a_feed_holds_to_its_formats(name: str) -> None:
+    check(FEEDS[name])
 
 
 def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(renderer: Renderer) -> None:
@@ -86,37 +134,6 @@ def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(renderer: Renderer)
     )
 
 
-def test_an_entry_names_the_paper_in_every_detail(renderer: Renderer) -> None:
-    entry = make_entry(
-        12,
-        authors=(Author("P\u0131nar Örnek", ("Made-up University",)), Author("Second")),
-        categories=("cs.PF", "math.CO"),
-    )
-    (found,) = feedparser.parse(renderer.render_atom(make_feed([entry]))).entries
-    assert found.id == feed_uri("here", "arxiv", "2611.15012")
-    assert found.title == "Tail latency below 10⁻³ s on shared GPUs"
-    assert found.link == "https://arxiv.org/abs/2611.15012v1"
-    assert [author.name for author in found.authors] == ["P\u0131nar Örnek", "Second"]
-    assert [tag.term for tag in found.tags] == ["cs.PF", "math.CO"]
-    assert (found.published, found.updated) == ("2026-11-20T02:47:00Z", "2026-11-20T03:47:00Z")
-    assert "P\u0131nar Örnek (Made-up University), Second" in found.content[0].value
-    assert "10<sup>−3</sup> s" in found.content[0].value
-
-
-def test_an_entry_names_where_its_references_are(renderer: Renderer) -> None:
-    (found,) = feedparser.parse(renderer.render_atom(make_feed([make_entry(12)]))).entries
-    related = {link.type: link.href for link in found.links if link.rel == "related"}
-    assert related == {
-        "application/pdf": "https://arxiv.org/pdf/2611.15012v1",
-        "application/x-bibtex": "https://digest.example.org/refs/2611.15012.bib",
-        "application/x-research-info-systems": "https://digest.example.org/refs/2611.15012.ris",
-    }
-    for address in list(related.values())[1:]:
-        assert f'href="{address}"' in found.content[0].value
-        (item,) = json.loads(renderer.render_json_feed(make_feed([make_entry(12)])))["items"]
-        assert f'href="{address}"' in item["content_html"]
-
-
 def test_an_entry_keeps_its_id_when_the_paper_gets_a_version(renderer: Renderer) -> None:
     first = make_feed([make_entry(12)])
     second = make_feed([make_entry(12, version=2, kind=Kind.REPLACEMENT, label="v1 → v2")])
@@ -124,30 +141,7 @@ def test_an_entry_keeps_its_id_when_the_paper_gets_a_version(renderer: Renderer)
     assert ids[0] == ids[1]
 
 
-def test_an_empty_feed_says_what_it_waits_for(renderer: Renderer) -> None:
-    (entry,) = feedparser.parse(renderer.render_atom(FEEDS["empty"])).entries
-    assert entry.content[0].value == "Nothing has matched yet. This feed fills from the next mailing on."
-    assert entry.updated == "2026-11-20T03:47:00Z"
-    (item,) = json.loads(renderer.render_json_feed(FEEDS["empty"]))["items"]
-    assert item["id"] == entry.id
-    assert "Nothing has matched yet" in item["content_html"]
-
-
 def test_another_notice_is_another_entry(renderer: Renderer) -> None:
     other = replace(FEEDS["empty"], notice="This feed has ended.")
     ids = {feedparser.parse(renderer.render_atom(feed)).entries[0].id for feed in (FEEDS["empty"], other)}
     assert len(ids) == 2
-
-
-@pytest.mark.parametrize("name", FEEDS)
-def test_a_json_feed_holds_what_the_format_asks_for_and_the_same_as_atom(renderer: Renderer, name: str) -> None:
-    document = json.loads(renderer.render_json_feed(FEEDS[name]))
-    assert document["version"] == "https://jsonfeed.org/version/1.1"
-    assert document["title"] == "demo-team"
-    assert document.get("feed_url", "") == FEEDS[name].self_url
-    for item in document["items"]:
-        assert item["id"]
-        assert item["content_html"]
-    atom = feedparser.parse(renderer.render_atom(FEEDS[name])).entries
-    assert [item["id"] for item in document["items"]] == [entry.id for entry in atom]
-    assert [item["title"] for item in document["items"]] == [entry.title for entry in atom]

@@ -47,7 +47,6 @@ MARKED = {
     Field.COMMENT: ("workshop",),
     Field.JOURNAL_REF: ("Queues",),
 }
-WORDS = ('"10⁻³" in title', '"Λ" in title', "author Marit Solheim")
 
 
 def as_mail(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, entry: DigestEntry) -> list[str]:
@@ -75,11 +74,6 @@ def test_pages_and_feeds_mark_every_field_too(renderer: Renderer) -> None:
     for content in (atom.content[0].value, item["content_html"]):
         assert has_all(content, without=frozenset({Field.TITLE}))
         assert html.escape('"10⁻³" in title', quote=False) in html.unescape(content)
-
-
-def test_a_terminal_shows_the_title_marked(renderer: Renderer) -> None:
-    shown = renderer.render_terminal(make_digest([EVERYWHERE]), width=200, color=False, limit=None)
-    assert "Bounds of [10⁻³] s for the [Λ]_b and GPUs" in shown
 
 
 @pytest.mark.parametrize("field", [Field.COMMENT, Field.JOURNAL_REF])

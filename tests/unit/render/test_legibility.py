@@ -166,30 +166,6 @@ def test_every_text_of_a_mail_has_contrast_enough_in_light_dark_and_turned_round
     assert count > 60
 
 
-def test_everything_with_a_colour_in_light_has_one_in_dark(renderer: Renderer) -> None:
-    dark = read_dark_rules(renderer.templates.read_source("email/media.css"))
-    sheet = re.sub(r"/\*.*?\*/", "", renderer.templates.read_source("email/style.css"), flags=re.DOTALL)
-    for selector, declarations in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet):
-        name, styles = selector.strip(), read_declarations(declarations)
-        for property_name in {"color", "background"} & styles.keys():
-            assert property_name in dark.get(name, {}), f"{name} has no {property_name} in dark mode"
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "ratio"),
-    [("#000000", "#ffffff", 21.0), ("#777777", "#ffffff", 4.48), ("#ffffff", "#ffffff", 1.0)],
-)
-def test_contrast_is_measured_as_wcag_says(one: str, other: str, ratio: float) -> None:
-    assert round(measure_contrast(read_color(one), read_color(other)), 2) == ratio
-
-
-def test_turning_lightness_round_makes_white_black_and_back() -> None:
-    white, black = read_color("#ffffff"), read_color("#000000")
-    assert max(turn_lightness(white)) < 0.001
-    assert min(turn_lightness(black)) > 0.999
-    assert min(turn_channels(black)) > 0.99
-
-
 def test_a_grey_that_is_too_pale_is_found(tmp_path: Path, deliver: MakeDelivery, identity: MailIdentity) -> None:
     (tmp_path / "email").mkdir()
     (tmp_path / "email/style.css").write_text(".meta { color: #9a9a9a }")

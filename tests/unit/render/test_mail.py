@@ -9,18 +9,16 @@ from pathlib import Path
 import pytest
 
 from digest.model.errors import TemplateError
-from digest.model.messages import Delivery, Digest, Links
-from digest.model.papers import Field
+from digest.model.messages import Digest, Links
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import (
     SAMPLE_LINKS,
     make_digest,
     make_entry,
-    odd_entries,
     quiet_digests,
     sample_digest,
 )
-from tests.unit.render.conftest import KEY, MakeDelivery
+from tests.unit.render.conftest import MakeDelivery
 
 Write = Callable[..., bytes]
 
@@ -56,26 +54,6 @@ def test_without_any_way_to_leave_no_dead_link_is_printed(write: Write) -> None:
     assert 'href=""' not in _part(raw, "html")
 
 
-def test_the_body_is_one_text_and_one_html_part_in_quoted_printable(write: Write) -> None:
-    message = _parse(write(make_digest(odd_entries())))
-    assert message.get_content_type() == "multipart/alternative"
-    plain, html = message.iter_parts()
-    assert (plain["Content-Type"], html["Content-Type"]) == (
-        'text/plain; charset="utf-8"; format="flowed"; delsp="no"',
-        'text/html; charset="utf-8"',
-    )
-    assert {part["Content-Transfer-Encoding"] for part in (plain, html)} == {"quoted-printable"}
-
-
-@pytest.mark.parametrize("name", ["sample", "odd", "quiet", "incomplete", "failed"])
-def test_every_line_is_short_ends_in_crlf_and_is_ascii(write: Write, name: str) -> None:
-    digests = {"sample": sample_digest(), "odd": make_digest(odd_entries()), **quiet_digests()}
-    raw = write(digests[name])
-    assert raw.isascii()
-    assert raw.count(b"\n") == raw.count(b"\r\n") == raw.count(b"\r")
-    assert max(len(line) for line in raw.split(b"\r\n")) <= 78
-
-
 def test_a_title_given_to_a_subscription_stands_in_its_subjects(write: Write) -> None:
     titled = replace(quiet_digests()["quiet"], title="Graphs")
     assert _parse(write(titled))["Subject"] == "No new papers (Graphs, Thu 19 Nov)"
@@ -85,13 +63,6 @@ def test_a_title_given_to_a_subscription_stands_in_its_subjects(write: Write) ->
     assert _parse(write(long))["Subject"] == (
         "1 paper: One of many words One of many words One … (Everything about …, Thu 19 Nov)"
     )
-
-
-def test_every_element_with_a_class_carries_its_style(write: Write) -> None:
-    html = _part(write(sample_digest()), "html").partition("<body")[2]
-    for element in re.findall(r"<[a-z0-9]+ [^>]*class=[^>]*>", html):
-        assert "style=" in element
-    assert re.search(r'<mark style="[^"]*">GPU</mark>', html)
 
 
 def _shown(html: str) -> int:
@@ -120,17 +91,3 @@ def test_a_template_that_leaves_no_room_is_an_error(
     with pytest.raises(TemplateError, match="before any paper") as caught:
         Renderer([tmp_path]).render_mail(sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity)
     assert "Shorten" in caught.value.hint
-
-
-def test_a_match_far_down_the_list_of_authors_is_named_and_marked(write: Write) -> None:
-    entry = make_entry(found=((Field.AUTHORS, "Kwabena Owusu-Ansah"),))
-    assert re.search(r"<mark [^>]*>Kwabena Owusu-Ansah</mark>", _part(write(make_digest((entry,))), "html"))
-
-
-def test_the_message_names_its_file_and_key(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
-) -> None:
-    delivery: Delivery = deliver("mailto:reader@example.org")
-    message = renderer.render_mail(sample_digest(), delivery, SAMPLE_LINKS, identity)
-    assert (message.media_type, message.name) == ("message/rfc822", "demo-team-mailing-2026-11-19.eml")
-    assert message.idempotency_key == KEY

@@ -18,7 +18,7 @@ from digest.render import (
     Renderer,
 )
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, sample_digest
-from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.conftest import KEY, MakeDelivery
 
 Render = Callable[[str], Message]
 
@@ -42,6 +42,7 @@ def render(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) ->
 def test_a_destination_gets_its_medium(render: Render, to: str, media_type: str, suffix: str) -> None:
     message = render(to)
     assert (message.media_type, message.name) == (media_type, f"demo-team-mailing-2026-11-19{suffix}")
+    assert message.idempotency_key == KEY
     assert message.body
 
 
@@ -80,9 +81,3 @@ def test_pages_allow_one_style_by_its_hash_and_no_script(renderer: Renderer, nam
     assert '<html lang="en" dir="ltr">' in page
     assert page.count("<h1>") == 1
     assert "Thank you to arXiv" in page
-
-
-def test_plain_text_is_broken_at_78_columns_but_for_links(renderer: Renderer) -> None:
-    text = renderer.render_text(sample_digest(), SAMPLE_LINKS)
-    assert all(len(line) <= 78 or line.startswith("https://") for line in text.splitlines())
-    assert "It needs no change to programs" in " ".join(text.split())

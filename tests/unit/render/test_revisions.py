@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -9,18 +8,15 @@ from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry, Links, StoredText
 from digest.model.papers import Author, Paper
 from digest.model.subscriptions import Grouping, Replacements
-from digest.render import MailIdentity, Renderer
+from digest.render import Renderer
 from digest.render.papers import LONGEST_NOTE, PaperView
 from digest.render.revisions import UNCHANGED, join_summaries, view_revisions
 from digest.render.samples import (
     make_digest,
     make_entry,
     make_paper,
-    revised_digest,
     revised_entry,
-    weekly_digest,
 )
-from tests.unit.render.conftest import MakeDelivery
 
 ADA, BO, CY = Author("Ada Example"), Author("Bo Sample"), Author("Cy Trial")
 BEFORE = make_paper(authors=(ADA, BO))
@@ -107,24 +103,6 @@ def test_no_text_of_a_stranger_comes_alive_in_what_changed(renderer: Renderer, h
         make_digest(entries, replacements=Replacements.WHOLE), width=96, color=False, limit=None
     )
     assert "\x1b" not in terminal
-
-
-def test_other_programs_get_each_field_as_it_was_and_as_it_is(
-    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
-) -> None:
-    events = [
-        json.loads(renderer.render(digest, deliver("webhook:lab"), Links(), identity).body)
-        for digest in (revised_digest(), weekly_digest())
-    ]
-    data = events[-1]["data"]
-    paper = data["papers"][-1]
-    assert paper["changed_since_version"] == 1
-    assert {change["field"] for change in paper["changes"]} == {"title", "abstract", "authors", "comment", "dois"}
-    (title,) = (change for change in paper["changes"] if change["field"] == "title")
-    assert (title["before"], title["after"]) == ([r"Scheduling in $\mathcal{O}(n^3)$"], [paper["title_tex"]])
-    withdrawn = data["papers"][-2]["sequel"]
-    assert (withdrawn["kind"], withdrawn["version"], withdrawn["mailing"]) == ("withdrawal", 2, "2026-11-18")
-    assert data["is_round_up"]
 
 
 def test_below_a_query_a_paper_names_the_others(renderer: Renderer) -> None:

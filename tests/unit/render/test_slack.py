@@ -14,7 +14,7 @@ from digest.render.check import check_templates
 from digest.render.environments import find_shipped_templates
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, sample_digest
 from tests.fakes.blocks import check_blocks
-from tests.unit.render.conftest import KEY, MakeDelivery
+from tests.unit.render.conftest import MakeDelivery
 
 CHANNEL = Destination.parse("slack:#papers")
 
@@ -39,29 +39,6 @@ def _texts(payload: dict[str, Any]) -> str:
 def _ids(payload: dict[str, Any]) -> list[str]:
     found = re.findall(r"<https://arxiv\.org/abs/([\d.]+)v\d+\|", _texts(payload))
     return [id_ for id_, _ in groupby(found)]  # a title may be several links
-
-
-def test_the_channels_message_says_what_how_many_and_the_top_five(
-    renderer: Renderer, deliver: MakeDelivery
-) -> None:
-    parent, page = _render_all(renderer, deliver, sample_digest())
-    assert parent["blocks"][0]["text"]["text"] == "demo-team · Thu 19 Nov · 6 papers"
-    assert _ids(parent) == ["2611.15012", "2611.15003", "2611.15044", "2611.15051", "2611.15007"]
-    assert "1 more in the thread" in _texts(parent)
-    assert "Mailing of Thu 19 Nov: complete, 1,412 new, checked Fri 20 Nov 04:47 CET; 6 matched." in _texts(parent)
-    assert _ids(page) == ["2611.15009"]
-    assert "Paper 6 of 6" in _texts(page)
-
-
-def test_a_message_carries_what_makes_it_safe_and_findable(renderer: Renderer, deliver: MakeDelivery) -> None:
-    parent, page = _render_all(renderer, deliver, sample_digest())
-    assert parent["channel"] == "#papers"
-    assert parent["text"] == "demo-team, Thu 19 Nov: 6 papers. Tail latency below 10⁻³ s on shared GPUs"
-    assert (parent["unfurl_links"], parent["unfurl_media"], parent["parse"]) == (False, False, "none")
-    assert parent["client_msg_id"] == KEY
-    assert parent["metadata"] == {"event_type": "digest_posted", "event_payload": {"delivery": KEY}}
-    assert "thread_ts" not in parent
-    assert page["thread_ts"] == "1.5"
 
 
 def test_a_webhook_gets_the_same_message_without_what_it_cannot_take(
@@ -97,15 +74,6 @@ def _theme(folder: Path, **sources: str) -> Renderer:
     for name, source in sources.items():
         (folder / f"slack/{name}.txt").write_text(source)
     return Renderer([folder])
-
-
-def test_a_lab_can_reorder_and_drop_parts_without_python(tmp_path: Path, deliver: MakeDelivery) -> None:
-    source = (
-        "fallback: {{ digest.headline }}\n\n> The Lab\n\n# {{ digest.headline }}\n"
-        "{% for paper in papers %}\n\n{{ link(paper.url, paper.title) }}\n{% endfor %}\n"
-    )
-    parent, _ = _render_all(_theme(tmp_path, digest=source), deliver, sample_digest())
-    assert [block["type"] for block in parent["blocks"]] == ["context", "header", *["section"] * 5]
 
 
 def test_a_page_template_without_room_for_a_paper_is_an_error(tmp_path: Path, deliver: MakeDelivery) -> None:

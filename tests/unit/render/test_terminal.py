@@ -1,9 +1,5 @@
-import re
-
 from rich.cells import cell_len
 
-from digest.render import Renderer
-from digest.render.samples import sample_digest
 from digest.render.terminal import lay_out
 from digest.render.text import apply_styles, styled
 
@@ -24,17 +20,3 @@ def test_a_style_that_runs_over_a_line_is_ended_and_opened_again() -> None:
 
 def test_wide_letters_take_two_columns() -> None:
     assert all(cell_len(line) <= 10 for line in lay_out("论" * 30, 10))
-
-
-def test_a_limit_lists_so_many_of_each_kind_and_counts_the_rest(renderer: Renderer) -> None:
-    text = renderer.render_terminal(sample_digest(), width=100, color=False, limit=1)
-    assert "     … 2 more\n" in text
-    assert "  4  Energy per query" in text
-    assert "Held back" not in text
-
-
-def test_colour_changes_no_word_and_no_colour_means_no_escape_sequence(renderer: Renderer) -> None:
-    plain = renderer.render_terminal(sample_digest(), width=100, color=False, limit=None)
-    colored = renderer.render_terminal(sample_digest(), width=100, color=True, limit=None)
-    assert "\x1b" not in plain
-    assert re.sub(r"\x1b\[[\d;]*m", "", colored).split() == plain.replace("[GPU]", "GPU").split()

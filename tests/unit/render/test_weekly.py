@@ -59,13 +59,6 @@ def withdraw(entry: DigestEntry, comment: str = "An error in Section 4.") -> Dig
     return replace(entry, sequel=Sequel(Kind.WITHDRAWAL, THURSDAY, StoredText(entry.paper), StoredText(after)))
 
 
-def test_each_mailing_of_the_week_is_named_those_without_papers_too() -> None:
-    digest = weekly_digest()
-    days = [(day.day, day.count) for day in view_week(digest, view_papers(digest)).days]
-    assert days == [("Sun 15 Nov", 0), ("Mon 16 Nov", 3), ("Tue 17 Nov", 0), ("Wed 18 Nov", 3), ("Thu 19 Nov", 3)]
-    assert sum(count for _, count in days) == len(digest.entries)
-
-
 def test_a_day_is_without_papers_only_once_the_week_was_looked_at_to_its_end() -> None:
     digest = weekly_digest()
     for is_complete, said in ((True, ["none", "3"]), (False, ["none yet", "3"])):
