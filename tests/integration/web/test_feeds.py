@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import feedparser
 import pytest
@@ -13,7 +15,7 @@ from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
 from digest.web import feeds
 from tests.integration.web.conftest import Desk
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, TO
+from tests.integration.web.world import EVENING, LATER, PAPERS, SUNDAY, TO
 
 REPEATED = ("ETag", "Last-Modified", "Cache-Control", "Vary", "Referrer-Policy", "X-Robots-Tag")
 
@@ -47,34 +49,18 @@ def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> 
     assert first.id == second.id
 
 
-def test_a_feed_is_guarded_by_its_headers(shared: Desk) -> None:
-    headers = shared.http.get(shared.feed_path()).headers
-    assert headers["ETag"].startswith('W/"sha256-')
-    assert headers["Cache-Control"] == "private, max-age=900"
-    assert headers["Vary"] == "Accept-Encoding"
-    assert headers["Referrer-Policy"] == "no-referrer"
-    assert headers["X-Robots-Tag"] == "noindex"
-    assert headers["X-Content-Type-Options"] == "nosniff"
-    assert "server" not in headers
-
-
-def test_asked_again_by_tag_nothing_is_sent_but_the_headers(shared: Desk) -> None:
-    first = shared.http.get(shared.feed_path())
-    again = shared.http.get(shared.feed_path(), headers={"If-None-Match": f'"other", {first.headers["ETag"]}'})
-    assert again.status_code == 304
-    assert again.content == b""
-    assert {name: again.headers[name] for name in REPEATED} == {name: first.headers[name] for name in REPEATED}
-
-
-def test_the_head_of_a_feed_is_that_of_the_whole_without_its_body(shared: Desk) -> None:
+def test_the_head_of_a_feed_is_that_of_the_whole_and_by_tag_nothing_is_sent_but_that(shared: Desk) -> None:
     whole, head = shared.http.get(shared.feed_path()), shared.http.head(shared.feed_path())
     assert head.status_code == 200
     assert head.content == b""
     assert {name: head.headers[name] for name in (*REPEATED, "Content-Length", "Content-Type")} == {
         name: whole.headers[name] for name in (*REPEATED, "Content-Length", "Content-Type")
     }
-    tag = {"If-None-Match": whole.headers["ETag"]}
-    assert shared.http.head(shared.feed_path(), headers=tag).status_code == 304
+    tag = {"If-None-Match": f'"other", {whole.headers["ETag"]}'}
+    for method in ("GET", "HEAD"):
+        again = shared.http.request(method, shared.feed_path(), headers=tag)
+        assert (again.status_code, again.content) == (304, b"")
+        assert {name: again.headers[name] for name in REPEATED} == {name: head.headers[name] for name in REPEATED}
 
 
 def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Desk) -> None:
@@ -87,15 +73,50 @@ def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Des
     assert packed == gzip.compress(plain.content, mtime=0)
 
 
+def show(desk: Desk, suffix: str = "atom") -> dict[str, str]:
+    """Return the titles of a feed's entries by their ids."""
+    body = desk.http.get(desk.feed_path(suffix)).content
+    if suffix == "json":
+        return {item["id"]: item["title"] for item in json.loads(body)["items"]}
+    return {entry.id: entry.title for entry in feedparser.parse(body).entries}
+
+
+def live_until(desk: Desk, moment: datetime, *, query: str, kinds: str = '["new", "cross-list"]') -> None:
+    """Let the next pass read an edited file at a moment."""
+    file = desk.world.folder / "digest.toml"
+    text = file.read_text().replace('perf = "cat:cs.PF"', f"perf = '{query}'")
+    file.write_text(text.replace("[defaults]\n", f"[defaults]\nkinds = {kinds}\n"))
+    desk.world.clock.sleep((moment - desk.world.clock.now()).total_seconds())
+    site = desk.world.open()
+    run_pass(site, poll_anyway=True)
+    site.close()
+    desk.world.write_config()
+
+
 @pytest.mark.usefixtures("look_always")
-def test_what_is_found_later_is_in_the_feed_with_the_next_look_at_the_store(desk: Desk) -> None:
-    before = desk.http.get(desk.feed_path()).headers["ETag"]
+def test_a_feed_shows_each_paper_once_whatever_is_edited_meanwhile(desk: Desk) -> None:
+    first = show(desk)
+    assert first == show(desk, "json")
+    live_until(desk, EVENING + timedelta(hours=3), query="ti:GPUs OR ti:stopwatches")
+    assert show(desk) == first, "an edited query shows nothing again"
+    desk.world.arxiv.replace(PAPERS[0].id, submitted=EVENING + timedelta(hours=12), title="Another title")
     desk.world.arxiv.add(LATER)
-    desk.world.clock.sleep((SUNDAY - desk.world.clock.now()).total_seconds())
-    run_pass(desk.site)
-    after = desk.http.get(desk.feed_path(), headers={"If-None-Match": before})
-    assert after.status_code == 200
-    assert LATER.title in after.text
+    live_until(desk, SUNDAY, query="ti:GPUs OR ti:stopwatches")
+    later = show(desk)
+    assert later == show(desk, "json")
+    assert {id_: later.pop(id_) for id_ in first} == first, "nor does a replacement that nobody asked for"
+    assert list(later.values()) == [LATER.title]
+
+
+@pytest.mark.usefixtures("look_always")
+def test_a_replacement_that_was_asked_for_is_the_same_entry_with_another_text(desk: Desk) -> None:
+    kinds = '["new", "replacement"]'
+    live_until(desk, EVENING + timedelta(hours=2), query="cat:cs.PF", kinds=kinds)
+    first = show(desk)
+    desk.world.arxiv.replace(PAPERS[0].id, submitted=EVENING + timedelta(hours=12), title="Another title")
+    live_until(desk, SUNDAY, query="cat:cs.PF", kinds=kinds)
+    changed = {id_: title for id_, title in show(desk).items() if first[id_] != title}
+    assert list(changed.values()) == ["Another title"]
 
 
 def test_a_feed_nobody_has_is_not_found_and_every_such_answer_is_the_same(shared: Desk) -> None:

@@ -91,7 +91,9 @@ def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing
 
 def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
     path = path_in_mail(desk)
-    assert "Leave perf-team?" in desk.http.get(path).text
+    page = desk.http.get(path).text
+    assert "Leave perf-team?" in page
+    assert ("r…@example.org" in page, "reader@" in page) == (True, False)
     assert "<h1>You have left perf-team.</h1>" in desk.http.post(path, data=ONE_CLICK).text
     again = desk.http.get(path)
     assert (again.status_code, "<h1>You have left perf-team already.</h1>" in again.text) == (200, True)
@@ -111,16 +113,6 @@ def test_a_token_made_for_something_else_ends_nothing(desk: Desk) -> None:
         assert conn.execute(select(suppressions)).all() == []
 
 
-def test_the_page_names_what_is_left_and_masks_who_leaves(shared: Desk) -> None:
-    token = shared.links.leave_token(Destination.parse(READER), "perf-team")
-    page = shared.http.get(f"/u/{token}")
-    assert page.status_code == 200
-    assert "Leave perf-team?" in page.text
-    assert "r…@example.org" in page.text
-    assert "reader@" not in page.text
-    assert page.headers["Cache-Control"] == "no-store"
-
-
 def test_the_button_on_the_page_leads_where_leaving_happens(desk: Desk) -> None:
     path = path_in_mail(desk)
     page = desk.http.get(path)
@@ -132,16 +124,3 @@ def test_the_button_on_the_page_leads_where_leaving_happens(desk: Desk) -> None:
     assert target.path == path
     assert "You have left" in desk.http.post(target, data=fields).text
     assert recipients_of_next_mailing(desk) == ["second@example.org"]
-
-
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
-def test_nothing_but_asking_and_leaving_is_done_there(shared: Desk, method: str) -> None:
-    token = shared.links.leave_token(Destination.parse(READER), "perf-team")
-    assert shared.http.request(method, f"/u/{token}").status_code == 405
-
-
-def test_too_large_a_body_is_refused_and_ends_nothing(desk: Desk) -> None:
-    path = path_in_mail(desk)
-    assert desk.http.post(path, content=bytes(65_537)).status_code == 413
-    assert desk.http.post(path, content=iter([bytes(40_000), bytes(40_000)])).status_code == 413
-    assert recipients_of_next_mailing(desk) == ["reader@example.org", "second@example.org"]

@@ -74,6 +74,8 @@ def test_every_answer_is_guarded(shared: Desk, method: str) -> None:
         assert "frame-ancestors 'none'" in policy
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["X-Robots-Tag"] == "noindex"
+        assert "server" not in headers
         assert headers["Cache-Control"] == ("private, max-age=900" if headers.get("ETag") else "no-store")
 
 
@@ -89,13 +91,6 @@ def test_a_page_of_a_digest_is_made_once(desk: Desk) -> None:
     with desk.site.store.begin() as conn:
         conn.exec_driver_sql("UPDATE digests SET content = 'spoilt'")
     assert desk.http.get(page.request.url).content == page.content
-
-
-def test_an_error_is_a_small_page_in_words(shared: Desk) -> None:
-    answer = shared.http.get("/nothing")
-    assert answer.status_code == 404
-    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert "There is nothing at this address." in answer.text
 
 
 def test_an_error_of_ours_is_told_to_nobody_but_the_log(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
