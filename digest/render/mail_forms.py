@@ -1,10 +1,7 @@
 """Renders the mails of one digest once; they differ by their readers' own link alone.
 
-A template may cut that link, or turn it round, so nobody knows beforehand where it stands. The first two
-mails are therefore rendered in full. Where the second is the first with the other link put in, letter by
-letter, every further one is made the same way; where it is not, each is rendered by itself. Links of
-another length may break lines elsewhere: these have a form of their own. What a template decides by single
-letters of a link goes unseen where the first two agree on it: links are random, so nothing should.
+A digest's mail is rendered for a link that is nobody's, and each reader's own is put in its place. Both have as
+many letters: links of another length may break lines elsewhere, and have a form of their own.
 """
 
 from __future__ import annotations
@@ -51,12 +48,6 @@ class MailText:
     plain: str
     html: str
 
-    def put_in(self, link: str, another: str) -> MailText:
-        """Return the same with another link wherever one stands."""
-        if not link:
-            return self
-        return MailText(*(text.replace(link, another) for text in (self.subject, self.plain, self.html)))
-
 
 @dataclass(frozen=True, slots=True)
 class EncodedMail:
@@ -89,39 +80,17 @@ class PartForm:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _First:
-    """A digest's first mail, and its reader's link."""
-
-    link: str
-    text: MailText
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """What all mails of a digest have in common."""
-
-    subject: str
-    plain: PartForm
-    html: PartForm
-
-
-_Known = _First | _Form | None
-"""What is known of a digest's mails; None where they have no form."""
-
-
 class MailForms:
     """Writes what mails say, for several threads.
 
     Args:
         render: says it for a digest and links.
-        most: digests whose forms are kept at once; the one that came first goes.
     """
 
-    def __init__(self, render: Callable[[Digest, Links], MailText], most: int = KEPT) -> None:
-        self._render, self._most = render, most
+    def __init__(self, render: Callable[[Digest, Links], MailText]) -> None:
+        self._render = render
         self._lock = threading.Lock()
-        self._known: dict[tuple[int, int, Links], tuple[Digest, _Known]] = {}
+        self._known: dict[tuple[int, Links], tuple[Digest, str, PartForm, PartForm]] = {}
         """By the digest itself, which is kept, as another may else stand at the same place."""
 
     def write(self, digest: Digest, links: Links) -> EncodedMail:
@@ -130,32 +99,21 @@ class MailForms:
         Raises:
             TemplateError: a template cannot be rendered, or takes more room than a mail has.
         """
-        key = (id(digest), len(links.unsubscribe), replace(links, unsubscribe=""))
-        _, known = self._known.get(key, (digest, None))
-        if isinstance(known, _Form):
-            link = links.unsubscribe
-            return EncodedMail(known.subject, known.plain.fill(link), known.html.fill(link))
-        text = self._render(digest, links)
-        with self._lock:
-            self._learn(key, digest, _First(links.unsubscribe, text))
-        return EncodedMail(text.subject, encode_part(text.plain), encode_part(text.html))
-
-    def _learn(self, key: tuple[int, int, Links], digest: Digest, seen: _First) -> None:
-        if key not in self._known:
-            self._known[key] = (digest, seen)
-            while len(self._known) > self._most:
-                del self._known[next(iter(self._known))]
-            return
-        known = self._known[key][1]
-        if isinstance(known, _First):
-            self._known[key] = (digest, _make_form(known, seen))
+        nobody = replace(links, unsubscribe=_blank(links.unsubscribe))
+        key = (id(digest), nobody)
+        form = self._known.get(key)
+        if form is None:
+            text, link = self._render(digest, nobody), nobody.unsubscribe
+            form = (digest, text.subject, PartForm(text.plain, link), PartForm(text.html, link))
+            with self._lock:
+                self._known[key] = form
+                while len(self._known) > KEPT:
+                    del self._known[next(iter(self._known))]
+        _, subject, plain, html = form
+        return EncodedMail(subject, plain.fill(links.unsubscribe), html.fill(links.unsubscribe))
 
 
-def _make_form(first: _First, second: _First) -> _Form | _First | None:
-    """Make a form of two mails; the first again where both went to one reader, None where they are not alike."""
-    if first.link == second.link != "":
-        return first
-    if first.text.put_in(first.link, second.link) != second.text:
-        return None
-    text, link = first.text, first.link
-    return _Form(text.subject, PartForm(text.plain, link), PartForm(text.html, link))
+def _blank(link: str) -> str:
+    """Return a link as long as this one that is nobody's."""
+    place, _, token = link.rpartition("/")
+    return f"{place}/{'x' * len(token)}" if link else ""
