@@ -21,6 +21,11 @@ from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError
 from digest.web.connections import HAS_LEFT, PATIENCE, Connections, count_room
 from digest.web.endpoints import (
+    Pages,
+    Shell,
+    answer_any_error,
+    answer_digest_error,
+    answer_http_error,
     ask_to_leave,
     leave,
     render_digest,
@@ -32,7 +37,6 @@ from digest.web.endpoints import (
     show_readiness,
 )
 from digest.web.feeds import FeedDesk
-from digest.web.shell import Pages, Shell, answer_any_error, answer_digest_error, answer_http_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
