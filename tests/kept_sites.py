@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,6 @@ class KeptSite:
     """
 
     environ: Mapping[str, str] = field(default_factory=dict)
-    jitter: Callable[[], float] = lambda: 0.5
     _opened: tuple[Path, Clock, str] | None = None
     _site: Site | None = None
 
@@ -31,7 +30,7 @@ class KeptSite:
         if self._site is None or wanted != self._opened:
             self.close()
             config = load_config(path, dict(self.environ))
-            self._site, self._opened = open_site(config, clock, owner="test", jitter=self._draw), wanted
+            self._site, self._opened = open_site(config, clock, owner="test", jitter=lambda: 0.5), wanted
         return self._site
 
     def close(self) -> None:
@@ -39,6 +38,3 @@ class KeptSite:
         if self._site is not None:
             self._site.close()
         self._site = None
-
-    def _draw(self) -> float:
-        return self.jitter()

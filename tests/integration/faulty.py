@@ -146,12 +146,11 @@ class World:
     mail: MailSink
     folder: Path
     source: str = "harvest"
-    jitter: Callable[[], float] = lambda: 0.5
     reports: list[PassReport] = field(default_factory=list)
     expected: set[Found] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._kept = KeptSite(jitter=self._draw)
+        self._kept = KeptSite()
 
     def configure(self, queries: Mapping[str, str] = QUERIES) -> None:
         """Write its file, for these saved queries."""
@@ -167,9 +166,6 @@ class World:
     def open(self) -> Site:
         """Open the installation, where it is not open yet."""
         return self._kept.open(self.folder, self.clock)
-
-    def _draw(self) -> float:
-        return self.jitter()  # which a story may change
 
     def close(self) -> None:
         """Close the installation; harmless when done twice."""

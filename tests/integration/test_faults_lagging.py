@@ -42,21 +42,6 @@ def find_named(world: World, ids: set[str]) -> set[tuple[str, str, int]]:
     return {found for found in world.expected if found[1] in ids}
 
 
-def test_a_replica_a_day_behind_on_the_morning_after_a_mailing_is_a_late_mailing_and_no_quiet_day(
-    world: World,
-) -> None:
-    world.arxiv.behind = timedelta(hours=24)
-    report = world.look()
-    (digest,) = report.plan.digests
-    assert digest.entries == ()
-    assert not digest.coverage.is_complete
-    assert "the mailing of Mon 2 Mar is not out yet" in [alarm.what for alarm in report.watch.alarms]
-    (text,) = (" ".join(mail.split()) for mail in world.read_mails())
-    assert "This is not a quiet day" in text
-    assert "no new papers" not in text.lower()
-    assert_all_follows(world)
-
-
 @pytest.mark.parametrize("days", [1, 3, 5])
 def test_a_replica_behind_what_is_stored_is_not_believed_and_takes_nothing_back(days: int, world: World) -> None:
     world.look()
@@ -112,34 +97,6 @@ def test_ids_that_the_list_leaves_out_are_asked_for_by_id_in_the_same_pass(ids: 
     assert_all_there_once(world)
     world.arxiv.hidden = set()
     assert_all_follows(world)
-
-
-def test_ids_that_are_filled_in_days_later_and_never_listed_are_found_and_told_once(world: World) -> None:
-    world.arxiv.unknown, missing = set(SOME), find_named(world, SOME)
-    world.look()
-    assert set(world.list_changes()) == world.expected - missing
-    world.arxiv.unknown, world.arxiv.hidden = set(), set(SOME)
-    for day in range(1, 9):
-        world.clock.set(NOON + timedelta(days=day))
-        world.look()
-    assert sorted(world.list_changes()) == sorted(world.expected)
-    assert_told_once(world)
-    named = [visit for visit in world.arxiv.requests if visit.param("identifier") or visit.param("id_list")]
-    assert len(named) <= 2 * 2, "asked for twice at most: when missed, and a day later"
-
-
-def test_an_id_that_stays_void_is_given_up_and_keeps_no_mailing_from_being_complete(world: World) -> None:
-    world.arxiv.unknown = set(SOME)
-    world.expected -= find_named(world, SOME)
-    for day in range(10):
-        world.clock.set(NOON + timedelta(days=day))
-        world.look()
-        assert set(world.list_changes()) == world.expected
-        assert day > 0 or world.is_covered()
-    named = [visit for visit in world.arxiv.requests if visit.param("identifier") or visit.param("id_list")]
-    assert 5 <= len(named) <= 2 * 5
-    assert "2603.00003" in world.command("coverage", "--missing")
-    assert_told_once(world)
 
 
 def test_papers_that_a_searchs_index_leaves_out_for_days_come_when_it_has_them(searching: World) -> None:

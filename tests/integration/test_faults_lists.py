@@ -63,26 +63,6 @@ def list_public(world: World) -> list[str]:
     return [paper.id for paper in papers if paper.announced.astimezone(UTC).date() == today]
 
 
-def test_a_short_page_of_a_list_is_asked_for_again(world: World) -> None:
-    world.arxiv.faults.add("short_page", skip=1)
-    assert world.look().poll.failures == []
-    assert_all_follows(world)
-
-
-def test_what_a_page_that_stays_short_leaves_out_is_asked_for_by_id(world: World) -> None:
-    def bend(request: Request) -> Answer | None:
-        is_second = "skip%3D9" in request.param("resumptionToken")
-        return world.arxiv._serve(request, 0.8) if is_second else None
-
-    world.arxiv._oai._page_size = 9
-    world.arxiv.bend = bend
-    report = world.look()
-    assert report.poll.failures == []
-    assert world.arxiv.requests[-1].param("id_list").split(",") == ["2603.00002", "2603.00001"]
-    assert_all_there_once(world)
-    assert_all_follows(world)
-
-
 def test_while_missing_ids_could_not_be_asked_for_yet_a_mailing_is_not_complete(world: World) -> None:
     def bend(request: Request) -> Answer | None:
         is_third = "skip%3D12" in request.param("resumptionToken")
@@ -93,12 +73,6 @@ def test_while_missing_ids_could_not_be_asked_for_yet_a_mailing_is_not_complete(
     assert (report.poll.failures, report.poll.requests) == ([], 6), "what a run may cost is used up"
     assert world.last_run("gaps").failure == "2 ids could not be asked for yet"
     assert not world.is_covered()
-    assert_all_follows(world)
-
-
-def test_a_page_of_a_list_without_an_entry_is_no_end_of_it(world: World) -> None:
-    world.arxiv.faults.add("empty_page", times=99, skip=1)
-    assert_not_believed(world, "the list came without a single entry", outcome="partial")
     assert_all_follows(world)
 
 

@@ -18,7 +18,6 @@ from digest.inspect.status import find_next_look
 from digest.model.announcements import has_mailing, mailing_moment
 from digest.model.clock import ManualClock
 from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
-from digest.store.gate import FIRST_BACKOFF, LONGEST_BACKOFF
 from digest.store.schema import gate, poll_runs, requests
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, open_window
@@ -62,41 +61,6 @@ def test_a_pause_arxiv_asks_for_outlives_the_process_that_was_asked(world: World
     assert "complete" in world.command("run", "--now")
     assert world.arxiv.requests[made].at.timestamp() >= until
     assert read_gate(world)[1:] == (0, "")
-    assert_all_follows(world)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_without_a_wish_each_pause_is_up_to_twice_the_one_before_never_less_than_half_that_nor_over_an_hour(
-    seed: int, world: World
-) -> None:
-    world.jitter = random.Random(seed).random  # noqa: S311 - the same pauses every time
-    world.arxiv.faults.add("429", times=99)
-    pauses = []
-    for number in range(9):
-        made = len(world.arxiv.requests)
-        world.look(anyway=True)
-        assert len(world.arxiv.requests) == made + 1
-        until, failures, _ = read_gate(world)
-        assert failures == number + 1
-        pauses.append(until - world.clock.now().timestamp())
-        world.clock.set(datetime.fromtimestamp(until + 1, UTC))
-    for number, pause in enumerate(pauses):
-        longest = FIRST_BACKOFF * 2**number
-        assert min(longest / 2, LONGEST_BACKOFF) <= pause <= min(longest, LONGEST_BACKOFF)
-    assert pauses[-1] == LONGEST_BACKOFF
-    shares = {round(pause / FIRST_BACKOFF / 2**number, 6) for number, pause in enumerate(pauses[:5])}
-    assert len(shares) == 5, "each is drawn anew"
-
-
-@pytest.mark.parametrize(("kind", "retry_after"), [("406", ""), ("503", ""), ("503", "0"), ("429", "0")])
-def test_whatever_sheds_load_without_a_wish_is_left_alone_for_half_a_minute_at_least(
-    kind: str, retry_after: str, world: World
-) -> None:
-    world.arxiv.faults.add(kind, retry_after=retry_after)
-    world.look()
-    until, failures, reason = read_gate(world)
-    assert FIRST_BACKOFF / 2 <= until - world.clock.now().timestamp() <= FIRST_BACKOFF
-    assert (failures, reason) == (1, "throttled")
     assert_all_follows(world)
 
 
@@ -144,17 +108,6 @@ def test_every_request_is_logged_with_its_status_time_bytes_and_hash(world: Worl
     assert [row.at for row in log] == [visit.at for visit in world.arxiv.requests[-5:]]
     assert counted == 5
     assert hashlib.sha256(bodies[0]).hexdigest()[:8] in world.command("coverage", "--requests")
-
-
-def test_requests_never_come_closer_than_three_seconds_whoever_makes_them(world: World) -> None:
-    world.look()
-    world.command("run", "--now")
-    world.command("try", "cat:cs.PF")
-    world.look(anyway=True)
-    gaps = [visit.gap for visit in world.arxiv.requests if visit.gap is not None]
-    assert len(gaps) > 6
-    assert min(gaps) >= 3
-    assert world.arxiv.violations == ()
 
 
 ROWS, LISTED = 30, 25
