@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NoReturn
@@ -29,9 +29,9 @@ from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from tests.acceptance.dying import Point, find
 from tests.acceptance.made import START, made_up
-from tests.acceptance.mortals import SURROUNDINGS
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 
@@ -54,17 +54,6 @@ CADENCES = (
 KINDS = (("new", "cross-list"), ("new", "cross-list", "replacement", "withdrawal"))
 CATEGORIES = ("cs.PF", "cs.DC", "math.CO")
 WORDS = ("latency", "throughput")
-
-_FILE = (
-    SURROUNDINGS
-    + """
-[defaults]
-first_look = 0
-
-[queries]
-"""
-)
-
 
 _compiled: LRUCache[Any, Any] = LRUCache(2_000)
 
@@ -103,13 +92,8 @@ class File:
     queries: dict[str, str]
     wishes: dict[str, Wish]
 
-    def write(self, head: str) -> str:
-        lines = [head, *(f"{name} = '{text}'" for name, text in self.queries.items())]
-        for name, wish in self.wishes.items():
-            lines += ["[[subscriptions]]", f'name = "{name}"', f'when = "{wish.when}"']
-            lines += [f"queries = {list(wish.queries)}", f"to = {list(wish.to)}", f"kinds = {list(wish.kinds)}"]
-            lines += [f'quiet_days = "{wish.quiet_days}"']
-        return "\n".join(lines)
+    def list_subscriptions(self) -> list[dict[str, object]]:
+        return [{"name": name, **asdict(wish)} for name, wish in self.wishes.items()]
 
 
 @dataclass
@@ -271,8 +255,16 @@ class Life:
     def site(self) -> Site:
         """The installation as the next process finds it."""
         if self._site is None:
-            head = _FILE.format(arxiv=self.arxiv, database=self.database, mail=self.mail, slack=self.slack)
-            (self.folder / "digest.toml").write_text(self.file.write(head), encoding="utf-8")
+            text = write_config(
+                self.arxiv.url,
+                self.file.queries,
+                self.file.list_subscriptions(),
+                store={"url": self.database},
+                mail={"smtp": self.mail.url},
+                slack={"url": self.slack.url},
+                defaults={"first_look": 0},
+            )
+            (self.folder / "digest.toml").write_text(text, encoding="utf-8")
             environ = {"DIGEST_SLACK_TOKEN": self.slack.token, "DIGEST_TEST_CLOCK": self.arxiv.clock_url}
             config = load_config(self.folder / "digest.toml", environ)
             owner = f"process {len(self.passed)}"

@@ -21,6 +21,7 @@ from digest.store.subscriptions import load_subscriptions
 from tests.acceptance.dying import ENDED, Nursery, Point, shut_database
 from tests.acceptance.made import START, made_up
 from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 
@@ -32,43 +33,6 @@ MEDIA = ("mail", "Slack", "feed")
 _LEASE = 61
 """Seconds after which a claim that is not kept alive lapses, and a silent worker counts as gone."""
 
-SURROUNDINGS = """
-[arxiv]
-contact = "ops@example.org"
-api_url = "{arxiv.api_url}"
-oai_url = "{arxiv.oai_url}"
-
-[store]
-url = "{database}"
-
-[mail]
-from = "digest@example.org"
-smtp = "{mail.url}"
-
-[slack]
-url = "{slack.url}"
-"""
-"""How `digest.toml` names what stands around an installation."""
-
-_FILE = (
-    SURROUNDINGS
-    + """
-[web]
-base_url = "http://localhost"
-
-[defaults]
-when = "daily at 12:00 UTC"
-first_look = 0
-
-[queries]
-perf = "cat:cs.PF"
-
-[[subscriptions]]
-name = "perf-team"
-queries = ["perf"]
-to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
-"""
-)
 _PREFIX = {"mail": "mailto:", "Slack": "slack:"}
 _owners = itertools.count(1)
 
@@ -125,7 +89,17 @@ class Mortal:
         self.engine = self._work_on(database)
 
     def _work_on(self, database: str) -> Engine:
-        content = _FILE.format(arxiv=self.arxiv, mail=self.mail, slack=self.slack, database=database)
+        places = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
+        content = write_config(
+            self.arxiv.url,
+            {"perf": "cat:cs.PF"},
+            [{"name": "perf-team", "queries": ["perf"], "to": places}],
+            store={"url": database},
+            mail={"smtp": self.mail.url},
+            slack={"url": self.slack.url},
+            web={"base_url": "http://localhost"},
+            defaults={"when": "daily at 12:00 UTC", "first_look": 0},
+        )
         (self.folder / "digest.toml").write_text(content, encoding="utf-8")
         driver = "sqlite" if self.is_sqlite else "postgresql+psycopg"
         return create_engine(make_url(database).set(drivername=driver), pool_pre_ping=True)

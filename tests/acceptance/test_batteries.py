@@ -71,7 +71,7 @@ def test_weeks_of_edits_pauses_and_outages_lose_nothing_and_double_nothing(tmp_p
     weeks = {"first": date(2026, 3, 22), "last": date(2026, 4, 12), "subscriptions": 16, "a_mailing": 6}
     plan = YearPlan(seed=5, a_week=12, downtimes=2, outages=2, longest_pause=7, **weeks)  # type: ignore[arg-type]  # fields of Plan
     verdict = live_year(plan, tmp_path, lambda _: None, explainers=1)
-    assert not verdict.accusations, "\n".join(verdict.describe())
+    assert not verdict.findings, "\n".join(verdict.list_lines())
     assert verdict.counts["downtimes"] == verdict.counts["outages"] == 2
     assert verdict.counts["edits"] > 3
     assert verdict.counts["papers told, each to one subscription"] > 500

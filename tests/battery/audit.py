@@ -36,6 +36,7 @@ from digest.serve.steps import run_pass
 from digest.store import papers
 from tests.acceptance.worlds import StandIn
 from tests.battery.audit_classes import DifferenceClass, classify_difference
+from tests.fakes.config_file import write_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -129,18 +130,11 @@ all:"Wei Wang"
 MET: Final = {"asked for more", "TeX", "colons", "names", "DOI", "control characters"}
 """Classes that real papers have cases of under these queries: each is met, or the audits have gone blind."""
 
-_FILE = """
-[arxiv]
-contact = "ops@example.org"
-api_url = "{url}/api/query"
-oai_url = "{url}/oai"
-"""
-
 
 def open_installation(folder: Path, arxiv: StandIn) -> Site:
     """Open an installation in a folder, under the stand-in's clock."""
     file = folder / "digest.toml"
-    file.write_text(_FILE.format(url=arxiv.url), encoding="utf-8")
+    file.write_text(write_config(arxiv.url, {}), encoding="utf-8")
     config = load_config(file, {"DIGEST_TEST_CLOCK": arxiv.clock_url})
     return open_site(config, RemoteClock(arxiv.clock_url), owner="audit", jitter=lambda: 0.5)
 

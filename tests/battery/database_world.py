@@ -21,9 +21,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from digest.model.clock import SystemClock
-from digest.model.papers import Author
-from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.acceptance.made import made_up
+from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 from tests.links import Link
@@ -39,53 +40,13 @@ SLOW_DOT = 0.15
 """Seconds the mail server takes over each message, so that faults fall into the middle of some."""
 
 _LOOK = 0.05
-_HEAD = """
-[arxiv]
-contact = "ops@example.org"
-api_url = "{arxiv.api_url}"
-oai_url = "{arxiv.oai_url}"
-
-[mail]
-from = "digest@example.org"
-smtp = "{mail.url}"
-ambiguous_wait = 20
-
-[slack]
-url = "{slack.url}"
-ambiguous_wait = 5
-
-[defaults]
-when = "at once"
-
-[queries]
-perf = "cat:cs.PF"
-"""
-_SUBSCRIPTION = """
-[[subscriptions]]
-name = "{name}"
-queries = ["perf"]
-to = "{to}"
-"""
 
 
 def make_papers() -> list[DemoPaper]:
     """Return a few papers of the last days."""
     now = SystemClock().now()
-    papers = []
-    for number in range(4):
-        submitted = now - timedelta(days=5, hours=number)
-        papers.append(
-            DemoPaper(
-                id=f"{submitted:%y%m}.{15_000 + number:05d}",
-                announced=plan_mailing(submitted),
-                submitted=(submitted,),
-                title=f"Queues that never drain, part {number}",
-                abstract="We measure, and report what we found.",
-                authors=(Author("Ada Example"), Author("Bo Sample")),
-                categories=("cs.PF",),
-            )
-        )
-    return papers
+    days = [now - timedelta(days=5, hours=number) for number in range(4)]
+    return [made_up(number, day, id=f"{day:%y%m}.{15_000 + number:05d}") for number, day in enumerate(days)]
 
 
 class Replica:
@@ -227,7 +188,7 @@ class DatabaseWorld:
         places += [f"slack:#w{wave}n{number}" for number in range(POSTS)]
         with (self.folder / "digest.toml").open("a", encoding="utf-8") as file:
             for number, place in enumerate(places):
-                file.write(_SUBSCRIPTION.format(name=f"w{wave}-{number}", to=place))
+                file.write(f'[[subscriptions]]\nname = "w{wave}-{number}"\nqueries = ["perf"]\nto = "{place}"\n')
         for replica in self.replicas[:1]:
             replica.process.send_signal(signal.SIGHUP)
         return places
@@ -293,7 +254,13 @@ def open_world(folder: Path, waves: int, *, standby: bool = True) -> Iterator[Da
         mail = stack.enter_context(MailSink())
         mail.script.delay("END", SLOW_DOT, times=10**9)
         slack = stack.enter_context(SlackReceiver(SystemClock(), channels=names))
-        head = _HEAD.format(arxiv=arxiv, mail=mail, slack=slack)
+        head = write_config(
+            arxiv.url,
+            {"perf": "cat:cs.PF"},
+            mail={"smtp": mail.url, "ambiguous_wait": 20},
+            slack={"url": slack.url, "ambiguous_wait": 5},
+            defaults={"when": "at once"},
+        )
         (folder / "digest.toml").write_text(head, encoding="utf-8")
         yield DatabaseWorld(folder, stack, mail, slack, arxiv, servers)
 

@@ -26,9 +26,9 @@ from digest.store import open_store
 from tests.battery.kill_book import Book
 from tests.battery.kill_clocks import HostClock
 from tests.battery.kill_life import Life, Tally, World
-from tests.battery.kill_plan import KillPlan, write_config
+from tests.battery.kill_plan import KillPlan, write_installation
 from tests.battery.kill_replicas import Replica, count_complaints
-from tests.battery.kill_verdict import Evidence, Verdict, judge, judge_feeds
+from tests.battery.kill_verdict import Evidence, KillVerdict, judge, judge_feeds
 from tests.battery.kill_world import BEGIN, CountingMail, LossySlack, PacedClock, Press, open_database
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.slack import TOKEN
@@ -45,7 +45,7 @@ class Outcome:
     """A battery lived through and judged."""
 
     tally: Tally
-    verdict: Verdict
+    verdict: KillVerdict
     lines: tuple[str, ...]
 
 
@@ -63,7 +63,7 @@ def run_battery(
         database = stack.enter_context(open_database(plan.mode, folder))
         file = folder / "digest.toml"
         places = {"arxiv": arxiv.url, "mail": mail.url, "slack": slack.url, "database": database}
-        file.write_text(write_config(readers, **places, ambiguous_wait=_AMBIGUOUS_WAIT), encoding="utf-8")
+        file.write_text(write_installation(readers, **places, ambiguous_wait=_AMBIGUOUS_WAIT), encoding="utf-8")
         environment = {"DIGEST_SLACK_TOKEN": TOKEN} | ({} if plan.skew else {"DIGEST_TEST_CLOCK": arxiv.clock_url})
         store = open_store(database, create=True)
         stack.callback(store.close)
@@ -88,9 +88,9 @@ def run_battery(
         window = clock.now() - timedelta(days=FEED_DAYS)
         old = {paper for paper, found_by in tally.known_by.items() if found_by < window}
         until = time.monotonic() + _FEEDS_WITHIN
-        seen = Verdict()
+        seen = KillVerdict()
         while not seen.figures or (seen.findings and time.monotonic() < until):
-            seen = Verdict()
+            seen = KillVerdict()
             feeds = {one.name: [life.read_feed(replica, one.name) for replica in replicas] for one in readers}
             judge_feeds(seen, readers, press.categories, feeds, old)
         verdict.add(seen)
@@ -124,7 +124,7 @@ def _command(plan: KillPlan, fault: str, marker: Path) -> list[str]:
     return ["tests.battery.kill_launcher", *options]
 
 
-def _write_table(plan: KillPlan, tally: Tally, verdict: Verdict, replicas: list[Replica]) -> list[str]:
+def _write_table(plan: KillPlan, tally: Tally, verdict: KillVerdict, replicas: list[Replica]) -> list[str]:
     done = {
         "seed": plan.seed,
         "kills": tally.kills,
@@ -140,7 +140,7 @@ def _write_table(plan: KillPlan, tally: Tally, verdict: Verdict, replicas: list[
     return [
         *(f"{name:>40}: {value}" for name, value in {**done, **verdict.figures}.items()),
         *(f"{'log':>40}: {count} × {line}" for line, count in complaints),
-        *verdict.list_lines(),
+        *verdict.list_findings(),
     ]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.config_file import write_config
+
 CATEGORIES = ("cs.PF", "cs.DC", "cs.DB", "cs.AR", "cs.OS")
 """One saved query each; every step brings each at least one paper."""
 
@@ -106,47 +108,29 @@ def _make_reader(number: int, mails: int, channels: int, *, is_daily: bool) -> R
     )
 
 
-def write_config(
+def write_installation(
     readers: tuple[Reader, ...], *, arxiv: str, mail: str, slack: str, database: str, ambiguous_wait: int
 ) -> str:
     """Return the digest.toml of all replicas."""
-    queries = "\n".join(f'{_name(category)} = "cat:{category}"' for category in CATEGORIES)
-    subscriptions = "\n".join(_write_reader(reader) for reader in readers)
-    return f"""
-[arxiv]
-contact = "ops@example.org"
-api_url = "{arxiv}/api/query"
-oai_url = "{arxiv}/oai"
-
-[store]
-url = "{database}"
-
-[mail]
-from = "digest@example.org"
-smtp = "{mail}"
-ambiguous_wait = {ambiguous_wait}
-
-[slack]
-url = "{slack}"
-
-[web]
-base_url = "https://localhost:8000"
-bind = "127.0.0.1:0"
-
-[defaults]
-first_look = 0
-
-[queries]
-{queries}
-{subscriptions}
-"""
+    return write_config(
+        arxiv,
+        {_name(category): f"cat:{category}" for category in CATEGORIES},
+        map(_list_wishes, readers),
+        store={"url": database},
+        mail={"smtp": mail, "ambiguous_wait": ambiguous_wait},
+        slack={"url": slack},
+        web={"base_url": "https://localhost:8000", "bind": "127.0.0.1:0"},
+        defaults={"first_look": 0},
+    )
 
 
-def _write_reader(reader: Reader) -> str:
-    queries = ", ".join(f'"{_name(category)}"' for category in reader.categories)
-    ways = ", ".join(f'"{one}"' for one in (*reader.destinations, "feed"))
-    when = f"daily at {TURN_HOUR}:00 UTC" if reader.is_daily else "at once"
-    return f'\n[[subscriptions]]\nname = "{reader.name}"\nqueries = [{queries}]\nto = [{ways}]\nwhen = "{when}"'
+def _list_wishes(reader: Reader) -> dict[str, object]:
+    return {
+        "name": reader.name,
+        "queries": [_name(category) for category in reader.categories],
+        "to": [*reader.destinations, "feed"],
+        "when": f"daily at {TURN_HOUR}:00 UTC" if reader.is_daily else "at once",
+    }
 
 
 def _name(category: str) -> str:

@@ -12,6 +12,7 @@ from tests.battery.kill_book import Book, Row
 from tests.battery.kill_life import Tally, next_turn
 from tests.battery.kill_plan import KillPlan, Reader
 from tests.battery.kill_world import Arrival
+from tests.battery.verdict import Verdict
 
 MAIL_COPIES_PER_KILL = 0.25
 """What is hoped for at most: SMTP can't be asked what it took."""
@@ -19,31 +20,18 @@ MAIL_COPIES_PER_KILL = 0.25
 _LUCK = 6
 """Copies beyond that which a few kills may bring: one may meet each connection behind the final dot."""
 
-_SHOWN = 3
-
 
 @dataclass
-class Verdict:
-    """What is wrong, by the check that found it, and the figures it was found in."""
+class KillVerdict(Verdict):
+    """A verdict with figures that are no counts."""
 
-    findings: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     figures: dict[str, object] = field(default_factory=dict)
 
-    def accuse(self, check: str, detail: str) -> None:
-        self.findings[check].append(detail)
-
-    def add(self, other: Verdict) -> None:
+    def add(self, other: KillVerdict) -> None:
         """Take over what another one says."""
         for check, details in other.findings.items():
             self.findings[check] += details
         self.figures |= other.figures
-
-    def list_lines(self) -> list[str]:
-        """Return what is wrong, some examples of each."""
-        return [
-            f"BREACH {check}: {len(details)}: " + "; ".join(details[:_SHOWN])
-            for check, details in sorted(self.findings.items())
-        ]
 
 
 @dataclass(frozen=True)
@@ -63,9 +51,9 @@ class Evidence:
         return [*self.mails, *self.posts]
 
 
-def judge(seen: Evidence) -> Verdict:
+def judge(seen: Evidence) -> KillVerdict:
     """Judge everything but what feeds say at the end (see `judge_feeds`)."""
-    verdict, rows = Verdict(), seen.book.list_rows()
+    verdict, rows = KillVerdict(), seen.book.list_rows()
     _judge_ends(verdict, rows, seen.arrived)
     _judge_copies(verdict, rows, seen)
     _judge_papers(verdict, seen.readers, seen.categories, seen.arrived)
@@ -79,7 +67,7 @@ def judge(seen: Evidence) -> Verdict:
 
 
 def judge_feeds(
-    verdict: Verdict,
+    verdict: KillVerdict,
     readers: tuple[Reader, ...],
     categories: Mapping[str, tuple[str, ...]],
     feeds: Mapping[str, list[list[str]]],
@@ -108,7 +96,7 @@ def judge_feeds(
     verdict.figures["feeds read at the end"] = sum(map(len, feeds.values()))
 
 
-def _judge_ends(verdict: Verdict, rows: list[Row], arrivals: list[Arrival]) -> None:
+def _judge_ends(verdict: KillVerdict, rows: list[Row], arrivals: list[Arrival]) -> None:
     """Each delivery is sent and has arrived; what is held has arrived, and waits for the operator's word."""
     arrived = {(arrival.key, arrival.place) for arrival in arrivals}
     planned = {(row.key, row.place) for row in rows}
@@ -124,7 +112,7 @@ def _judge_ends(verdict: Verdict, rows: list[Row], arrivals: list[Arrival]) -> N
     verdict.figures |= {"deliveries": len(rows), "states at the end": dict(states), "lost": len(planned - arrived)}
 
 
-def _judge_copies(verdict: Verdict, rows: list[Row], seen: Evidence) -> None:
+def _judge_copies(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
     tally, mails, posts = seen.tally, seen.mails, seen.posts
     attempts = {row.key: row.attempts for row in rows}
     for key, place, count in _count_arrivals(posts):
@@ -149,7 +137,7 @@ def _judge_copies(verdict: Verdict, rows: list[Row], seen: Evidence) -> None:
 
 
 def _judge_papers(
-    verdict: Verdict,
+    verdict: KillVerdict,
     readers: tuple[Reader, ...],
     categories: Mapping[str, tuple[str, ...]],
     arrived: list[Arrival],
@@ -174,7 +162,7 @@ def _judge_papers(
     verdict.figures["papers × destinations"] = pairs
 
 
-def _judge_turns(verdict: Verdict, rows: list[Row], seen: Evidence) -> None:
+def _judge_turns(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
     """Daily readers are told at their first turn behind the moment a paper was found."""
     slots, tally = {row.key: row.slot for row in rows}, seen.tally
     daily = {place for reader in seen.readers if reader.is_daily for place in reader.destinations}
@@ -186,7 +174,7 @@ def _judge_turns(verdict: Verdict, rows: list[Row], seen: Evidence) -> None:
                     verdict.accuse("late", f"{paper} to {arrival.place} on {slots[arrival.key]}, due {due}")
 
 
-def _judge_restarts(verdict: Verdict, seen: Evidence) -> None:
+def _judge_restarts(verdict: KillVerdict, seen: Evidence) -> None:
     """Orderly restarts leave nothing in doubt and send nothing twice."""
     tally, book = seen.tally, seen.book
     outcomes = book.count_outcomes(after=tally.restarted_after)

@@ -20,8 +20,8 @@ from tests.battery.month_arxiv import MonthArxiv
 from tests.battery.month_installation import MonthInstallation
 from tests.battery.month_life import Life, Plan, Tally
 from tests.battery.month_oracle import Oracle
-from tests.battery.month_table import write_findings, write_table
-from tests.battery.month_verdict import Verdict, judge
+from tests.battery.month_table import write_table
+from tests.battery.month_verdict import MonthVerdict, judge
 from tests.fakes.mail import MailSink
 
 BEGIN = datetime(2016, 8, 5, 12, tzinfo=UTC)
@@ -38,14 +38,14 @@ class Month:
     """A month lived through, judged, and as a table; `spoiled` is the share of requests that went wrong."""
 
     tally: Tally
-    verdict: Verdict
+    verdict: MonthVerdict
     table: tuple[str, ...]
     spoiled: float
 
     @property
     def findings(self) -> tuple[str, ...]:
         """Everything that is wrong, in lines; () for a good month."""
-        return tuple(write_findings(self.verdict))
+        return tuple(self.verdict.list_findings())
 
 
 def live_month(plan: Plan, arxiv: MonthArxiv, folder: Path, *, is_verbose: bool = False) -> Month:

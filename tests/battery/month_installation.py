@@ -12,35 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 
 ROOT = Path(__file__).parents[2]
-RARE, LEARNING, LATTICE = "nlin.CG", "stat.ML", "hep-lat"
-WHOLE = " OR ".join(
-    f"cat:{archive}"
-    for archive in [
-        "math",
-        "cs",
-        "cond-mat",
-        "astro-ph",
-        "physics",
-        "quant-ph",
-        "hep-ph",
-        "stat",
-        "hep-th",
-        "math-ph",
-        "gr-qc",
-        "q-bio",
-        "hep-ex",
-        "nucl-th",
-        "nlin",
-        "nucl-ex",
-        "q-fin",
-        "hep-lat",
-        "econ",
-        "eess",
-    ]
+_ARCHIVES = (
+    "math cs cond-mat astro-ph physics quant-ph hep-ph stat hep-th math-ph gr-qc q-bio hep-ex nucl-th nlin nucl-ex"
+    " q-fin hep-lat econ eess"
 )
+WHOLE = " OR ".join(f"cat:{archive}" for archive in _ARCHIVES.split(" "))
 """Every archive there is, and so every paper."""
 
 DATABASE = "digest.db"
@@ -51,80 +31,61 @@ _HANGS = 120.0
 """Real seconds after which a run is taken for one that hangs."""
 
 _LOOK = 0.01
-_FILE = """
-[arxiv]
-contact = "ops@example.org"
-api_url = "{arxiv}/api/query"
-oai_url = "{arxiv}/oai"
-
-[mail]
-from = "digest@example.org"
-smtp = "{mail}"
-
-[queries]
-everything = "{whole}"
-rare = "cat:{rare}"
-learning = "cat:{learning}"
-lattice = "cat:{lattice}"
-
-[[subscriptions]]
-name = "everything"
-queries = ["everything"]
-to = "file:pages"
-when = "on announcement"
-kinds = ["new", "cross-list", "replacement", "withdrawal"]
-cap = 5
-
-[[subscriptions]]
-name = "rare"
-queries = ["rare"]
-to = ["mailto:rare@example.org", "feed", "file:{feed}"]
-when = "on announcement"
-kinds = ["new", "cross-list", "replacement", "withdrawal"]
-quiet_days = "note"
-
-[[subscriptions]]
-name = "learning"
-queries = ["learning"]
-to = "mailto:learning@example.org"
-when = "weekdays at 09:00 Europe/Berlin"
-kinds = ["new"]
-quiet_days = "note"
-cap = 400
-
-[[subscriptions]]
-name = "lattice"
-queries = ["lattice"]
-to = ["mailto:lattice@example.org", "feed"]
-when = "at once"
-"""
 
 
 @dataclass(frozen=True)
 class Subscribed:
-    """What a subscription asked for, as the verdict needs it.
+    """What a subscription asks for.
 
     Attributes:
-        name: its own.
+        name: its own, and that of its saved query.
         category: of its saved query; "" for every paper.
         kinds: what it is told of.
-        address: where its mails go, "" where it gets none.
+        to: where its digests go.
+        more: whatever else the file says of it.
         speaks_each_mailing: every mailing has to bring a digest or a note of its own.
     """
 
     name: str
     category: str
-    kinds: frozenset[str]
-    address: str = ""
+    kinds: tuple[str, ...]
+    to: tuple[str, ...]
+    more: dict[str, object]
     speaks_each_mailing: bool = False
 
+    @property
+    def address(self) -> str:
+        """Where its mails go, "" where it gets none."""
+        return next((one.removeprefix("mailto:") for one in self.to if one.startswith("mailto:")), "")
 
-_ALL_KINDS = frozenset({"new", "cross-list", "replacement", "withdrawal"})
+    def list_wishes(self) -> dict[str, object]:
+        """Return its lines in `digest.toml`."""
+        return {"name": self.name, "queries": [self.name], "to": self.to, "kinds": self.kinds, **self.more}
+
+
+_KINDS = ("new", "cross-list", "replacement", "withdrawal")
+_EACH = {"when": "on announcement"}
+_NOTED = {"quiet_days": "note"}
 SUBSCRIBED = (
-    Subscribed("everything", "", _ALL_KINDS, speaks_each_mailing=True),
-    Subscribed("rare", RARE, _ALL_KINDS, "rare@example.org", speaks_each_mailing=True),
-    Subscribed("learning", LEARNING, frozenset({"new"}), "learning@example.org"),
-    Subscribed("lattice", LATTICE, frozenset({"new", "cross-list"}), "lattice@example.org"),
+    Subscribed("everything", "", _KINDS, ("file:pages",), {**_EACH, "cap": 5}, speaks_each_mailing=True),
+    Subscribed(
+        "rare",
+        "nlin.CG",
+        _KINDS,
+        ("mailto:rare@example.org", "feed", f"file:{FEED}"),
+        {**_EACH, **_NOTED},
+        speaks_each_mailing=True,
+    ),
+    Subscribed(
+        "learning",
+        "stat.ML",
+        ("new",),
+        ("mailto:learning@example.org",),
+        {"when": "weekdays at 09:00 Europe/Berlin", **_NOTED, "cap": 400},
+    ),
+    Subscribed(
+        "lattice", "hep-lat", ("new", "cross-list"), ("mailto:lattice@example.org", "feed"), {"when": "at once"}
+    ),
 )
 
 
@@ -154,8 +115,9 @@ class MonthInstallation:
     usual_seconds: float = 2.0
 
     def __post_init__(self) -> None:
-        words = {"whole": WHOLE, "rare": RARE, "learning": LEARNING, "lattice": LATTICE, "feed": FEED}
-        text = _FILE.format(arxiv=self.arxiv_url, mail=self.mail.url, **words)
+        queries = {one.name: f"cat:{one.category}" if one.category else WHOLE for one in SUBSCRIBED}
+        wishes = [one.list_wishes() for one in SUBSCRIBED]
+        text = write_config(self.arxiv_url, queries, wishes, mail={"smtp": self.mail.url})
         (self.folder / "digest.toml").write_text(text, encoding="utf-8")
 
     @property

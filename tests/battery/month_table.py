@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from tests.battery.month_arxiv import Asked
     from tests.battery.month_installation import Ended
     from tests.battery.month_life import Tally
-    from tests.battery.month_verdict import Verdict
+    from tests.battery.month_verdict import MonthVerdict
 
-_SHOWN = 12
 _WIDTH = 34
 
 
-def write_table(tally: Tally, verdict: Verdict, asked: Sequence[Asked], endings: Sequence[Ended]) -> Iterator[str]:
+def write_table(
+    tally: Tally, verdict: MonthVerdict, asked: Sequence[Asked], endings: Sequence[Ended]
+) -> Iterator[str]:
     """Yield the lines of the table."""
     counts, faults = verdict.counts, Counter(one.kind for one in asked if one.kind)
     days = Counter(one.day for one in asked)
@@ -46,18 +47,18 @@ def write_table(tally: Tally, verdict: Verdict, asked: Sequence[Asked], endings:
             (f"  {kind}", f"{verdict.expected[kind]:,} expected, {verdict.recorded[kind]:,} recorded")
             for kind in sorted(verdict.expected | verdict.recorded)
         ),
-        ("changes seen as one with the next", str(counts.get("merged", 0))),
+        ("changes seen as one with the next", str(counts["merged"])),
         ("longest until stored", str(late[0])),
         ("stored over a day late", str(sum(delay > timedelta(days=1) for delay in verdict.delays))),
         ("longest from stored to told", str(max(verdict.waits, default=timedelta(0)))),
-        ("digests", f"{counts['digests']}, of them {counts.get('said complete', 0)} calling a mailing complete"),
-        ("  quiet notes", str(counts.get("quiet notes", 0))),
+        ("digests", f"{counts['digests']}, of them {counts['said complete']} calling a mailing complete"),
+        ("  quiet notes", str(counts["quiet notes"])),
         *((name, f"{number:,} papers") for name, number in counts.items() if name.startswith("told to")),
         ("entries of the feed", str(counts["feed entries"])),
         ("changes for the next digests", str(counts["waiting"])),
         (
             "mails",
-            f"{counts['mails']}, {counts.get('mails sent again', 0)} of them sent again after an unknown fate",
+            f"{counts['mails']}, {counts['mails sent again']} of them sent again after an unknown fate",
         ),
         ("findings", _list({name: len(texts) for name, texts in verdict.findings.items()}) or "none"),
     ]
@@ -65,14 +66,5 @@ def write_table(tally: Tally, verdict: Verdict, asked: Sequence[Asked], endings:
         yield f"{name:<{_WIDTH}}{text}"
 
 
-def write_findings(verdict: Verdict) -> Iterator[str]:
-    """Yield every heading with its first findings."""
-    for heading, texts in verdict.findings.items():
-        yield f"\n{heading}: {len(texts)}"
-        yield from (f"  {text}" for text in texts[:_SHOWN])
-        if len(texts) > _SHOWN:
-            yield f"  … and {len(texts) - _SHOWN} more"
-
-
-def _list(counts: Counter[str] | dict[str, int]) -> str:
+def _list(counts: Mapping[str, int]) -> str:
     return " · ".join(f"{name} {number}" for name, number in sorted(counts.items()))

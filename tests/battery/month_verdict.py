@@ -11,9 +11,10 @@ from email import message_from_bytes, policy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.battery.month_book import Book, StoredChange, Told, read_book
 from tests.battery.month_installation import DATABASE, FEED, SUBSCRIBED, Subscribed
 from tests.battery.month_oracle import Oracle, Sighting, State, expect_kind, id_order
+from tests.battery.stored import Book, StoredChange, Told, read_book
+from tests.battery.verdict import Verdict
 
 if TYPE_CHECKING:
     from tests.battery.month_life import Tally
@@ -43,25 +44,19 @@ class Expected:
 
 
 @dataclass
-class Verdict:
-    """Findings by heading, and what was counted."""
+class MonthVerdict(Verdict):
+    """A verdict with what was expected and recorded by kind, and how long things took."""
 
-    findings: dict[str, list[str]] = field(default_factory=dict)
     expected: Counter[str] = field(default_factory=Counter)
     recorded: Counter[str] = field(default_factory=Counter)
-    counts: dict[str, int] = field(default_factory=dict)
     looks: Counter[str] = field(default_factory=Counter)
     delays: list[timedelta] = field(default_factory=list)
     waits: list[timedelta] = field(default_factory=list)
 
-    def accuse(self, heading: str, text: str) -> None:
-        """Add a finding."""
-        self.findings.setdefault(heading, []).append(text)
 
-
-def judge(home: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, ...]) -> Verdict:
+def judge(home: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, ...]) -> MonthVerdict:
     """Return what came out of a month in an installation's folder."""
-    verdict, book = Verdict(), read_book(home / DATABASE)
+    verdict, book = MonthVerdict(), read_book(home / DATABASE)
     steps = [
         step for paper_id in sorted(oracle.history) for step in _follow(paper_id, oracle, tally, book, verdict)
     ]
@@ -79,7 +74,7 @@ def judge(home: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, .
     return verdict
 
 
-def _follow(paper_id: str, oracle: Oracle, tally: Tally, book: Book, verdict: Verdict) -> Iterator[Expected]:
+def _follow(paper_id: str, oracle: Oracle, tally: Tally, book: Book, verdict: MonthVerdict) -> Iterator[Expected]:
     """Walk through what the oracle saw of a paper and what was stored, side by side."""
     assert tally.bootstrapped_at is not None
     seen, stored = oracle.history[paper_id], list(book.changes.get(paper_id, ()))
@@ -96,7 +91,7 @@ def _follow(paper_id: str, oracle: Oracle, tally: Tally, book: Book, verdict: Ve
             _accuse_extra(paper_id, stored.pop(0), verdict)
         change = stored.pop(0) if stored and stored[0].state == sighting.state else None
         if change is None and following is not None and not _had_a_look(sighting, following, book):
-            verdict.counts["merged"] = verdict.counts.get("merged", 0) + 1
+            verdict.counts["merged"] += 1
             continue
         verdict.expected[kind] += 1
         if change is None:
@@ -119,7 +114,7 @@ def _follow(paper_id: str, oracle: Oracle, tally: Tally, book: Book, verdict: Ve
         _accuse_extra(paper_id, extra, verdict)
 
 
-def _accuse_extra(paper_id: str, change: StoredChange, verdict: Verdict) -> None:
+def _accuse_extra(paper_id: str, change: StoredChange, verdict: MonthVerdict) -> None:
     verdict.recorded[change.kind] += 1
     verdict.accuse(
         "change recorded that was none",
@@ -132,7 +127,7 @@ def _had_a_look(sighting: Sighting, following: Sighting, book: Book) -> bool:
     return any(sighting.seen_at <= begun and ended <= following.after for begun, ended in book.looks)
 
 
-def _judge_strangers(oracle: Oracle, book: Book, verdict: Verdict) -> None:
+def _judge_strangers(oracle: Oracle, book: Book, verdict: MonthVerdict) -> None:
     for paper_id in sorted(book.changes.keys() - oracle.history.keys()):
         verdict.accuse("paper stored that was never announced", paper_id)
     for paper_id in sorted(oracle.history.keys() & book.changes.keys()):
@@ -141,11 +136,11 @@ def _judge_strangers(oracle: Oracle, book: Book, verdict: Verdict) -> None:
             verdict.accuse("paper new twice", paper_id)
 
 
-def _judge_claim(told: Told, steps: list[Expected], book: Book, verdict: Verdict) -> None:
+def _judge_claim(told: Told, steps: list[Expected], book: Book, verdict: MonthVerdict) -> None:
     """Hold a digest that calls a mailing complete against what that mailing brought."""
     if not (told.is_complete and told.is_scheduled):
         return
-    verdict.counts["said complete"] = verdict.counts.get("said complete", 0) + 1
+    verdict.counts["said complete"] += 1
     brought = [
         step
         for step in steps
@@ -157,13 +152,13 @@ def _judge_claim(told: Told, steps: list[Expected], book: Book, verdict: Verdict
         verdict.accuse("called complete while papers were missing", f"{told}: {len(missing)} missing: {words}")
     if told.papers:
         return
-    verdict.counts["quiet notes"] = verdict.counts.get("quiet notes", 0) + 1
+    verdict.counts["quiet notes"] += 1
     subscribed = next(one for one in SUBSCRIBED if one.name == told.subscription)
     earlier = {
         paper_id
         for other in book.digests
         if other.subscription == told.subscription and other.is_scheduled and other.planned_at <= told.planned_at
-        for paper_id, _ in other.papers
+        for paper_id, *_ in other.papers
     }
     matching = [step for step in brought if _is_wanted(subscribed, step) and step.paper_id not in earlier]
     if matching:
@@ -186,11 +181,11 @@ def _states(step: Expected) -> tuple[State, State]:
     return step.before or nothing, step.sighting.state
 
 
-def _judge_told(subscribed: Subscribed, steps: list[Expected], book: Book, verdict: Verdict) -> None:
+def _judge_told(subscribed: Subscribed, steps: list[Expected], book: Book, verdict: MonthVerdict) -> None:
     """Every paper's news is told in exactly one digest of a subscription."""
     digests = [told for told in book.digests if told.subscription == subscribed.name and told.is_scheduled]
-    told = Counter(entry for digest in digests for entry in digest.papers)
-    news = Counter(paper_id for digest in digests for paper_id, _ in digest.papers)
+    told = Counter((entry.paper, entry.kind) for digest in digests for entry in digest.papers)
+    news = Counter(entry.paper for digest in digests for entry in digest.papers)
     wanted = Counter(
         step.paper_id
         for step in steps
@@ -211,20 +206,20 @@ def _judge_told(subscribed: Subscribed, steps: list[Expected], book: Book, verdi
             verdict.accuse("never told", f"{subscribed.name}: {paper_id}")
     fresh = [step.paper_id for step in steps if step.kind == "new" and _is_wanted(subscribed, step)]
     for paper_id in fresh:
-        kinds = [kind for digest in digests for id_, kind in digest.papers if id_ == paper_id]
+        kinds = [entry.kind for digest in digests for entry in digest.papers if entry.paper == paper_id]
         if kinds and "new" not in kinds and "withdrawal" not in kinds[:1]:
             verdict.accuse("news told as something else", f"{subscribed.name}: {paper_id} as {', '.join(kinds)}")
 
 
 def _judge_waits(
-    subscribed: Subscribed, steps: list[Expected], book: Book, end: datetime, verdict: Verdict
+    subscribed: Subscribed, steps: list[Expected], book: Book, end: datetime, verdict: MonthVerdict
 ) -> None:
     """What is stored is told within days, whatever goes wrong meanwhile."""
     told_at: dict[str, list[datetime]] = {}
     for told in book.digests:
         if told.subscription == subscribed.name:
-            for paper_id, _ in told.papers:
-                told_at.setdefault(paper_id, []).append(told.planned_at)
+            for entry in told.papers:
+                told_at.setdefault(entry.paper, []).append(told.planned_at)
     for step in steps:
         if step.change is not None and _is_wanted(subscribed, step):
             found_at = step.change.found_at
@@ -235,7 +230,7 @@ def _judge_waits(
                 verdict.accuse("kept back for days", f"{subscribed.name}: {words}, told {heard - found_at} later")
 
 
-def _judge_last_mailing(tally: Tally, book: Book, verdict: Verdict) -> None:
+def _judge_last_mailing(tally: Tally, book: Book, verdict: MonthVerdict) -> None:
     """A day of calm is enough for the digest of the last mailing."""
     for subscribed in SUBSCRIBED:
         slots = {told.slot for told in book.digests if told.subscription == subscribed.name}
@@ -244,7 +239,11 @@ def _judge_last_mailing(tally: Tally, book: Book, verdict: Verdict) -> None:
 
 
 def _judge_mails(
-    subscribed: Subscribed, steps: list[Expected], book: Book, mails: tuple[ReceivedMail, ...], verdict: Verdict
+    subscribed: Subscribed,
+    steps: list[Expected],
+    book: Book,
+    mails: tuple[ReceivedMail, ...],
+    verdict: MonthVerdict,
 ) -> None:
     """No paper comes to a reader in two different mails, unless it changed in between."""
     came: dict[str, list[bytes]] = {}
@@ -252,19 +251,19 @@ def _judge_mails(
         if subscribed.address in mail.recipients:
             came.setdefault(str(mail.message["Message-ID"]), []).append(mail.raw)
     for name, alike in came.items():
-        verdict.counts["mails sent again"] = verdict.counts.get("mails sent again", 0) + len(alike) - 1
+        verdict.counts["mails sent again"] += len(alike) - 1
         if len(alike) > _MOST_TIMES or len(set(alike)) > 1:
             verdict.accuse("mail sent again wrongly", f"{subscribed.address}: {name} {len(alike)}×")
     shown = Counter(paper_id for alike in came.values() for paper_id in _read_ids(alike[0]))
     allowed = Counter(step.paper_id for step in steps if _is_wanted(subscribed, step))
     looked_back = [told for told in book.digests if told.subscription == subscribed.name and not told.is_scheduled]
-    allowed.update(paper_id for told in looked_back for paper_id, _ in told.papers)
+    allowed.update(entry.paper for told in looked_back for entry in told.papers)
     for paper_id, times in shown.items():
         if times > allowed[paper_id]:
             verdict.accuse("paper mailed twice", f"{subscribed.address}: {paper_id} in {times} mails")
 
 
-def _judge_feed(path: Path, steps: list[Expected], verdict: Verdict) -> None:
+def _judge_feed(path: Path, steps: list[Expected], verdict: MonthVerdict) -> None:
     """Every paper of a feed's subscription is one entry of it while it is new, however often it changed."""
     written = path.read_text(encoding="utf-8")
     entries = Counter(re.findall(r'rel="alternate" type="text/html" href="[^"]*/abs/([^"]+?)v\d+"', written))
@@ -288,19 +287,23 @@ def _read_ids(raw: bytes) -> set[str]:
     return set(re.findall(r"arxiv\.org/abs/(\d{4}\.\d{4,5})", str(part.get_content()))) if part else set()
 
 
-def _count(oracle: Oracle, tally: Tally, book: Book, mails: tuple[ReceivedMail, ...], verdict: Verdict) -> None:
+def _count(
+    oracle: Oracle, tally: Tally, book: Book, mails: tuple[ReceivedMail, ...], verdict: MonthVerdict
+) -> None:
     announced = oracle.history.keys() - tally.known_before
     verdict.looks = book.outcomes
-    verdict.counts |= {
-        "known before": len(tally.known_before),
-        "announced": len(announced),
-        "stored": sum(paper_id in book.first_seen for paper_id in announced),
-        "unclear": len(oracle.unclear),
-        "behind the mark": sum(id_order(paper_id) <= tally.mark for paper_id in announced),
-        "waiting": len(book.waiting),
-        "digests": len(book.digests),
-        "mails": len(mails),
-    }
+    verdict.counts.update(
+        {
+            "known before": len(tally.known_before),
+            "announced": len(announced),
+            "stored": sum(paper_id in book.first_seen for paper_id in announced),
+            "unclear": len(oracle.unclear),
+            "behind the mark": sum(id_order(paper_id) <= tally.mark for paper_id in announced),
+            "waiting": len(book.waiting),
+            "digests": len(book.digests),
+            "mails": len(mails),
+        }
+    )
 
 
 def _show(state: State) -> str:

@@ -26,13 +26,13 @@ from digest.model.clock import ManualClock
 from tests.battery.year_explained import compare_explanations
 from tests.battery.year_installation import YearInstallation
 from tests.battery.year_life import Life
-from tests.battery.year_oracle import Verdict, Year
+from tests.battery.year_oracle import Year, YearVerdict
 from tests.battery.year_papers import judge, make_year
 from tests.battery.year_plan import Plan
 from tests.fakes.arxiv import DemoArxiv
 
 
-def live_year(plan: Plan, folder: Path, tell: Callable[[str], None], *, explainers: int = 1) -> Verdict:
+def live_year(plan: Plan, folder: Path, tell: Callable[[str], None], *, explainers: int = 1) -> YearVerdict:
     """Live a year in an empty folder, and judge it; so many `explainers` ask about every paper, 0 for nobody."""
     rng = random.Random(plan.seed)  # noqa: S311 - made-up papers, no secret
     papers = list(make_year(plan.first, plan.last, a_mailing=plan.a_mailing, rng=rng))
@@ -51,7 +51,7 @@ def live_year(plan: Plan, folder: Path, tell: Callable[[str], None], *, explaine
         for visit in arxiv.violations:
             verdict.accuse("arXiv was asked too soon", str(visit))
     if explainers:
-        tell("\n".join(("what was told:", *verdict.describe(), "", "what is explained:")))
+        tell("\n".join(("what was told:", *verdict.list_lines(), "", "what is explained:")))
         compare_explanations(here.database, life.diary, made, verdict, tell, workers=explainers)
     return verdict
 
@@ -73,8 +73,8 @@ def main(*, seed: int, weeks: int, subscriptions: int, explain: bool, folder: Pa
         plan = scale(replace(Plan(seed), subscriptions=subscriptions), weeks)
         workers = len(os.sched_getaffinity(0)) if explain else 0
         verdict = live_year(plan, home, click.echo, explainers=workers)
-    click.echo("\n".join((f"seed {seed}, {time.monotonic() - begun:.0f} s", *verdict.describe())))
-    raise SystemExit(bool(verdict.accusations))
+    click.echo("\n".join((f"seed {seed}, {time.monotonic() - begun:.0f} s", *verdict.list_lines())))
+    raise SystemExit(bool(verdict.findings))
 
 
 def scale(whole: Plan, weeks: int) -> Plan:

@@ -14,7 +14,7 @@ from digest.model.papers import ArxivId
 from digest.model.subscriptions import SubscriptionState
 from digest.store import open_store
 from digest.store.subscriptions import load_subscriptions
-from tests.battery.year_oracle import Verdict
+from tests.battery.year_oracle import YearVerdict
 from tests.battery.year_papers import MadeUp
 from tests.battery.year_plan import Diary
 
@@ -25,7 +25,7 @@ def compare_explanations(
     database: Path,
     diary: Diary,
     papers: Mapping[str, MadeUp],
-    verdict: Verdict,
+    verdict: YearVerdict,
     tell: Callable[[str], None],
     *,
     workers: int,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site
 from digest.store.schema import subscriptions
 from tests.battery.year_papers import QUERIES
+from tests.fakes.config_file import write_config
 
 if TYPE_CHECKING:
     from digest.poll.installation import Site
@@ -38,19 +39,9 @@ class Wanted:
     quiet_days: str = "skip"
     quiet_hours: str = ""
 
-    def write(self) -> str:
-        """Return its table in `digest.toml`."""
-        lines = [
-            "[[subscriptions]]",
-            f'name = "{self.name}"',
-            f"queries = {list(self.queries)!r}",
-            f'to = "mailto:{self.name}@example.org"',
-            f'when = "{self.when}"',
-            f"kinds = {list(self.kinds)!r}",
-            f'quiet_days = "{self.quiet_days}"',
-            f'quiet_hours = "{self.quiet_hours}"',
-        ]
-        return "\n".join(lines)
+    def list_wishes(self) -> dict[str, object]:
+        """Return its lines in `digest.toml`."""
+        return {**asdict(self), "to": f"mailto:{self.name}@example.org"}
 
 
 class YearInstallation:
@@ -71,15 +62,12 @@ class YearInstallation:
 
     def write(self, wanted: Iterable[Wanted]) -> None:
         """Write the file; who works takes it over with `reload` or `start`."""
-        url = self._arxiv.url
-        head = [
-            '[arxiv]\ncontact = "ops@example.org"',
-            f'api_url = "{url}/api/query"\noai_url = "{url}/oai"',
-            '[mail]\nfrom = "digest@example.org"\n[defaults]\nfirst_look = 0',
-            "[queries]",
-            *(f"{name} = '{text}'" for name, (text, _) in QUERIES.items()),
-        ]
-        text = "\n".join([*head, *(one.write() for one in wanted)])
+        text = write_config(
+            self._arxiv.url,
+            {name: text for name, (text, _) in QUERIES.items()},
+            [one.list_wishes() for one in wanted],
+            defaults={"first_look": 0},
+        )
         (self.folder / "digest.toml").write_text(text, encoding="utf-8")
 
     def start(self) -> None:

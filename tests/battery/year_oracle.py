@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-import struct
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from tests.battery.stored import StoredChange, Told, read_book
+from tests.battery.verdict import Verdict
 from tests.battery.year_installation import Wanted
 from tests.battery.year_papers import MadeUp
 from tests.battery.year_plan import Diary
@@ -34,46 +32,11 @@ _PERIODS = (
 """The longest time between two turns of each cadence; the mailings of holidays are deferred."""
 
 
-@dataclass(frozen=True)
-class Told:
-    """A digest as frozen: its papers as (id, version)."""
-
-    subscription: str
-    slot: str
-    planned_at: datetime
-    papers: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True)
-class Found:
-    """A state of a paper as the product stored it."""
-
-    version: int
-    kind: str
-    at: datetime
-
-
 @dataclass
-class Verdict:
-    """What was counted, what was wrong, and of each subscription the papers that were told to it."""
+class YearVerdict(Verdict):
+    """A verdict that knows of each subscription the papers that were told to it."""
 
-    counts: Counter[str] = field(default_factory=Counter)
-    accusations: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     told: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-
-    def accuse(self, what: str, example: str) -> None:
-        """Note something wrong."""
-        self.accusations[what] += 1
-        if len(self.examples[what]) < 5:
-            self.examples[what].append(example)
-
-    def describe(self) -> list[str]:
-        """Say all of it in lines."""
-        lines = [f"{count:>8,}  {what}" for what, count in self.counts.items()]
-        for what, count in self.accusations.items():
-            lines += [f"WRONG {count:,} × {what}", *(f"      {example}" for example in self.examples[what])]
-        return [*lines, f"{sum(self.accusations.values()):>8,}  wrong"]
 
 
 class Year:
@@ -87,14 +50,11 @@ class Year:
 
     def __init__(self, database: Path, diary: Diary, papers: Mapping[str, MadeUp]) -> None:
         self._diary, self._papers = diary, papers
-        self.verdict = Verdict()
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as conn:
-            self._found, self._digests, self._waiting = _read(conn)
-        self._of: dict[str, list[Told]] = defaultdict(list)
-        for digest in self._digests:
-            self._of[digest.subscription].append(digest)
+        self.verdict = YearVerdict()
+        self._book = read_book(database)
+        self._of = self._book.told_by_subscription
 
-    def judge(self) -> Verdict:
+    def judge(self) -> YearVerdict:
         """Judge everything, and return the verdict."""
         self._judge_stored()
         for name in self._diary.wanted:
@@ -102,38 +62,39 @@ class Year:
             self._judge_slots(name)
             for digest in self._of[name]:
                 self._judge_moment(digest)
-        for name, paper in self._waiting:
+        papers = {change.id: paper for paper, states in self._book.changes.items() for change in states}
+        for name, change_id in self._book.waiting:
             if name not in self._diary.ended:
-                self.verdict.accuse("a match is in no digest", f"{paper} of {name}")
+                self.verdict.accuse("a match is in no digest", f"{papers[change_id]} of {name}")
         self.verdict.counts |= Counter(
             {
                 "papers": len(self._papers),
                 "subscriptions": len(self._diary.wanted),
-                "digests": len(self._digests),
+                "digests": len(self._book.digests),
                 "papers told, each to one subscription": sum(len(told) for told in self.verdict.told.values()),
             }
         )
         return self.verdict
 
     def _judge_stored(self) -> None:
-        for paper in self._papers.keys() - self._found.keys():
+        for paper in self._papers.keys() - self._book.changes.keys():
             self.verdict.accuse("a paper was never stored", paper)
 
     def _judge_papers(self, name: str) -> None:
         """Hold what was told against what was found while the subscription lasted."""
         told: dict[str, list[tuple[Told, int]]] = defaultdict(list)
         for digest in self._of[name]:
-            for paper, version in digest.papers:
-                told[paper].append((digest, version))
+            for entry in digest.papers:
+                told[entry.paper].append((digest, entry.version))
         self.verdict.told[name] = set(told)
-        for paper, states in self._found.items():
+        for paper, states in self._book.changes.items():
             expected = self._expect(name, paper, states)
             if not expected and told[paper]:
                 self.verdict.accuse("a paper was told to somebody who did not ask", f"{paper} to {name}")
             elif expected:
                 self._judge_paper(name, paper, expected, told[paper])
 
-    def _expect(self, name: str, paper: str, states: Sequence[Found]) -> list[Found]:
+    def _expect(self, name: str, paper: str, states: Sequence[StoredChange]) -> list[StoredChange]:
         """Return the states of a paper that a subscription is to be told of."""
         if paper not in self._papers:
             return []
@@ -145,10 +106,10 @@ class Year:
         news = [
             state for number, state in enumerate(states) if state.kind in kinds or _is_overtaken(number, state)
         ]
-        return [state for state in news if state.at >= begin and (end is None or state.at < end)]
+        return [state for state in news if state.found_at >= begin and (end is None or state.found_at < end)]
 
     def _judge_paper(
-        self, name: str, paper: str, expected: Sequence[Found], told: Sequence[tuple[Told, int]]
+        self, name: str, paper: str, expected: Sequence[StoredChange], told: Sequence[tuple[Told, int]]
     ) -> None:
         what = f"{paper} to {name}: {', '.join(f'v{version} in {one.slot}' for one, version in told) or 'never'}"
         versions = [version for _, version in told]
@@ -157,11 +118,11 @@ class Year:
         if len(told) > len(expected):
             self.verdict.accuse("a paper was told more often than it had news", what)
         for state in expected:
-            digest = next((one for one, version in told if version >= state.version), None)
+            digest = next((one for one, version in told if version >= state.state.version), None)
             if digest is not None:
                 self._judge_promptness(digest, state, what)
-            elif self._was_to_be_told(name, state.at):
-                self.verdict.accuse("a paper was never told", f"{what}, found {state.at:%Y-%m-%d %H:%M}")
+            elif self._was_to_be_told(name, state.found_at):
+                self.verdict.accuse("a paper was never told", f"{what}, found {state.found_at:%Y-%m-%d %H:%M}")
             else:
                 self.verdict.counts["papers left untold by subscriptions that ended"] += 1
 
@@ -173,8 +134,8 @@ class Year:
         rested = any(begin <= ended <= end for begin, end in self._diary.pauses.get(name, ()))
         return not rested and ended > self._find_limit(name, found_at, ended)
 
-    def _judge_promptness(self, digest: Told, state: Found, what: str) -> None:
-        limit = self._find_limit(digest.subscription, state.at, digest.planned_at)
+    def _judge_promptness(self, digest: Told, state: StoredChange, what: str) -> None:
+        limit = self._find_limit(digest.subscription, state.found_at, digest.planned_at)
         if digest.planned_at > limit:
             when = self._diary.wanted_at(digest.subscription, digest.planned_at).when
             late = digest.planned_at - limit
@@ -213,7 +174,7 @@ class Year:
             self.verdict.accuse("a digest was made before its time", what)
 
 
-def _is_overtaken(number: int, state: Found) -> bool:
+def _is_overtaken(number: int, state: StoredChange) -> bool:
     """Whether a replacement is all there ever was to meet of a paper: it came out while nobody looked."""
     return number == 0 and state.kind == "replacement"
 
@@ -241,32 +202,3 @@ def _is_early(wanted: Wanted, digest: Told) -> bool:
 
 def _zone_of(wanted: Wanted) -> str:
     return wanted.when.partition(",")[0].rpartition(" ")[2]
-
-
-def _read(conn: sqlite3.Connection) -> tuple[dict[str, list[Found]], list[Told], list[tuple[str, str]]]:
-    versions = {
-        key: (paper, version)
-        for key, paper, version in conn.execute(
-            "SELECT versions.id, arxiv_id, version FROM versions JOIN papers ON papers.id = paper_id"
-        )
-    }
-    found: dict[str, list[Found]] = defaultdict(list)
-    papers: dict[int, str] = {}
-    for key, version_id, kind, at in conn.execute(
-        "SELECT id, version_id, kind, found_at FROM changes ORDER BY id"
-    ):
-        paper, version = versions[version_id]
-        papers[key] = paper
-        found[paper].append(Found(version, kind, datetime.fromisoformat(at).replace(tzinfo=UTC)))
-    digests = []
-    for name, slot, planned_at, content in conn.execute(
-        "SELECT name, slot, planned_at, content FROM digests"
-        " JOIN subscriptions ON subscriptions.id = subscription_id ORDER BY digests.id"
-    ):
-        entries = tuple(versions[entry["version"]] for entry in json.loads(content)["entries"])
-        digests.append(Told(name, slot, datetime.fromisoformat(planned_at).replace(tzinfo=UTC), entries))
-    rows = conn.execute(
-        "SELECT name, changes FROM matches JOIN subscriptions ON id = subscription_id WHERE digest_id IS NULL"
-    )
-    waiting = [(name, papers[key]) for name, blob in rows for (key,) in struct.iter_unpack("<q", blob)]
-    return dict(found), digests, waiting

@@ -29,6 +29,7 @@ from digest.web import WebServer, create_app
 from tests.bench.crowds import announce
 from tests.bench.installations import say
 from tests.bench.papers import load_papers
+from tests.fakes.config_file import write_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,25 +39,6 @@ if TYPE_CHECKING:
 PAPERS: Final = 50
 CLOCK: Final = "/_processor"
 """Where a server tells the seconds of processor time it has taken."""
-
-_CONFIG = """
-[arxiv]
-contact = "ops@example.org"
-
-[store]
-url = "sqlite:///{folder}/digest.db"
-
-[web]
-base_url = "https://digest.example.org"
-
-[queries]
-everything = "{query}"
-
-[[subscriptions]]
-name = "everything"
-queries = ["everything"]
-to = "feed"
-"""
 
 
 @contextmanager
@@ -185,7 +167,14 @@ def make_installation(folder: Path) -> str:
     papers = load_papers()[1][:PAPERS]
     query = " OR ".join(f"cat:{category}" for category in sorted({paper.categories[0] for paper in papers}))
     config_path = folder / "digest.toml"
-    config_path.write_text(_CONFIG.format(folder=folder, query=query), encoding="utf-8")
+    text = write_config(
+        "http://127.0.0.1:9",
+        {"everything": query},
+        [{"name": "everything", "queries": ["everything"], "to": "feed"}],
+        store={"url": f"sqlite:///{folder}/digest.db"},
+        web={"base_url": "https://digest.example.org"},
+    )
+    config_path.write_text(text, encoding="utf-8")
     config = load_config(config_path, {})
     site = open_site(config, SystemClock(), owner="bench", jitter=lambda: 0.5)
     try:

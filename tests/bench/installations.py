@@ -14,6 +14,7 @@ from digest.config import load_config
 from digest.model.clock import ManualClock
 from digest.serve.installation import open_site
 from tests.bench.crowds import EVENING
+from tests.fakes.config_file import write_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -83,24 +84,17 @@ def databases() -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def opened(url: str, clock: Clock | None = None, arxiv: str = "") -> Iterator[Site]:
+def opened(url: str, clock: Clock | None = None, arxiv: str = "http://127.0.0.1:9") -> Iterator[Site]:
     """Open an installation on an empty database.
 
     Args:
         url: the database.
         clock: what it lives by; one that stands still in the evening of a mailing where none is given.
-        arxiv: where the arXiv it asks listens, "" for the real one (which nothing here asks).
+        arxiv: where the arXiv it asks listens.
     """
     with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:
         path = Path(folder) / "digest.toml"
-        kept = {"api_url": "api/query", "oai_url": "oai"} if arxiv else {}
-        addresses = "".join(f'{name} = "{arxiv}/{path}"\n' for name, path in kept.items())
-        text = (
-            f'[arxiv]\ncontact = "ops@example.org"\n{addresses}'
-            f'[store]\nurl = "{url}"\n'
-            '[mail]\nfrom = "digest@example.org"\n'
-            '[web]\nbase_url = "https://digest.example.org"\n'
-        )
+        text = write_config(arxiv, {}, store={"url": url}, web={"base_url": "https://digest.example.org"})
         path.write_text(text, encoding="utf-8")
         site = open_site(load_config(path, {}), clock or ManualClock(EVENING), owner="bench", jitter=lambda: 0.5)
         stack.callback(site.close)

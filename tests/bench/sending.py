@@ -44,6 +44,7 @@ from digest.serve.installation import open_site
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
 from tests.bench.installations import databases, say
+from tests.fakes.config_file import write_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,12 +230,13 @@ def measure_ours(site: Site, mails: int, number: int) -> Pace:
 @contextmanager
 def installed(url: str, port: int, mails: int) -> Iterator[Site]:
     """Open an installation with one subscription to many readers."""
-    readers = ", ".join(f'"mailto:reader-{n}@example.org"' for n in range(mails))
-    text = (
-        f'[arxiv]\ncontact = "ops@example.org"\n[store]\nurl = "{url}"\n'
-        f'[mail]\nfrom = "{_SENDER}"\nsmtp = "smtp://127.0.0.1:{port}"\nconnections = {CONNECTIONS}\n'
-        f'[queries]\nperf = "cat:cs.PF"\n'
-        f'[[subscriptions]]\nname = "everybody"\nqueries = ["perf"]\nto = [{readers}]\n'
+    readers = [f"mailto:reader-{n}@example.org" for n in range(mails)]
+    text = write_config(
+        "http://127.0.0.1:9",
+        {"perf": "cat:cs.PF"},
+        [{"name": "everybody", "queries": ["perf"], "to": readers}],
+        store={"url": url},
+        mail={"smtp": f"smtp://127.0.0.1:{port}", "connections": CONNECTIONS},
     )
     with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder:
         path = Path(folder) / "digest.toml"

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from digest.model.clock import ManualClock
-from digest.model.papers import Author
-from tests.fakes.archive import DemoPaper, plan_mailing
+from tests.acceptance.made import made_up
 from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 
 QUERIES: Final = 20
@@ -46,7 +46,8 @@ def measure_idle_run(*, asks: bool) -> Cost:
     """
     with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder, ExitStack() as stack:
         clock = ManualClock(_NOW)
-        arxiv = stack.enter_context(DemoArxiv([_make_paper(number) for number in range(1, _PAPERS + 1)], clock))
+        papers = [made_up(number, _SUBMITTED, id=f"2611.{number:05d}") for number in range(1, _PAPERS + 1)]
+        arxiv = stack.enter_context(DemoArxiv(papers, clock))
         mail = stack.enter_context(MailSink())
         _write_config(Path(folder), arxiv, mail)
         environment = {**os.environ, "DIGEST_TEST_CLOCK": arxiv.clock_url, "PYTHONPATH": str(_HERE)}
@@ -69,40 +70,13 @@ def _run(folder: str, environment: dict[str, str], *options: str) -> Cost:
     return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / _MEGABYTE)
 
 
-def _make_paper(number: int) -> DemoPaper:
-    return DemoPaper(
-        id=f"2611.{15_000 + number:05d}",
-        announced=plan_mailing(_SUBMITTED),
-        submitted=(_SUBMITTED,),
-        title=f"Measurement {number} of shared queues",
-        abstract="We measure, and report what we found.",
-        authors=(Author("Ada Example"), Author("Bo Sample")),
-        categories=("cs.PF", "cs.DC"),
-    )
-
-
 def _write_config(folder: Path, arxiv: DemoArxiv, mail: MailSink) -> None:
-    names = [f"query-{number}" for number in range(1, QUERIES + 1)]
-    queries = "\n".join(f'{name} = "cat:cs.PF AND ti:{place}"' for place, name in enumerate(names, 1))
-    text = f"""
-[arxiv]
-contact = "ops@example.org"
-api_url = "{arxiv.api_url}"
-oai_url = "{arxiv.oai_url}"
-
-[mail]
-from = "digest@example.org"
-smtp = "{mail.url}"
-
-[defaults]
-when = "daily at 02:00 UTC"
-
-[queries]
-{queries}
-
-[[subscriptions]]
-name = "me"
-queries = [{", ".join(f'"{name}"' for name in names)}]
-to = "mailto:reader@example.org"
-"""
+    queries = {f"query-{number}": f"cat:cs.PF AND ti:{number}" for number in range(1, QUERIES + 1)}
+    text = write_config(
+        arxiv.url,
+        queries,
+        [{"name": "me", "queries": list(queries), "to": "mailto:reader@example.org"}],
+        mail={"smtp": mail.url},
+        defaults={"when": "daily at 02:00 UTC"},
+    )
     (folder / "digest.toml").write_text(text, encoding="utf-8")

@@ -15,6 +15,7 @@ from digest.store.runs import PollRun
 from tests.acceptance.made import START, made_up, told_ids
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.config_file import write_config
 from tests.kept_sites import KeptSite
 
 
@@ -33,28 +34,14 @@ class World:
         self, queries: dict[str, str], *, source: str = "query", first_look: int = 0, followed: int = 100
     ) -> None:
         """Write digest.toml, with one subscription to the first of these queries."""
-        saved = "\n".join(f"{name} = '{text}'" for name, text in queries.items())
-        names = ", ".join(f'"{name}"' for name in list(queries)[:followed])
-        (self.folder / "digest.toml").write_text(f"""
-[arxiv]
-contact = "ops@example.org"
-source = "{source}"
-api_url = "{self.arxiv.api_url}"
-oai_url = "{self.arxiv.oai_url}"
-
-[defaults]
-when = "at once"
-first_look = {first_look}
-cap = "none"
-
-[queries]
-{saved}
-
-[[subscriptions]]
-name = "team"
-queries = [{names}]
-to = "file:out/"
-""")
+        text = write_config(
+            self.arxiv.url,
+            queries,
+            [{"name": "team", "queries": list(queries)[:followed], "to": "file:out/"}],
+            arxiv={"source": source},
+            defaults={"when": "at once", "first_look": first_look, "cap": "none"},
+        )
+        (self.folder / "digest.toml").write_text(text)
 
     def run(self) -> PassReport:
         """Make one pass."""

@@ -20,6 +20,7 @@ from digest.serve.steps import run_pass
 from tests.acceptance.made import told_ids
 from tests.acceptance.worlds import StandIn
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.config_file import write_config
 
 FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="DIGEST_REAL_DATA names no folder of real papers")
@@ -109,29 +110,14 @@ def test_a_search_beyond_the_limit_brings_what_many_small_ones_bring(at_the_end:
 
 def write_installation(folder: Path, source: str, url: str) -> None:
     folder.mkdir()
-    saved = "\n".join(f"{name} = '{text}'" for name, text in QUERIES.items())
-    names = ", ".join(f'"{name}"' for name in QUERIES)
-    (folder / "digest.toml").write_text(f"""
-[arxiv]
-contact = "ops@example.org"
-source = "{source}"
-api_url = "{url}/api/query"
-oai_url = "{url}/oai"
-
-[defaults]
-when = "at once"
-kinds = ["new"]
-first_look = 0
-cap = "none"
-
-[queries]
-{saved}
-
-[[subscriptions]]
-name = "team"
-queries = [{names}]
-to = "file:out/"
-""")
+    text = write_config(
+        url,
+        QUERIES,
+        [{"name": "team", "queries": list(QUERIES), "to": "file:out/"}],
+        arxiv={"source": source},
+        defaults={"when": "at once", "kinds": ["new"], "first_look": 0, "cap": "none"},
+    )
+    (folder / "digest.toml").write_text(text)
 
 
 def test_a_search_for_all_tells_what_a_harvest_tells(in_between: StandIn, tmp_path: Path) -> None:

@@ -1,15 +1,16 @@
-"""What the product's database says after a month, read without the product's code."""
+"""What the product's database says after a battery, read without the product's code."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import struct
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.battery.month_oracle import State
 
@@ -44,10 +45,26 @@ class Book:
     digests: list[Told]
     waiting: frozenset[tuple[str, int]]
 
+    @property
+    def told_by_subscription(self) -> dict[str, list[Told]]:
+        """The digests of each subscription, oldest first."""
+        found: dict[str, list[Told]] = defaultdict(list)
+        for told in self.digests:
+            found[told.subscription].append(told)
+        return found
+
+
+class Entry(NamedTuple):
+    """A paper in a digest: its id, and the version and the kind it is told as."""
+
+    paper: str
+    version: int
+    kind: str
+
 
 @dataclass(frozen=True)
 class Told:
-    """A digest as frozen: `papers` are the ids and kinds of its entries."""
+    """A digest as frozen."""
 
     subscription: str
     slot: str
@@ -55,7 +72,7 @@ class Told:
     planned_at: datetime
     mailing: str
     is_complete: bool
-    papers: tuple[tuple[str, str], ...]
+    papers: tuple[Entry, ...]
 
     @property
     def is_scheduled(self) -> bool:
@@ -118,7 +135,11 @@ def _read_digest(name: str, content: str, versions: dict[int, tuple[str, State]]
         planned_at=datetime.fromisoformat(frozen["planned_at"]),
         mailing=frozen["coverage"]["mailing"] or "",
         is_complete=frozen["coverage"]["is_complete"],
-        papers=tuple((versions[entry["version"]][0], entry["kind"]) for entry in frozen["entries"]),
+        papers=tuple(
+            Entry(paper, state.version, entry["kind"])
+            for entry in frozen["entries"]
+            for paper, state in [versions[entry["version"]]]
+        ),
     )
 
 
