@@ -104,8 +104,9 @@ def _move_mark_first() -> Iterator[None]:
 
 @contextmanager
 def _move_mark_last() -> Iterator[None]:
-    match_batch, deliver = matching_step._match_batch, Jobs.deliver
+    match_batch, plan, deliver = matching_step._match_batch, Jobs.plan, Jobs.deliver
     moves: list[tuple[int, int]] = []
+    planned: list[int] = []
 
     def match_once(site: Site, report: MatchReport) -> bool:
         def note(_: object, to: int, *, expected: int) -> None:
@@ -116,15 +117,25 @@ def _move_mark_last() -> Iterator[None]:
                 match_batch(site, report)
         return False
 
+    def plan_and_note(jobs: Jobs) -> None:
+        were_kept = len(moves)
+        plan(jobs)
+        planned.append(were_kept)
+
     def deliver_and_move(jobs: Jobs, lane: Lane) -> None:
         deliver(jobs, lane)
-        if moves:
+        if moves and planned and planned[-1]:  # a death before the digest is frozen would double nothing
             between()
             with jobs._site.store.begin() as conn:
                 matches.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
             moves.clear()
+            planned.clear()
 
-    with patch.object(matching_step, "_match_batch", match_once), patch.object(Jobs, "deliver", deliver_and_move):
+    with (
+        patch.object(matching_step, "_match_batch", match_once),
+        patch.object(Jobs, "plan", plan_and_note),
+        patch.object(Jobs, "deliver", deliver_and_move),
+    ):
         yield
 
 

@@ -113,10 +113,10 @@ def read_book(database: Path) -> Book:
         ]
         outcomes = Counter(f"{source}: {outcome}" for source, outcome, _, _ in ran)
         digests = [
-            _read_digest(name, content, versions)
-            for name, content in conn.execute(
-                "SELECT name, content FROM digests JOIN subscriptions ON subscriptions.id = subscription_id"
-                " ORDER BY digests.id"
+            _read_digest(row, versions)
+            for row in conn.execute(
+                "SELECT name, slot, occasion, planned_at, content FROM digests"
+                " JOIN subscriptions ON subscriptions.id = subscription_id ORDER BY digests.id"
             )
         ]
         rows = conn.execute(
@@ -126,19 +126,20 @@ def read_book(database: Path) -> Book:
     return Book(changes, first_seen, looks, outcomes, digests, waiting)
 
 
-def _read_digest(name: str, content: str, versions: dict[int, tuple[str, State]]) -> Told:
+def _read_digest(row: tuple[str, str, str, str, str], versions: dict[int, tuple[str, State]]) -> Told:
+    name, slot, occasion, planned_at, content = row
     frozen = json.loads(content)
     return Told(
         subscription=name,
-        slot=frozen["slot"],
-        occasion=frozen["occasion"],
-        planned_at=datetime.fromisoformat(frozen["planned_at"]),
+        slot=slot,
+        occasion=occasion,
+        planned_at=_read_moment(planned_at),
         mailing=frozen["coverage"]["mailing"] or "",
         is_complete=frozen["coverage"]["is_complete"],
         papers=tuple(
             Entry(paper, state.version, entry["kind"])
             for entry in frozen["entries"]
-            for paper, state in [versions[entry["version"]]]
+            for paper, state in [versions[entry["text"]]]
         ),
     )
 
