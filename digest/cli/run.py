@@ -51,7 +51,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
             "this database was restored: nothing is planned or sent until you say how to go on",
             hint="`digest db resume --help` says how.",
         )
-    if report.is_troubled:
+    if report.troubles:
         raise OutsideError(
             "; ".join(report.troubles),
             hint="What is dead or held waits for you, all else for its time: `digest status` says how all stands.",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN, latest_mailing, mailing_moment
 from digest.model.messages import Occasion
@@ -57,7 +57,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
         coverage: what was looked at.
         zone: IANA zone its reader goes by; mailings keep arXiv's dates all the same.
     """
-    when = _say_when(coverage, _find_zone(zone))
+    when = _say_when(coverage, ZoneInfo(zone))
     if coverage.failure:
         sentence = f"{_name_failure(coverage.failure)}; the rest follows"
         return CoverageView(CoverageState.FAILED, sentence, sentence)
@@ -159,7 +159,7 @@ def write_introduction(digest: Digest) -> str:
 def _explain_quiet_day(digest: Digest, names: str) -> str:
     told_at = digest.coverage.told_at
     if told_at:
-        local = told_at.astimezone(_find_zone(digest.zone))
+        local = told_at.astimezone(ZoneInfo(digest.zone))
         earlier = f"{write_day(local.date())} {local:%H:%M} {name_zone(local)}"
         return f"Everything was looked at, and nothing more matched {names} since the digest of {earlier}."
     quiet = "week" if digest.is_round_up else "day"
@@ -213,14 +213,6 @@ def _name_failure(failure: str) -> str:
     if told.lower().startswith("arxiv"):
         return f"arXiv{told[len('arxiv') :]}"
     return f"arXiv could not be reached: {told}"
-
-
-def _find_zone(name: str) -> ZoneInfo:
-    """Return a zone, or arXiv's where this machine no longer has it: the digest is told all the same."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        return EASTERN
 
 
 def _say_when(coverage: Coverage, zone: ZoneInfo) -> str:

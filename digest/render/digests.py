@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,7 +19,7 @@ from digest.render.papers import KIND_TITLES, PaperView
 from digest.render.text import clean_text, name_slot, shorten, write_day, write_days, write_long_day
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date
 
     from digest.model.messages import Digest, DigestEntry, Links
@@ -283,6 +284,13 @@ class WeekView:
 def choose_template(name: str, digest: Digest) -> str:
     """Return the template of a digest, given an ordinary one's: a round-up has its own."""
     return _TEMPLATES[name] if digest.is_round_up else name
+
+
+def find_most(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest count up to `most` that fits, 0 for none, asking as rarely as halving allows."""
+    if most < 1 or fits(most):
+        return max(most, 0)
+    return bisect_left(range(1, most), x=True, key=lambda count: not fits(count))
 
 
 LONGEST_POST = 2000

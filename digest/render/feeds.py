@@ -63,7 +63,7 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
 
 
 def _add_entry(root: etree._Element, templates: Templates, feed: Feed, entry: FeedEntry) -> None:
-    paper, view = entry.entry.paper, view_entry(entry)
+    paper, view = entry.entry.paper, PaperView(entry.entry, number=1)
     element = _add(root, "entry")
     _add(element, "id", entry.id)
     _add(element, "title", view.full_title or view.id, type="text")
@@ -78,7 +78,7 @@ def _add_entry(root: etree._Element, templates: Templates, feed: Feed, entry: Fe
         _add(_add(element, "author"), "name", show_plain(author.name) or UNKNOWN)
     for category in paper.categories:
         _add(element, "category", term=clean_text(category), scheme=_CATEGORY_SCHEME)
-    _add(element, "summary", write_summary(view), type="text")
+    _add(element, "summary", shorten(view.abstract, _LONGEST_SUMMARY), type="text")
     _add(element, "content", write_content(templates, feed, view), type="html")
 
 
@@ -88,7 +88,7 @@ def _add_notice(root: etree._Element, feed: Feed) -> None:
     _add(element, "title", NOTICE_TITLE, type="text")
     _add(element, "updated", write_moment(feed.updated))
     _add_link(element, feed.home_url, rel="alternate", type="text/html")
-    _add(element, "content", write_notice(feed), type="text")
+    _add(element, "content", clean_text(feed.notice), type="text")
 
 
 def _add(parent: etree._Element, name: str, text: str | None = None, **attributes: str) -> etree._Element:
@@ -121,6 +121,7 @@ UNKNOWN = "unknown"
 """An author of whom nothing can be shown: both formats want a name."""
 
 _LONGEST_SUMMARY = 400
+"""Characters of an entry's abstract in plain Unicode."""
 
 
 def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
@@ -131,11 +132,6 @@ def fit_feed(write: Callable[[Feed], bytes], feed: Feed) -> bytes:
         feed = replace(feed, entries=feed.entries[: max(room, 1)])
         body = write(feed)
     return body
-
-
-def view_entry(entry: FeedEntry) -> PaperView:
-    """Return the paper of a feed's entry as templates see it."""
-    return PaperView(entry.entry, number=1)
 
 
 def find_reference(feed: Feed, paper: PaperView, suffix: str) -> str:
@@ -152,11 +148,6 @@ def write_content(templates: Templates, feed: Feed, paper: PaperView) -> str:
     return clean_markup(rendered).strip()
 
 
-def write_summary(paper: PaperView) -> str:
-    """Return an entry's abstract in plain Unicode, at most 400 characters."""
-    return shorten(paper.abstract, _LONGEST_SUMMARY)
-
-
 def write_extent(feed: Feed) -> str:
     """Return how much of what came a feed holds, "" where that is all."""
     if len(feed.entries) >= feed.papers:
@@ -164,14 +155,9 @@ def write_extent(feed: Feed) -> str:
     return f"The newest {len(feed.entries):,} of {feed.papers:,} papers that came within {FEED_DAYS} days."
 
 
-def write_notice(feed: Feed) -> str:
-    """Return a feed's notice in plain Unicode, "" for none."""
-    return clean_text(feed.notice)
-
-
 def name_notice(feed: Feed) -> str:
     """Return the permanent id of a feed's notice: another sentence is another entry."""
-    digest = hashlib.sha256(write_notice(feed).encode("utf-8")).hexdigest()[:12]
+    digest = hashlib.sha256(clean_text(feed.notice).encode("utf-8")).hexdigest()[:12]
     return f"{feed.id}:notice:{digest}"
 
 
@@ -195,14 +181,14 @@ def write_json_feed(templates: Templates, feed: Feed) -> bytes:
 
 
 def _write_item(templates: Templates, feed: Feed, entry: FeedEntry) -> dict[str, Any]:
-    paper, view = entry.entry.paper, view_entry(entry)
+    paper, view = entry.entry.paper, PaperView(entry.entry, number=1)
     return _drop_empty(
         {
             "id": entry.id,
             "url": view.url,
             "title": view.full_title or view.id,
             "content_html": write_content(templates, feed, view),
-            "summary": write_summary(view),
+            "summary": shorten(view.abstract, _LONGEST_SUMMARY),
             "date_published": write_moment(entry.published),
             "date_modified": write_moment(entry.updated),
             "authors": [{"name": show_plain(author.name) or UNKNOWN} for author in paper.authors],
@@ -218,7 +204,7 @@ def _write_notice_item(feed: Feed) -> list[dict[str, Any]]:
         "id": name_notice(feed),
         "url": feed.home_url,
         "title": NOTICE_TITLE,
-        "content_html": f"<p>{escape(write_notice(feed))}</p>",
+        "content_html": f"<p>{escape(clean_text(feed.notice))}</p>",
         "date_modified": write_moment(feed.updated),
     }
     return [_drop_empty(item)]

@@ -21,6 +21,7 @@ from digest.render.contexts import (
 from digest.render.digests import (
     choose_template,
     choose_top,
+    find_most,
     group_papers,
     view_digest,
     view_papers,
@@ -82,14 +83,7 @@ def fit_papers(
     for step in steps:
         if measure(Fit(most, step)) <= budget:
             return Fit(most, step)
-    fewest, above = 0, most
-    while above - fewest > 1:
-        middle = (fewest + above) // 2
-        if measure(Fit(middle, 0)) <= budget:
-            fewest = middle
-        else:
-            above = middle
-    return Fit(fewest, 0)
+    return Fit(find_most(most, lambda papers: measure(Fit(papers, 0)) <= budget), 0)
 
 
 KEPT = 2_048

@@ -14,7 +14,7 @@ from digest.tex.symbols import BIG_OPERATORS, GREEK, OPERATORS, RELATIONS
 from digest.tex.tokens import find_formulas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from digest.model.papers import ArxivId, Author, Paper
 
@@ -74,26 +74,24 @@ def _write_entry(paper: Paper, *, with_abstracts: bool) -> str:
         "doi": find_doi(paper),
         "url": paper.url,
         "reportnumber": write_tex(paper.report_no),
-        "note": "; ".join(_list_notes(paper)),
+        "note": _write_note(paper, write_tex),
         "abstract": write_tex(paper.abstract[:_LONGEST_ABSTRACT]) if with_abstracts else "",
     }
     lines = [f"  {name:<13} = {{{value}}}" for name, value in fields.items() if value]
-    lines.insert(lines.index(f"  {'year':<13} = {{{fields['year']}}}") + 1, _write_month(paper))
+    lines.insert(
+        lines.index(f"  {'year':<13} = {{{fields['year']}}}") + 1,
+        f"  {'month':<13} = {_MONTHS[paper.published.month - 1]}",
+    )
     return f"@misc{{{make_key(paper)},\n{_SEPARATOR.join(lines)}\n}}\n"
 
 
 _SEPARATOR = ",\n"
 
 
-def _write_month(paper: Paper) -> str:
-    return f"  {'month':<13} = {_MONTHS[paper.published.month - 1]}"
-
-
-def _list_notes(paper: Paper) -> Iterator[str]:
-    """Yield the version cited, and where it came out; no journal of its own, which `@misc` does not have."""
-    yield f"version {paper.version}" + (", withdrawn" if paper.is_withdrawn else "")
-    if paper.journal_ref:
-        yield write_tex(paper.journal_ref)
+def _write_note(paper: Paper, write: Callable[[str], str]) -> str:
+    """Say which version is cited, and where it came out; a journal has no field in `@misc`."""
+    version = f"version {paper.version}" + (", withdrawn" if paper.is_withdrawn else "")
+    return f"{version}; {write(paper.journal_ref)}" if paper.journal_ref else version
 
 
 def _write_name(name: WrittenName) -> str:
@@ -293,15 +291,9 @@ def _list_values(paper: Paper, *, with_abstracts: bool) -> Iterator[tuple[str, s
     yield "UR", paper.url
     for category in paper.categories:
         yield "KW", clean_text(category).replace("*", "")
-    yield "N1", "; ".join(_list_notes_ris(paper))
+    yield "N1", _write_note(paper, show_plain)
     if with_abstracts:
         yield "AB", show_plain(paper.abstract)
-
-
-def _list_notes_ris(paper: Paper) -> Iterator[str]:
-    yield f"version {paper.version}" + (", withdrawn" if paper.is_withdrawn else "")
-    if paper.journal_ref:
-        yield show_plain(paper.journal_ref)
 
 
 def _write_name_ris(name: WrittenName) -> str:

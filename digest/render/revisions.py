@@ -135,12 +135,12 @@ class RevisionView:
     @property
     def html(self) -> Markup:
         """All of it as HTML: `<del>` and `<ins>`."""
-        return Markup("").join(map(_mark_html, self.pieces))
+        return Markup("").join(_mark_html(piece, _FORM) for piece in self.pieces)
 
     @property
     def spoken_html(self) -> Markup:
         """The same, and in `<span class="said">` what is read out, or seen where there are no styles."""
-        return Markup("").join(map(_mark_spoken, self.pieces))
+        return Markup("").join(_mark_html(piece, _SPOKEN_FORM) for piece in self.pieces)
 
     @property
     def text(self) -> str:
@@ -269,15 +269,7 @@ _FORM = Markup("<{0}>{2}</{0}>")
 _SPOKEN_FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
 
 
-def _mark_html(piece: Piece) -> Markup:
-    return _fill(piece, _FORM)
-
-
-def _mark_spoken(piece: Piece) -> Markup:
-    return _fill(piece, _SPOKEN_FORM)
-
-
-def _fill(piece: Piece, form: Markup) -> Markup:
+def _mark_html(piece: Piece, form: Markup) -> Markup:
     before, text, after = _part_blanks(piece)
     if not text:
         return Markup.escape(piece.text)

@@ -16,6 +16,7 @@ from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile
 from digest.render.contexts import SlackBriefContext, SlackDigestContext, SlackPageContext
 from digest.render.digests import (
     choose_template,
+    find_most,
     group_papers,
     view_digest,
     view_papers,
@@ -24,7 +25,7 @@ from digest.render.digests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from digest.model.messages import Delivery, Digest
     from digest.render.environments import Templates
@@ -114,7 +115,7 @@ class SlackParts:
             TemplateError: not even one paper fits, or a template cannot be rendered.
         """
         shown = self._digest.shown
-        shares = [Share(0, _find_most(min(self._top_papers, shown), self._fits_top))]
+        shares = [Share(0, find_most(min(self._top_papers, shown), self._fits_top))]
         while (start := shares[-1].behind) < shown:
             most = self._count_fitting(start)
             if most < 1:
@@ -190,9 +191,9 @@ class SlackParts:
         """Return how many papers fit into a message of the thread that begins with one."""
         most = min(_MOST_PAPERS, self._digest.shown - first)
         usual = min(MOST_BLOCKS, most)  # most templates give each paper a block of its own, or more
-        fitting = _find_most(usual, partial(self._fits, first))
+        fitting = find_most(usual, partial(self._fits, first))
         if fitting == usual < most:
-            fitting += _find_most(most - usual, lambda more: self._fits(first, usual + more))
+            fitting += find_most(most - usual, lambda more: self._fits(first, usual + more))
         return fitting
 
     def _fits_top(self, count: int) -> bool:
@@ -206,17 +207,3 @@ class SlackParts:
 
 def _fits(compiled: Compiled) -> bool:
     return len(compiled.blocks) <= MOST_BLOCKS and compiled.text_bytes <= MOST_TEXT_BYTES
-
-
-def _find_most(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest count up to `most` that fits, 0 for none, asking as rarely as halving allows."""
-    if most < 1 or fits(most):
-        return max(most, 0)
-    fewest, above = 0, most
-    while above - fewest > 1:
-        middle = (fewest + above) // 2
-        if fits(middle):
-            fewest = middle
-        else:
-            above = middle
-    return fewest

@@ -66,7 +66,8 @@ class RosterReport:
             f"{destination} left {old}, which {new} looks like, and is left alone (subscription return)"
             for destination, new, old in self.kept_away
         )
-        return (*([edited] if self.turned else []), *self.lost, *left_alone)
+        lost = (one.describe() for one in self.let_go)
+        return (*([edited] if self.turned else []), *lost, *left_alone)
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -82,11 +83,6 @@ class RosterReport:
                 for name, problem in self.not_excluding
             ),
         )
-
-    @property
-    def lost(self) -> tuple[str, ...]:
-        """What goes nowhere, and why: sentences without full stops."""
-        return tuple(one.describe() for one in self.let_go)
 
 
 def sync_roster(site: Site) -> RosterReport:

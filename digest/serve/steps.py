@@ -63,13 +63,8 @@ class PassReport:
     holds: Holds = field(default_factory=Holds)
 
     @property
-    def is_troubled(self) -> bool:
-        """Whether the outside world failed somewhere; what failed is tried again by the next pass."""
-        return bool(self.troubles)
-
-    @property
     def troubles(self) -> list[str]:
-        """What failed, one sentence each, in the order it happened."""
+        """What failed outside, one sentence each, in the order it happened; the next pass tries it again."""
         sent = self.deliver
         return [
             *self.poll.failures,

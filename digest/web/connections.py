@@ -33,9 +33,6 @@ QUEUE = 8
 MOST = 1024
 """Connections at once, however many descriptors there are: each may hold a head and a body."""
 
-HAS_LEFT = "has_left"
-"""In the state of a request: its client has gone, and no answer reaches it."""
-
 _PIECE = 4096
 
 
@@ -110,7 +107,6 @@ class Connection(HttpToolsProtocol):
         """Leave the place to others; no answer under way is written any more."""
         for cycle in self._unanswered:  # uvicorn itself sees to the latest alone
             cycle.disconnected = True
-            cycle.scope["state"][HAS_LEFT] = True
         self._timer.cancel()
         self._all.remove(self)
         super().connection_lost(exc)

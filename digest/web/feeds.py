@@ -162,14 +162,6 @@ class _Address:
         return self.place.is_open and self.generation == self.place.generation
 
 
-@dataclass(frozen=True, slots=True)
-class _Edition:
-    """What a copy was made of: another one, another copy."""
-
-    address: _Address
-    newest_run: int
-
-
 class FeedDesk:
     """Hands out feeds. Its methods belong to the web server's event loop.
 
@@ -199,7 +191,7 @@ class FeedDesk:
             return HTTPStatus.NOT_FOUND
         if not address.is_open:
             return HTTPStatus.GONE
-        edition, key = _Edition(address, self._newest_run), (token, suffix)
+        edition, key = (address, self._newest_run), (token, suffix)
         if (copy := self._shelf.take(key, edition)) is not None:
             return copy
         async with self._building:

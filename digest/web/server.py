@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError
-from digest.web.connections import HAS_LEFT, PATIENCE, Connections, count_room
+from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
     Shell,
@@ -238,11 +238,9 @@ class AccessLog:
             milliseconds = round((monotonic() - began) * 1000)
             fields = {"status": status, "milliseconds": milliseconds}
             name = name_path(scope["path"])
-            if scope.get("state", {}).get(HAS_LEFT):
-                _log.debug("%s %s: the client left early", scope["method"], name)
-            else:  # readers ask for feeds day and night
-                level = logging.DEBUG if name == "/f/…" and status < BAD else logging.INFO
-                _log.log(level, "%s %s", scope["method"], name, extra={"fields": fields})
+            # Readers ask for feeds day and night.
+            level = logging.DEBUG if name == "/f/…" and status < BAD else logging.INFO
+            _log.log(level, "%s %s", scope["method"], name, extra={"fields": fields})
 
 
 def name_path(path: str) -> str:
