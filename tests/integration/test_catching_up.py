@@ -227,21 +227,6 @@ def test_changes_are_numbered_in_the_order_of_their_announcement(world: World, p
     assert days == sorted(days, key=str)
 
 
-@pytest.mark.skipif(not IS_NIGHTLY, reason="the pause that is broken off is tried every day")
-@pytest.mark.parametrize("pause", [45], indirect=True)
-def test_a_pause_that_ends_amid_faults_costs_one_more_look_and_nothing_else(world: World, pause: Pause) -> None:
-    before = world.list_changes()
-    world.arxiv.faults.add("429", skip=3)
-    assert world.look().poll.failures
-    assert not world.is_covered()
-    world.clock.advance(timedelta(hours=2))
-    report = world.look()
-    assert report.poll.failures == []
-    assert sorted(world.list_changes()[len(before) :]) == sorted(pause.find_changes())
-    assert report.poll.caught_up == pause.mailings
-    assert_counts(report.poll.mailings, pause)
-
-
 @pytest.mark.parametrize("pause", [45], indirect=True)
 def test_a_look_that_was_broken_off_loses_no_change_that_moved_up_the_list_meanwhile(
     world: World, pause: Pause

@@ -19,7 +19,6 @@ from digest.serve.steps import PassReport, run_pass
 from digest.store import views
 from digest.store.views import Attempt, StoredDelivery
 from tests.conftest import IS_NIGHTLY
-from tests.fakes.slack import SCOPES
 from tests.integration.web.world import World, live_in
 
 FOR_EVER = 1_000
@@ -113,22 +112,6 @@ def test_what_is_configured_wrongly_is_held_until_the_operator_mends_it(world: W
     assert len(world.slack.messages) == 1
 
 
-def test_what_goes_to_the_console_is_printed_by_the_run(world: World) -> None:
-    world.write_config(to=("console",))
-    printed = world.run("run").stdout
-    assert "Tail latency on shared GPUs" in printed
-    assert "1 message sent (console 1)" in printed
-
-
-def test_a_run_promises_no_second_try_of_what_was_given_up(world: World) -> None:
-    world.write_config(to=READER)
-    world.mail.script.reply("RCPT", "550 5.1.1 no such user")
-    done = world.run("run")
-    assert done.returncode == 4
-    assert "550 at RCPT TO: 5.1.1 no such user" in done.stderr
-    assert "What is dead or held waits for you" in done.stderr
-
-
 def test_output_that_nobody_reads_to_its_end_is_no_failure(world: World) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -162,17 +145,6 @@ def test_a_post_to_an_incoming_webhook_whose_answer_was_lost_is_held(world: Worl
     world.slack.faults.add("drop_after")
     pass_by(world, 3)
     assert (len(world.slack.messages), look(world)[0].delivery.state) == (1, "held")
-
-
-def test_without_the_scope_to_read_history_a_post_of_unknown_fate_is_held(world: World) -> None:
-    world.write_config(to=CHANNEL)
-    world.slack._scopes = frozenset(SCOPES.values()) - {"channels:history"}
-    world.slack.faults.add("drop_after", path="chat.post")
-    pass_by(world, 3)
-    stored, _ = look(world)
-    assert stored.delivery.state is DeliveryState.HELD
-    assert "channels:history" in stored.delivery.last_error
-    assert len(world.slack.messages) == 1
 
 
 @pytest.mark.parametrize("to", [READER, CHANNEL])

@@ -18,9 +18,9 @@ from digest.model.clock import ManualClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
 from digest.poll.installation import Site
 from digest.store import outbox as outbox_module
-from tests.fakes.slack import SCOPES, SlackReceiver
+from tests.fakes.slack import SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
-from tests.integration.test_lanes import by_night, in_thread, mails_to, planned, states
+from tests.integration.test_lanes import in_thread, mails_to, planned, states
 from tests.integration.web.world import World, live_in, wait_until
 
 BOTH = (*READER, *CHANNEL)
@@ -48,66 +48,6 @@ def test_a_post_in_doubt_that_is_tried_again_by_hand_is_looked_for_first(world: 
     pass_by(world, 3, timedelta(seconds=30))
     assert look(world)[0].delivery.state is DeliveryState.SENT
     assert len(world.slack.messages) == 1
-
-
-@by_night
-def test_a_post_held_in_doubt_is_looked_for_when_tried_again_unless_it_is_to_go_out_anyway(world: World) -> None:
-    world.write_config(to=CHANNEL)
-    world.slack._scopes = frozenset(SCOPES.values()) - {"channels:history"}
-    world.slack.faults.add("drop_after", path="chat.post")
-    pass_by(world, 2)
-    assert "if it did: digest delivery arrived 1" in say(world, "show", "1")
-    say(world, "retry", "1")
-    pass_by(world, 1)
-    assert look(world)[0].delivery.state is DeliveryState.HELD
-    assert "Delivery 1 will be sent" in say(world, "retry", "--anyway", "1")
-    world.slack._scopes = frozenset(SCOPES.values())
-    pass_by(world, 1)
-    assert look(world)[0].delivery.state is DeliveryState.SENT
-    assert len(world.slack.messages) == 2  # as asked for
-
-
-@by_night
-def test_a_webhooks_post_that_the_operator_has_seen_is_sent_and_never_repeated(world: World) -> None:
-    world.write_config(to=("slack-webhook:team",))
-    world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
-    world.slack.faults.add("drop_after")
-    pass_by(world, 2)
-    assert "if it did: digest delivery arrived 1" in say(world, "show", "1")
-    assert say(world, "arrived", "1") == "Delivery 1 will not be sent again; what waits behind goes on.\n"
-    refused = world.run("delivery", "arrived", "1")
-    assert "delivery 1 is sent and can't be taken as arrived" in refused.stderr
-    pass_by(world, 1)
-    assert len(world.slack.messages) == 1
-    assert "the operator says it arrived" in say(world, "show", "1")
-
-
-@by_night
-def test_a_retry_in_a_restored_database_says_that_it_waits_for_the_operators_word(world: World) -> None:
-    world.write_config(to=READER)
-    world.mail.script.reply("RCPT", "550 5.1.1 no such user")
-    pass_by(world, 1)
-    assert world.run("db", "restore", "--mark").returncode == 0
-    assert "by the first `digest run` after `digest db resume`" in say(world, "retry", "1")
-
-
-@by_night
-def test_a_part_behind_one_that_was_given_up_is_not_promised_to_be_sent(world: World) -> None:
-    world.write_config(to=READER)
-    world.mail.script.reply("RCPT", "550 5.1.1 no such user")
-    pass_by(world, 1)
-    site = world.open()
-    with site.store.begin() as conn:
-        conn.exec_driver_sql("UPDATE deliveries SET parts = 2")
-        names = [row[1] for row in conn.exec_driver_sql("PRAGMA table_info(deliveries)")]
-        others = ", ".join(names)
-        copied = ", ".join({"id": "2", "part": "1", "idempotency_key": "'b'"}.get(name, name) for name in names)
-        conn.exec_driver_sql(f"INSERT INTO deliveries ({others}) SELECT {copied} FROM deliveries")
-    site.close()
-    refused = world.run("delivery", "retry", "2")
-    assert refused.returncode == 2
-    assert "delivery 2 follows part 1, delivery 1, which is dead; nothing was changed" in refused.stderr
-    assert "Deliveries 1, 2 will be sent" in say(world, "retry", "2", "1")
 
 
 def fail(*_given: object, **_options: object) -> None:

@@ -105,17 +105,6 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_the_same_day(worl
 
 
 @BY_NIGHT
-def test_killed_at_every_page_it_still_comes_to_its_end(world: World) -> None:
-    for _ in range(3):
-        kill_at_page(world, 2)
-        world.clock.advance(timedelta(minutes=5))
-    made = len(world.arxiv.requests)
-    world.command("run")
-    assert list_asked(world, made)[0] == "18"
-    assert_is_known_and_no_news(world)
-
-
-@BY_NIGHT
 def test_after_midnight_its_tokens_are_not_even_tried_and_it_begins_again(world: World) -> None:
     world.clock.set(START.replace(hour=23, minute=50))
     kill_at_page(world, 4)
@@ -140,16 +129,3 @@ def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(world:
     assert "40 papers on 7 pages, complete" in shown
     assert list_asked(world, made)[:3] == ["18", "2026-02-20", "6"]
     assert_is_known_and_no_news(world)
-
-
-@BY_NIGHT
-def test_what_was_announced_between_its_death_and_its_end_is_met_by_the_next_look(world: World) -> None:
-    kill_at_page(world, 4)
-    world.announce()
-    world.expected.clear()
-    world.clock.set(START.replace(hour=23, minute=55))
-    world.command("run")
-    assert world.list_changes() == []
-    world.clock.set(NOON)
-    world.look()
-    assert {found[1] for found in world.list_changes()} >= {f"2603.{number:05d}" for number in range(1, 8)}

@@ -33,14 +33,6 @@ OFTEN = dict.fromkeys(EVERY, 0.2)
 MAIL = ("mailto:reader@example.org",)
 LATER = make_paper(15_003, "A later paper about stopwatches", datetime.fromisoformat("2026-11-20T12:00Z"))
 
-_DIE_WRITING = """
-import os, sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("UPDATE subscriptions SET title = 'named by the log'")
-os._exit(0)
-"""
-"""Leaves what it wrote in the write-ahead log."""
-
 _SHUT_DOWN = 0x8004587D
 """FS_IOC_SHUTDOWN (ioctl_fs(2), <linux/fs.h>): from then on everything on that file system is an I/O error."""
 

@@ -143,16 +143,6 @@ def test_several_mails_are_on_their_way_at_once_and_never_more_than_the_connecti
     assert script.ends[2] - script.ends[0] < 0.3
 
 
-@by_night
-def test_a_slow_mail_does_not_hold_up_the_slots_beside_it(world: World) -> None:
-    world.mail.script.delay("END", 3.0)
-    with planned(world, mails_to(20), connections=2) as site:
-        run = in_thread(lambda: deliver(site))
-        wait_until(lambda: states(site) == {"sent": 19, "sending": 1})
-        run.join(10)
-        assert states(site) == {"sent": 20}
-
-
 @pytest.mark.parametrize("database", ["SQLite", pytest.param("PostgreSQL", marks=by_night)])
 def test_every_mail_of_a_crowd_is_sent_exactly_once_or_put_back_if_it_was_refused(
     world: World, database: str, request: pytest.FixtureRequest

@@ -104,25 +104,3 @@ def test_a_stop_lets_a_mark_try_on_while_it_waits_and_ends_it_when_it_has_waited
     assert state(site) == "sending"
     assert len(world.mail.mails) == 1
     site.close()
-
-
-@by_night
-@pytest.mark.parametrize("grace", [10.0, 0.1], ids=["within its grace", "after connections were broken off"])
-def test_a_mark_that_goes_through_while_a_stop_waits_is_kept(
-    world: World, grace: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site = world.open()
-    sync_roster(site)
-    schedule = Schedule(site, every=dict.fromkeys(EVERY, 0.1))
-    schedule.start()
-    stopped: list[bool] = []
-    with refusing(monkeypatch) as asked:
-        wait_until(lambda: asked[0] > 10)
-        stop = threading.Thread(target=lambda: stopped.append(schedule.stop(grace=grace, force=10.0)))
-        stop.start()
-        before = asked[0]
-        wait_until(lambda: asked[0] > before + 100)
-    stop.join(15)
-    assert stopped == [True]
-    assert state(site) == "sent"
-    site.close()

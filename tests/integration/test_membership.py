@@ -66,44 +66,9 @@ def keep_token(store: Store) -> None:
         remember_tokens(conn, [row], at=NOW)
 
 
-def test_whoever_leaves_is_written_to_no_more_and_the_others_are(store: Store) -> None:
-    assert leave(store)
-    assert written_to(store, "team") == ["second@example.org"]
-    assert written_to(store, "other") == ["reader@example.org"]
-
-
-def test_leaving_twice_is_as_good_as_once(store: Store) -> None:
-    assert [leave(store), leave(store)] == [True, False]
-
-
-def test_leaving_everything_leaves_every_subscription(store: Store) -> None:
-    assert leave(store, EVERYTHING)
-    assert written_to(store, "team") == ["second@example.org"]
-    assert written_to(store, "other") == []
-
-
-def test_leaving_beats_the_file(store: Store) -> None:
-    leave(store)
-    sync(store)
-    assert written_to(store, "team") == ["second@example.org"]
-
-
 def test_a_subscription_nobody_knows_cannot_be_left(store: Store) -> None:
     with pytest.raises(UnknownName, match="there is no subscription teem"):
         leave(store, "teem")
-
-
-def test_whoever_left_can_come_back(store: Store) -> None:
-    leave(store)
-    come_back(store)
-    assert written_to(store, "team") == ["reader@example.org", "second@example.org"]
-
-
-def test_whoever_left_everything_comes_back_to_everything(store: Store) -> None:
-    leave(store, EVERYTHING)
-    assert come_back(store, EVERYTHING) == ()
-    assert written_to(store, "team") == ["reader@example.org", "second@example.org"]
-    assert written_to(store, "other") == ["reader@example.org"]
 
 
 def test_nobody_comes_back_who_never_left(store: Store) -> None:

@@ -15,7 +15,6 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from digest.config import load_config
-from digest.deliver.feeds import publish_feeds
 from digest.match.step import match
 from digest.plan.step import plan
 from digest.poll.installation import Site
@@ -27,7 +26,6 @@ from digest.store import engine as migrating
 from digest.store import migrate, open_store, runs
 from digest.store.dialect import unpack
 from digest.store.schema import deliveries, digests, match_runs, matches, papers, subscription_queries
-from tests.battery.database_world import open_world
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in
 from tests.later_release import LATER as LATER_REVISION
@@ -224,16 +222,6 @@ def test_a_digest_is_frozen_once_however_many_plan_it_at_once(world: World) -> N
         assert len(world.mail.mails) - before == SUBSCRIPTIONS + 1
 
 
-@for_the_night
-def test_files_are_written_whole_by_several_at_once(world: World) -> None:
-    with side_by_side(world) as sites:
-        run_pass(sites[0])
-        (world.folder / "feeds/perf.atom").unlink()
-        do_together(sites, publish_feeds)
-        assert (world.folder / "feeds/perf.atom").read_text().endswith("</feed>\n")
-        assert [path.name for path in (world.folder / "feeds").iterdir()] == ["perf.atom"]
-
-
 MIGRATE = (
     "import sys, pathlib\n"
     "from digest.store import migrate, engine as migrating\n"
@@ -279,20 +267,3 @@ def test_a_migration_that_is_killed_leaves_the_tables_as_they_were_and_the_next_
     killed.communicate()
     assert find_revision(own_url) == migrating.head_revision()
     assert migrate_to_later(own_url, tmp_path / "later") == LATER_REVISION
-
-
-@for_the_night
-def test_rolling_restarts_lose_and_double_nothing() -> None:
-    with tempfile.TemporaryDirectory(prefix="digest-rolling-") as name:
-        Path(name).chmod(0o711)
-        with open_world(Path(name), 2, standby=False) as world:
-            for _ in range(REPLICAS):
-                world.add_replica()
-            for _ in range(2):
-                places = world.begin_wave()
-                world.await_first(places, 0.1)
-                assert [replica.restart() for replica in world.replicas] == [0] * REPLICAS
-                arrived = world.end_wave(places)
-                assert set(arrived.seen.values()) == {1}
-                assert set(arrived.states) == {"sent"}
-            assert not world.find_exits()

@@ -109,17 +109,6 @@ def test_what_is_refused_as_one_paper_is_told_in_few_words_and_then_given_up_wit
 
 
 @by_night
-def test_a_webhooks_message_that_is_too_large_is_divided_as_well(world: World) -> None:
-    world.write_config(to=("slack-webhook:team",))
-    world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
-    world.slack.workspace.most_text = 900
-    pass_by(world, 1)
-    flat = [id_ for papers in told(world) for id_ in papers]
-    assert len(flat) == len(set(flat)) == PAPERS
-    assert set(states(world).values()) == {"sent", "superseded"}
-
-
-@by_night
 def test_a_part_whose_template_grew_since_it_was_planned_is_divided_before_anything_is_sent(world: World) -> None:
     world.write_config(to=CHANNEL)
     world.slack.faults.add("ratelimited", retry_after="60", path="chat.post")

@@ -65,17 +65,6 @@ def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_
         assert len(world.mail.wait_for(1)) == 1
 
 
-def test_after_a_weekend_off_arxiv_is_looked_at_before_an_overdue_digest_is_planned(world: World) -> None:
-    site = world.open()
-    run_pass(site)
-    site.close()
-    world.arxiv.add(LATER)
-    world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
-    with scheduled(world, SELDOM):
-        mails = world.mail.wait_for(2)
-    assert LATER.title in str(mails[1].message)
-
-
 def test_what_was_stored_and_not_matched_does_not_wait_for_the_next_look(world: World) -> None:
     site = world.open()
     run_pass(site)
@@ -124,23 +113,6 @@ def test_a_job_that_fails_shows_in_health_and_log_and_stops_nothing(
     failures = [record for record in caplog.records if record.getMessage() == "plan failed"]
     assert failures
     assert failures[0].exc_info
-
-
-def test_what_cannot_be_planned_is_said_by_health_and_the_list_of_jobs(world: World) -> None:
-    world.write_config(to=("slack:#papers",), when="on announcement")
-    file = world.folder / "digest.toml"
-    file.write_text(f'templates = "own"\n{file.read_text()}')
-    template = world.folder / "own" / "slack" / "digest.txt"
-    template.parent.mkdir(parents=True)
-    template.write_text("{% block x %}{{ 1/0 }}{% endblock %}")
-    with scheduled(world, SELDOM | {"plan": 0.1, "heartbeat": 0.1}) as (schedule, site):
-        wait_until(lambda: "division by zero" in turns(site).get("plan", JobTurn("plan")).trouble)
-        assert find_failures(site, schedule.pulse) == []
-        template.unlink()
-        world.write_config(to=MAIL)
-        schedule.reload(lambda: load_config(file, world.environ))
-        wait_until(lambda: not turns(site)["plan"].trouble)
-        assert "plan" not in schedule.jobs.remarks
 
 
 def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(world: World) -> None:
@@ -220,20 +192,6 @@ def test_a_mail_broken_off_before_its_final_dot_goes_out_again(world: World) -> 
     assert states(site) == ["ready"]
     site.close()
     assert not world.mail.mails
-
-
-def test_a_mail_under_way_is_given_its_time_and_nothing_new_is_begun(world: World) -> None:
-    world.write_config(to=(*MAIL, "mailto:second@example.org"))
-    world.environ["DIGEST_MAIL_CONNECTIONS"] = "1"
-    world.mail.script.delay("END", 1.0)
-    site = world.open()
-    schedule = Schedule(site, every=SELDOM)
-    sync_roster(site)
-    schedule.start()
-    wait_until(lambda: not world.mail.script.waiting)
-    assert schedule.stop(grace=10, force=1)
-    assert sorted(states(site)) == ["ready", "sent"]
-    site.close()
 
 
 def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(

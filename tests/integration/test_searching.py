@@ -10,7 +10,7 @@ import pytest
 
 from digest.arxiv.pages import SMALLEST_PAGE
 from digest.poll import search
-from digest.poll.rules import POLL_TIMES, REQUESTS_A_DAY, REQUESTS_A_RUN, SEARCHED_BY_WORDS
+from digest.poll.rules import POLL_TIMES, REQUESTS_A_DAY, SEARCHED_BY_WORDS
 from tests.acceptance.made import START, made_up, told_ids
 from tests.conftest import IS_NIGHTLY
 from tests.integration.searching_worlds import World, old_papers, surrounded
@@ -100,29 +100,6 @@ def test_an_old_paper_that_is_cross_listed_into_the_categories_of_many_is_told(
     assert world.run_on(4) == [id_]
 
 
-def test_a_query_that_comes_back_is_no_flood_of_what_it_missed(world: World) -> None:
-    numbers = {"numbers": "cat:math.NA"}
-    world.write(MANY | numbers)
-    world.run()
-    world.write(MANY)
-    for day in (3, 4, 5):
-        world.come_out(100 + day, categories=("math.NA",))
-        world.come_out(200 + day)
-        assert len(world.run_on(day + 1)) == 1
-    world.write(MANY | numbers)
-    assert world.run_on(9) == []
-    id_ = world.come_out(300, categories=("math.NA",))
-    assert world.run_on(10) == [id_]
-
-
-def test_an_edited_query_among_many_misses_nothing_on_the_day_of_the_edit(world: World) -> None:
-    world.write(MANY)
-    world.run()
-    id_ = world.come_out(101)
-    world.write(MANY | {"perf": "cat:cs.PF OR cat:math.NA"})
-    assert world.run_on(3) == [id_]
-
-
 def test_the_first_look_of_a_query_among_many_shows_its_newest_papers(world: World) -> None:
     old = [
         made_up(n, START - timedelta(days=300 + n), id=f"2501.{n:05d}", categories=("cs.NI",)) for n in range(9)
@@ -158,28 +135,3 @@ def test_a_day_of_looks_keeps_to_its_budget_of_requests(world: World, more: dict
         world.run_on(3, hour)
     looks_a_day = len(POLL_TIMES)
     assert len(world.asked()) - before == looks_a_day <= REQUESTS_A_DAY
-
-
-VERY_MANY = 10_000 if IS_NIGHTLY else 1_000
-
-
-@pytest.mark.parametrize("source", ["query", "harvest"] if IS_NIGHTLY else ["harvest"])
-def test_very_many_queries_cost_no_more_requests_than_ten(
-    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    spent: dict[int, list[int]] = {}
-    for count in (10, VERY_MANY):
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        with surrounded(folder, old_papers()) as world:
-            queries = {f"q{n}": f"cat:cs.PF AND abs:w{n}" for n in range(count)}
-            world.write(queries, source=source, followed=1)
-            spent[count] = []
-            for day in (2, 3):
-                world.come_out(100 + day)
-                world.clock.set(datetime(2026, 3, day, 12, tzinfo=UTC))
-                spent[count].append(world.run().poll.requests)
-    with capsys.disabled():
-        print(f"\n{source}: requests of two runs with so many saved queries: {spent}")  # noqa: T201 - a figure to read
-    assert spent[10] == spent[VERY_MANY]
-    assert max(spent[VERY_MANY]) <= REQUESTS_A_RUN

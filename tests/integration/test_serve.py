@@ -193,27 +193,6 @@ def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_ove
     assert names == [("added",), ("perf-team",)]
 
 
-def test_a_mail_whose_final_dot_was_sent_is_in_doubt_after_a_stop_and_the_other_is_not(world: World) -> None:
-    world.write_config(to=("mailto:reader@example.org", "mailto:second@example.org"))
-    world.environ["DIGEST_MAIL_CONNECTIONS"] = "1"
-    world.mail.script.delay("END", 60.0)
-    with world.serve("--grace", "0.5") as served:
-        wait_until(lambda: not world.mail.script.waiting)  # the dot has arrived, and no answer goes out
-        code, seconds = served.stop()
-    assert code == 0
-    assert seconds < STOPPED_WITHIN
-    assert states(world) == {"mailto:reader@example.org": "unknown", "mailto:second@example.org": "ready"}
-
-
-def test_an_arxiv_that_says_nothing_does_not_keep_a_stop_waiting(world: World) -> None:
-    world.arxiv.faults.add("hang", times=10, seconds=120.0)
-    with world.serve("--grace", "0.5") as served:
-        wait_until(lambda: bool(world.arxiv.requests))
-        code, seconds = served.stop()
-    assert code == 0
-    assert seconds < STOPPED_WITHIN
-
-
 def test_a_second_signal_ends_it_at_once(world: World) -> None:
     world.arxiv.faults.add("hang", times=10, seconds=120.0)
     with world.serve("--grace", "8") as served:

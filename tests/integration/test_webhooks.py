@@ -115,21 +115,6 @@ def test_where_the_answer_was_lost_the_same_comes_again_under_the_same_id(
     assert states(world) == ["sent"]
 
 
-def test_a_refusal_ends_it_with_its_reason_and_an_operator_can_send_it_again(
-    world: World, receiver: Receiver
-) -> None:
-    receiver.answers = [Answer(b"unknown list", 404)]
-    pass_by(world, 2)
-    assert states(world) == ["dead"]
-    environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
-    code, said = call_digest(world.folder, environ, "delivery", "list")
-    assert (code, "unknown list" in said or "404" in said) == (0, True)
-    assert call_digest(world.folder, environ, "delivery", "retry", "1")[0] == 0
-    pass_by(world, 1)
-    assert states(world) == ["sent"]
-    assert len({*receiver.ids}) == 1
-
-
 def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_missing(
     world: World, receiver: Receiver
 ) -> None:
@@ -166,10 +151,3 @@ def test_alarms_go_there_too(world: World, receiver: Receiver) -> None:
     pass_by(world, 1)
     assert call_digest(world.folder, environ, "alarm", "test")[0] == 0
     assert [event["type"] for event in receiver.events] == ["digest.planned", "alarm.raised"]
-
-
-def test_a_secret_made_here_signs_and_none_is_made_twice(tmp_path: Path) -> None:
-    made = {call_digest(tmp_path, {}, "webhook", "secret")[1].strip() for _ in range(3)}
-    assert len(made) == 3
-    for secret in made:
-        Webhook(secret)

@@ -43,14 +43,6 @@ def test_the_stream_is_left_open_for_whoever_gave_it() -> None:
     assert not stream.closed
 
 
-def test_a_stream_that_was_closed_is_reported_and_worth_a_retry() -> None:
-    stream = io.StringIO()
-    stream.close()
-    with pytest.raises(DeliveryError, match="can't be written") as caught:
-        ConsoleTransport(stream=stream).send(_make("x"), CONSOLE)
-    assert not caught.value.permanent
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 def test_a_full_disk_behind_the_stream_is_reported() -> None:
     stream = io.TextIOWrapper(io.FileIO("/dev/full", "w"), encoding="utf-8", write_through=True)

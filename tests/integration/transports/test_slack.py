@@ -74,11 +74,6 @@ def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_without_end() -> No
     assert "no whole answer within 0.4 s" in failure.message
 
 
-def test_a_body_cut_short_is_ambiguous() -> None:
-    with _answering(Answer(b'{"ok": true, "ts": "1.0"}', ending=Ending.CUT)) as server:
-        assert fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/")).ambiguous
-
-
 def test_nobody_listening_means_nothing_was_stored() -> None:
     with _answering(Answer()) as server:
         url = f"{server.url}/api/"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 READER = Destination(DestinationKind.MAIL, "reader@example.org")
 PLAIN = "plain\r\n"
-_SINCE = datetime(2026, 11, 20, 9, tzinfo=UTC)
 
 
 def _fail(transport: SmtpTransport, destination: Destination = READER) -> DeliveryError:
@@ -150,11 +148,6 @@ def test_a_verdict_that_comes_too_late_is_not_taken_for_the_next_mails(
     assert len(sink.mails) == 2
 
 
-def test_words_outside_the_protocol_after_the_final_dot_are_ambiguous(open_mail: OpenMail) -> None:
-    with WireServer(verdict="whatever") as server:
-        assert _fail(open_mail(f"smtp://{server.address}")).ambiguous
-
-
 def test_a_421_stops_the_whole_transport_for_now_and_ends_the_connection(
     sink: MailSink, script: WatchedScript, open_mail: OpenMail
 ) -> None:
@@ -208,15 +201,6 @@ def test_a_connection_idle_for_too_long_is_replaced(
     assert script.count(Step.CONNECT) == 2
 
 
-def test_a_connection_the_server_closed_meanwhile_is_replaced_without_a_failure(open_mail: OpenMail) -> None:
-    with WireServer(is_tired=True) as server:
-        transport = open_mail(f"smtp://{server.address}")
-        assert transport.send(make_mail(), READER).remote_id == "WIRE1"
-        assert transport.send(make_mail(), READER).remote_id == "WIRE1"
-        assert server.connections == 2
-        assert len(server.bodies) == 2
-
-
 def test_a_connection_that_does_not_survive_a_refusal_is_replaced_and_the_refusal_reported(
     open_mail: OpenMail,
 ) -> None:
@@ -225,12 +209,6 @@ def test_a_connection_that_does_not_survive_a_refusal_is_replaced_and_the_refusa
         for _ in range(2):
             assert "no such mailbox" in _fail(transport).message
     assert server.connections == 2
-
-
-def test_leading_dots_are_doubled_on_the_wire_and_nowhere_else(open_mail: OpenMail) -> None:
-    with WireServer() as server:
-        open_mail(f"smtp://{server.address}").send(make_mail(".\r\n..\r\n.x\r\na.b\r\n\r\n.end\r\n"), READER)
-    assert server.bodies[0].endswith(b"\r\n\r\n..\r\n...\r\n..x\r\na.b\r\n\r\n..end\r\n")
 
 
 def test_bare_line_ends_cannot_smuggle_in_a_second_mail(open_mail: OpenMail) -> None:
@@ -292,16 +270,6 @@ def test_smtputf8_and_8bitmime_are_asked_for_only_when_needed_and_offered(open_m
     assert failure.permanent
     assert not failure.whole_transport
     assert [command for command in server.commands if command.startswith("MAIL")] == [f"MAIL FROM:<{SENDER}>"]
-
-
-def test_closing_says_goodbye_once_and_may_be_repeated(
-    sink: MailSink, script: WatchedScript, open_mail: OpenMail
-) -> None:
-    transport = open_mail(sink.url)
-    transport.send(make_mail(), READER)
-    transport.close()
-    transport.close()
-    _wait_until(lambda: script.count(Step.QUIT) == 1)
 
 
 def test_closing_breaks_off_a_mail_that_waits_for_its_verdict_and_leaves_it_ambiguous(open_mail: OpenMail) -> None:

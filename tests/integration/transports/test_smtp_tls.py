@@ -12,7 +12,7 @@ from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.certificate import has_openssl
 from tests.fakes.mail import MailSink
-from tests.integration.transports.conftest import WatchedScript, make_mail
+from tests.integration.transports.conftest import make_mail
 from tests.integration.transports.wire import WireServer
 
 if TYPE_CHECKING:
@@ -116,22 +116,6 @@ def test_a_refused_login_stops_the_whole_transport_and_names_the_password(open_m
     assert failure.whole_transport
     assert "DIGEST_MAIL_PASSWORD" in failure.hint
     assert "wrong" not in failure.message
-
-
-def test_a_login_that_fails_for_now_is_tried_again(open_mail: OpenMail) -> None:
-    with MailSink(login=("me", "hunter2")) as sink:
-        sink.script = script = WatchedScript()
-        script.reply("AUTH", "454 4.7.0 authentication server is down", times=5)
-        failure = _fail(open_mail(sink.url, user="me", password="hunter2"))
-    assert failure.whole_transport
-    assert not failure.permanent
-
-
-def test_a_server_that_demands_a_login_stops_the_whole_transport(open_mail: OpenMail) -> None:
-    with MailSink(login=("me", "hunter2")) as sink:
-        failure = _fail(open_mail(sink.url))
-    assert failure.permanent
-    assert failure.whole_transport
 
 
 def test_a_server_that_offers_no_login_is_not_told_the_password(open_mail: OpenMail) -> None:

@@ -18,7 +18,6 @@ class WireServer:
     Args:
         offers: what EHLO lists.
         verdict: the reply to the final dot; None says nothing, and waits for the client to go.
-        is_tired: it closes after each mail it took, without a word.
         weary: what it says to the next command after a mail it took, before it closes; "" for not a word.
         reads: bytes of a mail's body read before the connection is cut; None for all.
         replies: how a command begins → what is said instead of yes; "" cuts the connection.
@@ -30,7 +29,6 @@ class WireServer:
         *,
         offers: tuple[str, ...] = ("8BITMIME",),
         verdict: str | None = "250 2.0.0 Ok: queued as WIRE1",
-        is_tired: bool = False,
         weary: str | None = None,
         reads: int | None = None,
         replies: Mapping[str, str] | None = None,
@@ -41,7 +39,6 @@ class WireServer:
         self.connections = 0
         self._offers = offers
         self._verdict = verdict
-        self._is_tired = is_tired
         self._weary = weary
         self._reads = reads
         self._replies = replies or {}
@@ -128,7 +125,7 @@ class WireServer:
             stream.read(1)
             return False
         _say(stream, self._verdict)
-        return not self._is_tired
+        return True
 
 
 def _say(stream: BinaryIO, *lines: str) -> None:
