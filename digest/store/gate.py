@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Double, case, literal, or_, select, update
+from sqlalchemy import Double, case, literal, select, update
 
 from digest.model.clock import LEASE, REQUEST_DEADLINE, SPACING, Grant, Outcome, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
@@ -212,13 +212,6 @@ def is_current(conn: Connection, token: int) -> bool:
     """Whether no other request has been granted since; stays so until the writing transaction ends."""
     held = select(gate.c.token).where(gate.c.name == NAME).with_for_update(read=True)
     return conn.execute(held).scalar() == token
-
-
-def was_used(conn: Connection, within: float) -> bool:
-    """Whether some process may be asking arXiv right now, or was within so many seconds."""
-    now = database_clock()
-    lately = or_(gate.c.lease_until > now, gate.c.next_at > now - within)
-    return conn.execute(select(gate.c.token).where(gate.c.name == NAME, lately)).first() is not None
 
 
 def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False) -> None:

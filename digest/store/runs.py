@@ -9,14 +9,14 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, case, exists, func, insert, not_, or_, select, true, update
+from sqlalchemy import and_, bindparam, case, exists, func, insert, not_, select, true, update
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap, LastLooks, PollSummary, RunOutcome, Source
 from digest.store.dialect import insert as upsert_into
-from digest.store.gate import is_current, was_used
+from digest.store.gate import is_current
 from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, raw_pages, requests
-from digest.store.workers import GONE_AFTER, is_living
+from digest.store.workers import is_living
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -292,15 +292,11 @@ def abandon_running(conn: Connection, at: datetime) -> int:
     """Fail the runs that a process left unfinished when it died; return how many.
 
     On SQLite the caller knows itself alone (see `hold_worker`). On PostgreSQL a run is left to its worker for
-    as long as that gives signs of life, also between two requests; one that names no worker (a process
-    of the release before began it) until nobody has asked arXiv for as long.
+    as long as that gives signs of life, also between two requests.
     """
     is_left: ColumnElement[bool] = true()
     if conn.dialect.name == "postgresql":
-        is_nobodys = poll_runs.c.owner == ""
-        is_left = not_(or_(is_nobodys, is_living(poll_runs.c.owner)))
-        if not was_used(conn, within=GONE_AFTER):
-            is_left = or_(is_nobodys, is_left)
+        is_left = not_(is_living(poll_runs.c.owner))
     abandon = (
         update(poll_runs)
         .where(poll_runs.c.outcome == RunOutcome.RUNNING, is_left)

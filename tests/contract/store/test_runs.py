@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import select
 
-from digest.model.clock import GateOutcome, Outcome, SystemClock
+from digest.model.clock import SystemClock
 from digest.model.polls import LastLooks, RunOutcome
 from digest.store import runs, workers
 from digest.store.gate import Gate
-from digest.store.schema import gate as gate_table
 from digest.store.schema import quarantine, requests
 from digest.store.schema import workers as worker_table
 from digest.store.workers import Worker
@@ -182,17 +181,6 @@ def test_a_run_is_given_up_once_its_worker_gives_no_signs_of_life_and_not_betwee
         assert runs.abandon_running(conn, MORNING) == 1
     assert not finish(store, mine)
     assert finish(store, others)
-
-
-@pytest.mark.parametrize("database", ["postgresql"])
-def test_a_run_of_the_release_before_is_given_up_once_nobody_asks_arxiv_any_more(store: Store) -> None:
-    start(store)
-    gate = Gate(store, SystemClock(), "other")
-    gate.release(gate.acquire(), GateOutcome(Outcome.OK))
-    with store.begin() as conn:
-        assert runs.abandon_running(conn, MORNING) == 0
-        conn.execute(gate_table.update().values(next_at=gate_table.c.next_at - workers.GONE_AFTER - 5))
-        assert runs.abandon_running(conn, MORNING) == 1
 
 
 def test_recent_polls_are_the_finished_ones(store: Store) -> None:
