@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,10 @@ import pytest
 from standardwebhooks import Webhook
 
 from digest.config.values import write_signing_key
-from digest.model.clock import ManualClock
-from digest.serve.steps import run_pass
 from digest.store import views
 from tests.command_line import call_digest
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
+from tests.integration.test_delivering import pass_by
 from tests.integration.web.world import World, live_in
 
 SECRET = write_signing_key(bytes(range(32)))
@@ -61,18 +60,6 @@ def world(tmp_path: Path, receiver: Receiver) -> Iterator[World]:
         world.write_config(to=("webhook:lab",), extra=f'\n[webhooks.lab]\nurl = "{server.url}/hook"\n')
         world.environ["DIGEST_WEBHOOKS_LAB_SECRET"] = SECRET
         yield world
-
-
-def pass_by(world: World, times: int) -> None:
-    """Make so many passes, twenty minutes apart."""
-    assert isinstance(world.clock, ManualClock)
-    for _ in range(times):
-        site = world.open()
-        try:
-            run_pass(site)
-        finally:
-            site.close()
-        world.clock.set(world.clock.now() + timedelta(minutes=20))
 
 
 def states(world: World) -> list[str]:

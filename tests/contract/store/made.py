@@ -20,6 +20,7 @@ from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store.digests import Draft, save_digests
 from digest.store.queries import sync_queries
+from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
 from digest.store.subscribers import confirm_by_operator
 from digest.store.subscriptions import sync_subscriptions
@@ -232,3 +233,9 @@ def save_digest(
 ) -> int | None:
     """Freeze one digest; return its number, None where its slot was taken."""
     return save_digests(conn, [Draft(subscription_id, digest, plans, consumed)], at=at).get(subscription_id)
+
+
+def states(store: Store) -> list[str]:
+    """Return the state of each delivery, in the order of their ids."""
+    with store.read() as conn:
+        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())

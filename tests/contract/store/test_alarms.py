@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import select, update
 
 from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import alarm_moment
@@ -12,7 +12,7 @@ from digest.model.messages import DeliveryState, Occasion
 from digest.store import Store, subscribers, views, workers
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store.schema import deliveries, subscription_destinations, subscriptions
+from digest.store.schema import deliveries, subscriptions
 from digest.store.workers import StoredAlarm
 from tests.contract.store.made import (
     DAY,
@@ -198,28 +198,6 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
         subscribers.leave(conn, MAIL, "team", how="asked", at=NOW)
         conn.execute(update(subscriptions).where(subscriptions.c.id == id_).values(next_due_at=EVENING))
     assert find_overdue(store, later) is None
-
-
-def test_a_quiet_day_on_announcement_is_no_digest_that_is_missed(store: Store) -> None:
-    announce(store)
-    with store.begin() as conn:
-        conn.execute(update(subscriptions).values(plan_after=99))
-    assert find_overdue(store, EVENING + 5 * DAY) is None
-
-
-def test_digests_by_the_clock_and_on_announcement_are_counted_together(store: Store) -> None:
-    announce(store)
-    with store.begin() as conn:
-        team = conn.execute(select(subscriptions).where(subscriptions.c.name == "team")).mappings().one()
-        other = {key: team[key] for key in team if key != "id"} | {
-            "name": "other",
-            "cadence": "daily at 02:00 UTC",
-        }
-        conn.execute(insert(subscriptions).values(other | {"next_due_at": EVENING + HOUR}))
-        place = {"destination": str(MAIL), "position": 0, "state": "active", "reason": "", "since": NOW}
-        newest = conn.execute(select(func.max(subscriptions.c.id))).scalar_one()
-        conn.execute(insert(subscription_destinations).values(place | {"subscription_id": newest}))
-    assert find_overdue(store, EVENING + 5 * DAY) == Overdue(2, "team", EVENING)
 
 
 def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_later(store: Store) -> None:

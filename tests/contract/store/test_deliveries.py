@@ -11,9 +11,9 @@ from digest.model.errors import UnknownName
 from digest.model.messages import TERMINAL_STATES, DeliveryState, Message, Receipt
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store import subscribers, views
-from digest.store.schema import attempts, deliveries, destination_addresses
-from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
+from digest.store import views
+from digest.store.schema import attempts, deliveries
+from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, states, store_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,11 +87,6 @@ def row_of(store: Store, delivery_id: int) -> Any:  # noqa: ANN401 - a row
         return conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one()
 
 
-def states(store: Store) -> list[str]:
-    with store.read() as conn:
-        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())
-
-
 def put(store: Store, delivery: Delivery, state: DeliveryState) -> None:
     with store.begin() as conn:
         conn.execute(update(deliveries).where(deliveries.c.id == delivery.id).values(state=state))
@@ -108,13 +103,6 @@ def test_the_intent_keeps_the_bytes_and_counts_the_attempt_before_anything_is_se
         (attempt,) = conn.execute(select(attempts)).all()
     assert stored == replace(make_message(), idempotency_key=delivery.idempotency_key)
     assert (attempt.number, attempt.token, attempt.outcome, attempt.ended_at) == (1, 1, "sending", None)
-
-
-def test_no_bytes_are_kept_before_the_first_intent(store: Store) -> None:
-    store_digest(store)
-    with store.read() as conn:
-        assert outbox.load_message(conn, claim(store).id) is None
-        assert outbox.load_message(conn, 99) is None
 
 
 def test_every_attempt_sends_the_bytes_of_the_first(store: Store) -> None:
@@ -186,18 +174,6 @@ def test_a_mark_is_kept_with_its_words_and_closes_the_attempt(store: Store, name
     for attempt in tries:
         assert (attempt.outcome, attempt.ended_at) == (to, LATER)
         assert attempt.detail == (row.last_error or RECEIPT.detail)
-
-
-def test_what_the_other_side_called_it_is_kept(store: Store) -> None:
-    store_digest(store, SLACK)
-    delivery = claim(store)
-    with store.begin() as conn:
-        subscribers.remember_address(conn, SLACK, "C0FFEE", MORNING)
-    begin(store, delivery)
-    with store.begin() as conn:
-        outbox.mark_sent(conn, delivery, Receipt("1700000000.000100"), LATER)
-        assert conn.execute(select(destination_addresses.c.last_sent_at)).scalar() == LATER
-    assert row_of(store, delivery.id).remote_id == "1700000000.000100"
 
 
 @pytest.mark.parametrize("settled_as", ["ready", "held"])

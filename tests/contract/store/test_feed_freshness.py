@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from contextlib import closing
 from http import HTTPStatus
 from itertools import pairwise
@@ -20,7 +19,6 @@ from digest.store import queries
 from digest.store import subscriptions as subscription_store
 from digest.store.queries import load_queries
 from digest.web.feeds import FeedCopy, FeedDesk
-from tests.conftest import IS_NIGHTLY
 from tests.contract.store.made import (
     FEED,
     NOW,
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.store import Store
-
-for_the_night = pytest.mark.skipif(not IS_NIGHTLY, reason="there is no time for it by day")
 
 COMMITS = 7
 
@@ -129,33 +125,3 @@ def test_however_many_guess_the_table_is_read_a_few_times_a_second(
     asyncio.run(guess())
     assert len(readings) > 1
     assert all(later - earlier > 0.2 for earlier, later in pairwise(readings))
-
-
-@for_the_night
-def test_who_asks_while_others_commit_never_sees_less_than_was_committed_before(site: Site) -> None:
-    key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
-    token, committed, over = find_token(site), list[str](), threading.Event()
-
-    def commit() -> None:
-        for number in range(1, COMMITS):
-            committed.append(tell(site, key, number))
-        over.set()
-
-    async def ask_on() -> int:
-        desk, asked = FeedDesk(site), 0
-        while not over.is_set() or not asked:
-            wanted = list(committed)
-            copies = await asyncio.gather(*(ask(desk, token) for _ in range(8)))
-            for copy in {id(copy): copy for copy in copies}.values():
-                body = (await asyncio.to_thread(read, copy)) if wanted else ""
-                assert all(paper in body for paper in wanted)
-            asked += 1
-        return asked
-
-    writer = threading.Thread(target=commit)
-    writer.start()
-    try:
-        assert asyncio.run(ask_on()) > 0
-    finally:
-        writer.join()
-    assert len(committed) == COMMITS - 1

@@ -47,17 +47,6 @@ def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_ne
         gate.release(grant, OK)
 
 
-def test_every_grant_has_a_token_of_its_own(store: Store) -> None:
-    clock = ManualClock(NOW)
-    gate = Gate(store, clock, "me")
-    tokens = []
-    for _ in range(3):
-        grant = gate.acquire()
-        tokens.append(grant.token)
-        gate.release(grant, OK)
-    assert tokens == sorted(set(tokens))
-
-
 def test_only_the_newest_grant_is_current(store: Store) -> None:
     gate = Gate(store, ManualClock(NOW), "me")
     first = gate.acquire()
@@ -106,15 +95,6 @@ def test_a_process_that_died_holds_the_gate_no_longer_than_its_lease(store: Stor
     Gate(store, clock, "dead", lease=270).acquire()
     Gate(store, clock, "alive").acquire()
     assert 270 <= elapsed(clock) < 290
-
-
-def test_a_process_that_knows_itself_alone_need_not_wait_for_the_dead(store: Store) -> None:
-    clock = ManualClock(NOW)
-    Gate(store, clock, "dead").acquire()
-    with store.begin() as conn:
-        gate_module.adopt_gate(conn, clock)
-    Gate(store, clock, "alive").acquire()
-    assert 3 <= elapsed(clock) < 10
 
 
 def test_a_lost_grant_frees_nothing_but_still_asks_for_patience(store: Store) -> None:
@@ -170,13 +150,6 @@ def test_a_robot_block_closes_the_gate_for_hours_and_says_so(store: Store) -> No
     assert caught.value.retry_after == pytest.approx(4 * 3600, abs=1)
     clock.advance(timedelta(hours=4))
     gate.acquire()
-
-
-def test_a_failure_of_the_connection_opens_no_breaker(store: Store) -> None:
-    clock = ManualClock(NOW)
-    gate = Gate(store, clock, "me")
-    gate.release(gate.acquire(), GateOutcome(Outcome.FAILED))
-    assert breaker(store, clock) == gate_module.Breaker(0.0, "", 0)
 
 
 def test_a_short_pause_is_waited_for(store: Store) -> None:

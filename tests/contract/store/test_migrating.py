@@ -49,17 +49,6 @@ def test_postgresql_keeps_messages_as_they_are(store: Store) -> None:
         assert conn.execute(kept).scalar() in {"e", b"e"}, "external: not compressed"
 
 
-def test_a_later_release_changes_a_database_that_is_there(own_url: str, tmp_path: Path) -> None:
-    store = open_store(own_url)
-    with later_release(tmp_path / "later"):
-        assert engine.upgrade(store) == MigrationReport("0001", LATER)
-        assert engine.upgrade(store) == MigrationReport(LATER, LATER)
-    with store.read() as conn:
-        assert inspect(conn).has_table("moods")
-        assert engine.current_revision(conn) == LATER
-    store.close()
-
-
 def test_migrating_what_is_up_to_date_changes_nothing(url: str) -> None:
     head = engine.head_revision()
     assert migrate(url) == MigrationReport(head, head)

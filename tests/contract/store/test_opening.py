@@ -196,22 +196,6 @@ def test_whoever_comes_by_another_name_of_the_file_meets_the_same_worker(tmp_pat
     linked.close()
 
 
-def test_a_writer_who_waits_too_long_is_told_who_is_to_blame(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(engine._SQLITE_MODES, "busy_timeout", 20)
-    monkeypatch.setattr(engine, "_TURN", 0.02)
-    url = f"sqlite:///{tmp_path / 'digest.db'}"
-    opened, beside = open_store(url, create=True), open_store(url)
-    with opened.begin(), pytest.raises(StoreBusy, match="held by another process") as busy, beside.begin():
-        pass
-    assert not isinstance(busy.value, AnotherWorker)  # a run that meets only this has something to tell
-    with opened.begin(), pytest.raises(StoreBusy, match="something else this process does"), opened.begin():
-        pass
-    opened.close()
-    beside.close()
-
-
 def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_path: Path) -> None:
     opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
     with hold_worker(opened):

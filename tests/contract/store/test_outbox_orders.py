@@ -14,8 +14,8 @@ from digest.store import outbox_sends as outbox
 from digest.store import subscribers, views
 from digest.store.database import find_violations
 from digest.store.dialect import make_storable
-from tests.contract.store.made import MAIL, MORNING, SLACK, store_digest
-from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of, states
+from tests.contract.store.made import MAIL, MORNING, SLACK, states, store_digest
+from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of
 
 if TYPE_CHECKING:
     from digest.model.messages import Delivery

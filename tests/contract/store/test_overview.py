@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from digest.model.messages import DayCount, DeliveryState, Receipt
-from digest.store import gate, runs, views
+from digest.store import gate, views
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.subscriptions import pause
@@ -22,7 +22,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-from tests.contract.store.test_runs import ASKED
 
 if TYPE_CHECKING:
     from digest.store import Store
@@ -77,16 +76,3 @@ def test_old_days_are_not_shown_but_what_waits_is_counted_however_old(store: Sto
     assert (lines["team"].waiting, lines["team"].days) == (1, ())
     assert (lines["team"].state, lines["team"].paused_until) == ("paused", NOW + 90 * DAY)
     assert lines["pulled"].waiting == 0, "nobody waits for a digest of a feed"
-
-
-def test_papers_requests_and_entries_set_aside_are_counted(store: Store) -> None:
-    store_papers(store, [make_paper(1), make_paper(2)])
-    with store.begin() as conn:
-        run_id = runs.start_run(conn, source="harvest", at=NOW)
-        runs.log_request(conn, ASKED)
-        runs.quarantine_entries(conn, run_id, 0, [(0, "cut off", b"<")], NOW)
-    with store.read() as conn:
-        assert views.count_papers(conn) == 2
-        assert views.count_requests(conn, NOW) == 1
-        assert views.count_requests(conn, NOW + DAY) == 0
-        assert views.count_quarantined(conn) == 1

@@ -23,6 +23,7 @@ from tests.contract.store.made import (
     make_message,
     make_paper,
     make_subscription,
+    states,
     store_digest,
     store_match,
     store_papers,
@@ -60,11 +61,6 @@ def events(store: Store) -> list[tuple[str, str, str]]:
             (row.subscription, row.event, row.how)
             for row in conn.execute(select(consents).order_by(consents.c.id))
         ]
-
-
-def states(store: Store) -> list[str]:
-    with store.read() as conn:
-        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())
 
 
 def test_an_address_in_the_file_counts_as_confirmed_and_is_logged_once(store: Store) -> None:

@@ -7,7 +7,6 @@ from sqlalchemy import select
 
 from digest.model.messages import DeliveryState
 from digest.store import matches, subscriptions
-from digest.store.queries import load_feed_places
 from digest.store.schema import deliveries
 from digest.store.subscribers import leave
 from tests.contract.store.made import (
@@ -116,16 +115,6 @@ def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: 
         assert len(subscriptions.load_subscriptions(conn)) == 100
     reads = [statement for statement in statements if statement.startswith("SELECT")]
     assert len(reads) == 3
-
-
-def test_a_feeds_address_can_be_changed_and_revoked(store: Store) -> None:
-    ids = subscribe(store, make_subscription(destinations=(FEED,)))
-    with store.begin() as conn:
-        assert [place.is_open for place in load_feed_places(conn)] == [True]
-        subscriptions.revoke_feed(conn, ids["team"], NOW)
-        assert [place.closed_at for place in load_feed_places(conn)] == [NOW]
-        assert subscriptions.bump_feed_generation(conn, ids["team"], NOW) == 1
-        assert [(place.is_open, place.generation) for place in load_feed_places(conn)] == [(True, 1)]
 
 
 def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:

@@ -24,7 +24,7 @@ from digest.model.subscriptions import (
 )
 from digest.store import matches, subscribers, subscriptions
 from digest.store.queries import SyncReport, sync_queries
-from digest.store.schema import deliveries, subscription_queries
+from digest.store.schema import subscription_queries
 from digest.store.subscribers import LetGo
 from digest.store.subscriptions import load_excluding, load_subscriptions
 from tests.contract.store.made import (
@@ -37,6 +37,7 @@ from tests.contract.store.made import (
     AlwaysDue,
     make_paper,
     make_subscription,
+    states,
     store_digest,
     store_match,
     store_papers,
@@ -62,11 +63,6 @@ def load(store: Store, name: str = "team") -> DueSubscription:
     with store.read() as conn:
         (found,) = load_subscriptions(conn, names=[name], include_ended=True)
         return found
-
-
-def states(store: Store) -> list[str]:
-    with store.read() as conn:
-        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())
 
 
 def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
