@@ -1,13 +1,8 @@
 """A clock kept by another process, over real HTTP on 127.0.0.1."""
 
-import json
 import socket
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -18,37 +13,17 @@ from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
 START = datetime(2026, 3, 24, 12, 40, tzinfo=UTC)
 
 
-class _Keeper(BaseHTTPRequestHandler):
-    moment: ClassVar[datetime] = START
-    answer: ClassVar[bytes | None] = None
-
-    def do_GET(self) -> None:
-        said = type(self).answer
-        body = json.dumps({"now": f"{type(self).moment:%Y-%m-%dT%H:%M:%SZ}"}).encode() if said is None else said
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_POST(self) -> None:
-        seconds = int(parse_qs(urlsplit(self.path).query)["advance"][0])
-        type(self).moment += timedelta(seconds=seconds)
-        self.do_GET()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name it is called with
-        """Keep the test's output quiet."""
-
-
 @pytest.fixture
 def keeper() -> Iterator[str]:
-    _Keeper.moment, _Keeper.answer = START, None
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Keeper)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/_control/now"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    moments = [START]
+
+    def answer(request: Request) -> Answer:
+        if request.method == "POST":
+            moments.append(moments[-1] + timedelta(seconds=int(request.param("advance"))))
+        return answer_json({"now": f"{moments[-1]:%Y-%m-%dT%H:%M:%SZ}"})
+
+    with LoopbackServer(answer) as server:
+        yield f"{server.url}/_control/now"
 
 
 def test_a_remote_clock_tells_the_moment_the_other_process_keeps(keeper: str) -> None:

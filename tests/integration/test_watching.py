@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,7 +15,7 @@ from digest.serve.resume import resume
 from digest.serve.telemetry import Pulse
 from digest.store.database import mark_copy
 from digest.web.endpoints import find_failures
-from tests.conftest import IS_NIGHTLY
+from tests.fakes.loopback import Answer, LoopbackServer, Request
 from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
 from tests.integration.web.world import LATER, SUNDAY, World, live_in
 
@@ -30,26 +27,16 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 @contextmanager
-def watcher(status: int = 200) -> Iterator[tuple[str, list[str]]]:
+def watcher() -> Iterator[tuple[str, list[str]]]:
     """Give an address that counts who asks, as a watching service does."""
     asked: list[str] = []
 
-    class Count(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(status)
-            self.end_headers()
+    def count(request: Request) -> Answer:
+        asked.append(f"{request.path}?rid={request.param('rid')}")
+        return Answer()
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Count)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/ping/some-secret?rid=1", asked
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with LoopbackServer(count) as server:
+        yield f"{server.url}/ping/some-secret?rid=1", asked
 
 
 def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: World) -> None:
@@ -95,32 +82,6 @@ def test_a_sign_of_life_is_given_while_all_is_well_and_stops_when_it_is_not(worl
         assert asked == ["/ping/some-secret?rid=1"]
         assert pass_at(world, MONDAY).watch.alarms
         assert len(asked) == 1
-
-
-def test_a_watcher_whose_answer_never_ends_keeps_nobody_waiting(world: World) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        write_alarms(world, ping=f"http://127.0.0.1:{server.getsockname()[1]}/")
-        is_left = threading.Event()
-
-        def trickle() -> None:
-            line, _ = server.accept()
-            with line, suppress(OSError):
-                line.recv(4096)
-                line.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
-                while not is_left.wait(0.05):
-                    line.sendall(b": still here\n\n")
-
-        thread = threading.Thread(target=trickle)
-        thread.start()
-        limit = threading.Timer(20, is_left.set)
-        limit.start()
-        try:
-            assert pass_at(world).watch.failures == ()
-            assert not is_left.is_set(), "it went on before the answer ended"
-        finally:
-            limit.cancel()
-            is_left.set()
-            thread.join()
 
 
 def test_what_waits_for_a_person_takes_no_process_out_of_service(world: World) -> None:
@@ -215,17 +176,3 @@ def test_a_restored_database_gives_no_sign_of_life_and_tells_of_nothing_but_the_
         assert len(asked) == 1
         (post,) = world.slack.messages
         assert post.text == ("Digest: the database was restored: nothing is sent until you call digest db resume")
-
-
-@pytest.mark.skipif(not IS_NIGHTLY, reason="some seconds: .ci/nightly sets DIGEST_NIGHTLY")
-def test_an_installation_that_cannot_reach_arxiv_at_first_is_not_told_of_mailings_from_before(
-    world: World,
-) -> None:
-    write_alarms(world, "mailto:ops@example.org")
-    path = world.folder / "digest.toml"
-    away = path.read_text(encoding="utf-8").replace(world.arxiv.oai_url, "http://127.0.0.1:9/oai")
-    path.write_text(away, encoding="utf-8")
-    assert pass_at(world, datetime(2026, 11, 23, 14, 0, tzinfo=UTC)).watch.alarms == ()
-    report = pass_at(world, datetime(2026, 11, 24, 11, 5, tzinfo=UTC))
-    assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.MAILING]
-    assert "the mailing of Mon 23 Nov is not taken in" in report.watch.alarms[0].what
