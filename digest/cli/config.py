@@ -10,7 +10,6 @@ from digest import config as configuration
 from digest.cli.output import cut, json_option, print_json, print_table
 from digest.cli.subscription import check_exclusions, list_remarks
 from digest.config import find_config, open_config, read_environment
-from digest.config.document import read_document
 from digest.config.draft import Mistakes
 from digest.model.errors import ConfigurationError, DigestError, QueryError, count
 from digest.query import parse_query
@@ -64,11 +63,15 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     Every problem is told at once. Exit code 3 where there is one, else 0.
     """
     config_path = find_config(ctx.obj["config_path"], read_environment())
-    config, problems = _read(ctx.obj["config_path"])
-    warnings: list[str] = []
-    if config is not None:
-        problems += [*_check_queries(config), *_check_templates(config)]
-        warnings += [*config.warnings, *_find_oddities(config)]
+    config, problems, warnings = None, list[str](), list[str]()
+    try:
+        config = open_config(ctx.obj["config_path"])
+        problems = [*_check_queries(config), *_check_templates(config)]
+        warnings = [*config.warnings, *_find_oddities(config)]
+    except Mistakes as error:
+        problems = list(error.each)
+    except ConfigurationError as error:
+        problems = [f"{error.message}\n      {error.hint}" if error.hint else error.message]
     if as_json:
         print_json({"path": str(config_path), "problems": problems, "warnings": warnings})
     else:
@@ -77,39 +80,14 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
         ctx.exit(ConfigurationError.exit_code)
 
 
-def _read(option: str | None) -> tuple[Config | None, list[str]]:
-    try:
-        return open_config(option), []
-    except Mistakes as error:
-        return None, [*error.each, *_check_written_queries(option)]
-    except ConfigurationError as error:
-        problem = f"{error.message}\n      {error.hint}" if error.hint else error.message
-        return None, [problem, *_check_written_queries(option)]
-
-
-def _check_written_queries(option: str | None) -> list[str]:
-    """Look at the queries of a file that can't be used, so that one look mends it all."""
-    try:
-        document = read_document(find_config(option, read_environment()))
-    except ConfigurationError:
-        return []  # said already: it isn't there, or no TOML
-    table = document.get("queries", {})
-    named = table.items() if isinstance(table, dict) else ()
-    return list(_judge_queries({name: text for name, text in named if isinstance(text, str)}))
-
-
 def _check_queries(config: Config) -> Iterator[str]:
-    yield from _judge_queries({query.name: query.text for query in config.queries})
-    for place, error in check_exclusions(config):
-        yield _describe_problem(place, error)
-
-
-def _judge_queries(queries: dict[str, str]) -> Iterator[str]:
-    for name, text in queries.items():
+    for query in config.queries:
         try:
-            parse_query(text)
+            parse_query(query.text)
         except QueryError as error:
-            yield _describe_problem(f"queries.{name}", error)
+            yield _describe_problem(f"queries.{query.name}", error)
+    for place, trouble in check_exclusions(config):
+        yield _describe_problem(place, trouble)
 
 
 def _describe_problem(place: str, error: QueryError) -> str:
@@ -129,16 +107,6 @@ def _find_oddities(config: Config) -> Iterator[str]:
         except QueryError:
             continue  # an error, and told as one
     yield from list_remarks(config)
-    yield from remind_of_contact(config)
-
-
-def remind_of_contact(config: Config) -> Iterator[str]:
-    """Yield what is missing for arXiv itself, where a stand-in on this machine is asked and does without."""
-    if not config.arxiv.contact:
-        yield (
-            "arxiv.contact is empty, which does only while arXiv's addresses are on this machine: "
-            "write your mail address or web page"
-        )
 
 
 def _check_templates(config: Config) -> Iterator[str]:
@@ -155,7 +123,6 @@ def _check_templates(config: Config) -> Iterator[str]:
 
 
 def _print(config: Config | None, problems: list[str], warnings: list[str]) -> None:
-
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
     for problem in problems:

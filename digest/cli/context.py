@@ -395,12 +395,8 @@ def _tell_silence(request: RequestLog) -> None:
 
 
 @contextmanager
-def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[Workbench]:
+def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
     """Open what there is of an installation, and close it afterwards.
-
-    Args:
-        ctx: the call.
-        is_quiet: don't say that there is a database that can't be used.
 
     Raises:
         ConfigurationError: there is a configuration, and it can't be used.
@@ -417,7 +413,7 @@ def opened_workbench(ctx: click.Context, *, is_quiet: bool = False) -> Iterator[
                 saved = {query.name: query.text for query in query_store.load_queries(conn)} | saved
         except StoreError as error:
             why_not = error.message
-            if isinstance(error, SchemaMismatch) and not is_quiet:
+            if isinstance(error, SchemaMismatch):
                 click.echo(f"note: {error.message}; it is left alone. {error.hint}", err=True)
         clock = choose_clock(config)
         yield Workbench(config, clock, clock.now(), choose_zone(config), store, why_not, saved)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation
-    from digest.inspect.coverage import Ledger
-    from digest.store.runs import PollRun
 
 _STATES = {
     "complete": "green",
@@ -31,6 +29,7 @@ _STATES = {
     "late": "red",
     "not looked at": "red",
 }
+_GAP_WORDS = {"open": "asked for", "found": "found after all", "void": "void"}
 _WIDEST_FAILURE, _WIDEST_URL = 70, 90
 
 
@@ -80,24 +79,13 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
     ]
     header = ("MAILING", "STATE", "   NEW", "LOOKS", "LAST LOOK", "")
     print_table(header, rows, empty=f"No mailing was expected within {days} days.")
-    click.echo()
-    for line in _sum_up(ledger):
-        click.echo(line)
-
-
-def _sum_up(ledger: Ledger) -> list[str]:
     gaps = {str(state): number for state, number in ledger.gaps.items()}
     missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in _GAP_WORDS.items() if gaps.get(state))
-    asked = (
-        f"{count(ledger.requests, 'request')} in 24 h (--requests); from {ledger.allowed} on, what can wait waits"
+    click.echo(f"\n{ledger.source}: {describe_guarantee(ledger.source)}")
+    click.echo(
+        f"missing ids: {missing or 'none'} (--missing) · {count(ledger.requests, 'request')} in 24 h (--requests);"
+        f" from {ledger.allowed} on, what can wait waits"
     )
-    return [
-        f"{ledger.source}: {describe_guarantee(ledger.source)}",
-        f"missing ids: {missing or 'none'} (--missing) · {asked}",
-    ]
-
-
-_GAP_WORDS = {"open": "asked for", "found": "found after all", "void": "void"}
 
 
 def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
@@ -112,7 +100,7 @@ def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bo
             _write_eastern(run.started_at),
             run.source,
             f"{run.window_from:%-d %b}" if run.window_from else "–",
-            _describe_outcome(run),
+            str(run.outcome),
             f"{run.requests:>8}",
             f"{run.pages:>5}",
             f"{run.papers:>7,}" + (f" of {run.total:,}" if run.total is not None else ""),
@@ -136,13 +124,6 @@ def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bo
         "",
     )
     print_table(header, rows, empty="No look at arXiv yet: `digest run` takes the first.")
-
-
-def _describe_outcome(run: PollRun) -> str:
-    """Name how a look ended; a gap check that asked for all that was missing is clean."""
-    if run.source == "gaps" and run.is_complete:
-        return "clean"
-    return "confirmed empty" if run.outcome == "empty" else str(run.outcome)
 
 
 def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:

@@ -150,13 +150,15 @@ def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool)
     """
     if (file is not None) == mark:
         raise UsageError("name a FILE, or --mark", hint="`digest db restore --help` explains them.")
-    if file is not None:
-        _restore(ctx, file, as_json=as_json)
-    else:
-        _mark(ctx, as_json=as_json)
+    if file is None:
+        with opened_store(ctx) as here, hold_worker(here.store), here.store.begin() as conn:
+            database.mark_copy(conn, here.now)
+        if as_json:
+            print_json({"restored": True})
+        else:
+            click.echo("Nothing is planned or sent until `digest db resume`.")
+        return
 
-
-def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     config = load(ctx)
     now = choose_clock(config).now()
     with showing_progress(quiet=as_json) as tell:
@@ -171,15 +173,6 @@ def _restore(ctx: click.Context, file: Path, *, as_json: bool) -> None:
         click.echo(f"What was there before is kept: {report.kept}")
     click.echo("It sends nothing until you say how to go on: digest run, then digest db resume.")
     click.echo("Who left, and feeds that were closed, since the backup: do that again (digest db restore --help).")
-
-
-def _mark(ctx: click.Context, *, as_json: bool) -> None:
-    with opened_store(ctx) as here, hold_worker(here.store), here.store.begin() as conn:
-        database.mark_copy(conn, here.now)
-    if as_json:
-        print_json({"restored": True})
-    else:
-        click.echo("Nothing is planned or sent until `digest db resume`.")
 
 
 @command.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from email import message_from_bytes, policy
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
@@ -141,11 +142,13 @@ def _print_delivery(
     here: Installation, one: StoredDelivery, replacements: Sequence[int], *, is_doubtful: bool
 ) -> None:
     delivery = one.delivery
+    remote = delivery.remote_address
+    there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
     lines = {
         "delivery": _describe_part(delivery),
         "state": f"{delivery.state} ({_describe_moment(here, one)})",
         "instead": f"{name_deliveries(replacements)}, in smaller parts" if replacements else "",
-        "to": here.show(delivery.destination) + _describe_remote(delivery),
+        "to": here.show(delivery.destination) + there,
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
         "answer": delivery.remote_id,
         "trouble": delivery.last_error,
@@ -167,12 +170,6 @@ def _describe_part(delivery: Delivery) -> str:
     if delivery.replaces:
         words.append(f"in place of delivery {delivery.replaces}, which was too large")
     return ", ".join(words)
-
-
-def _describe_remote(delivery: Delivery) -> str:
-    """Say what the other side calls the destination, where that is another name."""
-    remote = delivery.remote_address
-    return f" ({remote} there)" if remote and remote != delivery.destination.address else ""
 
 
 def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
@@ -278,20 +275,13 @@ def glance_at(message: Message) -> list[str]:
         lines = _read_slack(message.body)
     else:
         lines = iter(message.body.decode("utf-8", "replace").splitlines())
-    return [mask_links(line) for line in _first(lines)]
+    shown = [mask_links(line) for line in islice(lines, _LINES + 1)]
+    return [*shown[:_LINES], "…"] if len(shown) > _LINES else shown
 
 
 def mask_links(text: str) -> str:
     """Return a text in which no address works that is a secret of its reader: feeds, pages, ways to leave."""
     return re.sub(r"(https?://[^\s\"'<>]*?/[a-z])/[\w-]{16,}", r"\1/***", text)
-
-
-def _first(lines: Iterator[str]) -> Iterator[str]:
-    for number, line in enumerate(lines):
-        if number >= _LINES:
-            yield "…"
-            return
-        yield line
 
 
 def _read_mail(body: bytes) -> Iterator[str]:
@@ -359,13 +349,10 @@ def refuse_behind(conn: Connection, id_: int) -> None:
     before = outbox.find_obstacle(conn, id_)
     if before is None:
         return
-    hint = f"`digest delivery show {before.id}` says what can be done about that one."
-    if before.state is DeliveryState.SUPPRESSED:
-        hint = "Without it the rest is not sent either: a digest is had from its first part on, or not at all."
     raise UsageError(
         f"delivery {id_} follows part {before.part + 1}, delivery {before.id}, which is {before.state};"
         " nothing was changed",
-        hint=hint,
+        hint=f"`digest delivery show {before.id}` says what can be done about that one.",
     )
 
 
@@ -376,14 +363,11 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
         UsageError: always.
     """
     stored, _ = views.load_delivery(conn, id_)
-    state = stored.delivery.state
-    hint = "It is under way right now: look again in a minute." if state in ("claimed", "sending") else ""
-    if state == "held" and not stored.delivery.attempts:
-        hint = "It was never on its way."
+    hint = ""
     if replacements := outbox.find_replacements(conn, id_):
         hint = f"{name_deliveries(replacements)} came in its place, being smaller."
     raise UsageError(
-        f"delivery {id_} is {state} and can't be {what}; nothing was changed",
+        f"delivery {id_} is {stored.delivery.state} and can't be {what}; nothing was changed",
         hint=hint or "`digest delivery list` shows where each stands.",
     )
 

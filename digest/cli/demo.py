@@ -22,8 +22,7 @@ from digest.model.errors import DigestError
     show_default=True,
     help="Where page, mail, Slack message and feed are left.",
 )
-@click.option("--open", "opens", is_flag=True, help="Open the page in a browser afterwards.")
-def command(folder: Path, *, opens: bool) -> None:
+def command(folder: Path) -> None:
     """See the whole pipeline at work on a made-up arXiv; nothing leaves this machine.
 
     Real configuration, real SQLite, real sockets on 127.0.0.1. Polls twice to show that nothing is sent
@@ -46,13 +45,11 @@ def command(folder: Path, *, opens: bool) -> None:
         f"one paper gets a v2: only that one, as a replacement {_tick(outcome.was_only_replacement)}"
     )
     name = name_command()
-    click.echo(f" Look:  {'  '.join(map(str, outcome.files))}       ({name} demo --open)")
+    click.echo(f" Look:  {'  '.join(map(str, outcome.files))}")
     click.echo(f' Next:  {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
     click.echo(f"        {name} init   your own")
     if not (outcome.was_quiet and outcome.was_only_replacement):
         raise DigestError("the demo did not go as it should", hint="Please report this: it is a bug.")
-    if opens:
-        click.launch(str(folder / "digest.html"))
 
 
 def _tick(holds: bool) -> str:  # noqa: FBT001 - a predicate's value

@@ -10,7 +10,7 @@ from digest import tex
 from digest.cli.context import opened_store, require_subscription
 from digest.cli.delivery import delivery_as_json
 from digest.cli.output import as_dict, cut, json_option, print_json, write_moment
-from digest.cli.query import note_other_version, read_paper_id
+from digest.cli.query import read_paper_id
 from digest.inspect.explain import Verdict, explain_paper
 from digest.model.announcements import Kind
 from digest.model.messages import TERMINAL_STATES
@@ -45,8 +45,6 @@ def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> N
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here.config, conn, name, include_ended=True)
         trail = explain_paper(conn, id_, due, here.config.arxiv.source)
-    if trail.changes:
-        note_other_version(trail.changes[-1].change.paper, paper_id, is_stored=True)
     if as_json:
         print_json(_as_json(trail))
         return
@@ -184,7 +182,6 @@ def _as_json(trail: Trail) -> dict[str, object]:
                 "planned_at": told.digest.planned_at,
                 "place": told.place,
                 "papers": len(told.digest.entries),
-                "is_shown": told.is_shown,
                 "hiding": told.hiding,
                 "deliveries": [
                     {**delivery_as_json(stored), "attempts": attempts} for stored, attempts in told.deliveries

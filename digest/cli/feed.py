@@ -16,7 +16,7 @@ from digest.store import queries
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -32,11 +32,10 @@ def command() -> None:
     """Feeds: list them, show a secret address, make it void."""
 
 
-def of_query_option(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the option that says what a name is of."""
-    return click.option("--query", "is_query", is_flag=True, help="NAME is a saved query, not a subscription.")(
-        function
-    )
+of_query_option = click.option(
+    "--query", "is_query", is_flag=True, help="NAME is a saved query, not a subscription."
+)
+"""Says what a name is of."""
 
 
 @command.command("list")
@@ -182,9 +181,6 @@ def _print_addresses(place: FeedPlace, addresses: dict[str, str], *, as_json: bo
         click.echo(addresses["atom"])
 
 
-LISTING = "digest feed list"
-
-
 def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
     """Return a live subscription's feed.
 
@@ -203,10 +199,8 @@ def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
             hint='Add "feed" to its `to` in digest.toml, then `digest run`.',
         )
     if name not in with_feed:
-        is_query = any(query.name == name for query in queries.load_queries(conn))
-        hint = f"For the saved query of this name: `digest feed url {name} --query`." if is_query else ""
         raise UnknownName(
-            f"no subscription {name!r} has a feed", hint=hint or suggest_name(name, with_feed, LISTING)
+            f"no subscription {name!r} has a feed", hint=suggest_name(name, with_feed, "digest feed list")
         )
     return next(place for place in queries.load_feed_places(conn) if place.name == name)
 

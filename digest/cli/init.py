@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.config import remind_of_contact
 from digest.cli.program import name_command
 from digest.config import find_config, load_config, read_environment, starter_text
 from digest.model.errors import ConfigurationError, UsageError, count
 from digest.query import parse_query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from digest.config import Config
 
 
@@ -116,9 +113,9 @@ def _report(target: Path) -> None:
     except ConfigurationError as error:
         config, missing = None, [f"{error.message.rstrip('.')}. {error.hint}"]
     if config is not None:
-        missing = [*config.warnings, *remind_of_contact(config)]
+        missing = list(config.warnings)
     click.echo(_describe(target, config))
-    for line in [*missing, *_remind_of_mail(config)]:
+    for line in missing:
         click.echo(f"  to do  {line}")
     option = "" if find_config(None, environ) == target else f" --config {target}"
     name = name_command()
@@ -134,11 +131,3 @@ def _describe(target: Path, config: Config | None) -> str:
     queries = count(len(config.queries), "saved query", "saved queries")
     places = ", ".join("this terminal" if str(to) == "console" else str(to) for to in subscription.destinations)
     return f"Wrote {target}: {queries}, to {places}, {subscription.cadence}."
-
-
-def _remind_of_mail(config: Config | None) -> Iterator[str]:
-    """Name the mail server that will be used unless another is written: few machines run one."""
-    if config is None or config.origins["mail.smtp"] != "default":
-        return
-    if any(str(to).startswith("mailto:") for one in config.subscriptions for to in one.destinations):
-        yield f"mail.smtp: mail goes out through {config.mail.smtp}; write your own server if that is none"

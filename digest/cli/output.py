@@ -61,38 +61,36 @@ def _to_plain(value: object) -> object:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
-    """Print rows under a header, columns as wide as their widest cell; `empty` where there are none."""
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str | None]], *, empty: str) -> None:
+    """Print rows under a header (see `lay_out`); `empty` where there are none."""
     if not rows:
         click.echo(empty)
         return
-
-    def measure(cell: str) -> int:
-        return cell_len(click.unstyle(cell))
-
-    widths = [max(measure(cell) for cell in column) for column in zip(header, *rows, strict=True)]
-    for number, row in enumerate([header, *rows]):
-        cells = [cell + " " * (width - measure(cell)) for cell, width in zip(row, widths, strict=True)]
-        line = "  ".join(cells).rstrip()
-        click.echo(click.style(line, bold=True) if number == 0 else line)
+    first, *others = lay_out([header, *rows])
+    click.echo(click.style(first, bold=True))
+    for line in others:
+        click.echo(line)
 
 
-def lay_out(rows: Sequence[tuple[str | None, ...]]) -> list[str]:
-    """Return rows as lines of aligned columns; a cell before a None reaches into the next column."""
-    columns = range(len(rows[0]))
+def lay_out(rows: Sequence[Sequence[str | None]]) -> list[str]:
+    """Return rows as lines, columns as wide as their widest cell; a cell before a None reaches into the next."""
     widths = [
-        max((cell_len(row[n] or "") for row in rows if n + 1 == len(row) or row[n + 1] is not None), default=0)
-        for n in columns
+        max((_measure(row[n]) for row in rows if n + 1 == len(row) or row[n + 1] is not None), default=0)
+        for n in range(len(rows[0]))
     ]
     lines = []
     for row in rows:
         line, end = "", 0
         for cell, width in zip(row, widths, strict=True):
             if cell is not None:
-                line += " " * (end - cell_len(line)) + cell
+                line += " " * (end - _measure(line)) + cell
             end += width + 2
         lines.append(line.rstrip())
     return lines
+
+
+def _measure(cell: str | None) -> int:
+    return cell_len(click.unstyle(cell or ""))
 
 
 class Lines:

@@ -146,15 +146,14 @@ def choose_digest(
     if sum((number is not None, day is not None, wants_next)) > 1:
         raise UsageError("give one of --digest, --date and --next")
     due = require_subscription(site.config, conn, name)
-    digest, others = None, ""
+    digest = None
     if number is not None:
         digest = preview.load_numbered(conn, due, number)
     if wants_next or (number is None and day is None):
         digest = preview.foretell(conn, site, due)
     is_waiting = digest is not None and number is None
     if digest is None and not wants_next:
-        digest, more = preview.find_digest(conn, due, day, choose_zone(site.config))
-        others = f"; --digest {', '.join(str(one.id) for one in more)}: of that day too" if more else ""
+        digest = preview.find_digest(conn, due, day, choose_zone(site.config))
     if digest is None:
         what = (
             "nothing waits for it"
@@ -171,7 +170,7 @@ def choose_digest(
         if is_waiting
         else f"digest {digest.id} of {name}, {digest.slot}: {papers}, as it was frozen"
     )
-    return Chosen(due, digest, preview.make_preview_links(conn, site, digest), which + others)
+    return Chosen(due, digest, preview.make_preview_links(conn, site, digest), which)
 
 
 def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 from datetime import timedelta
@@ -25,7 +24,7 @@ from digest.cli.query_preview import diff, preview
 from digest.cli.subscription import find_excluders
 from digest.inspect.query_volume import find_failing
 from digest.model.announcements import Kind
-from digest.model.errors import ConfigurationError, UnknownName, UsageError
+from digest.model.errors import UnknownName, UsageError
 from digest.model.papers import ArxivId
 from digest.query import (
     And,
@@ -53,14 +52,13 @@ if TYPE_CHECKING:
 
     from digest.cli.context import Installation, NamedQuery, Workbench
     from digest.model.announcements import StoredChange
-    from digest.model.papers import Paper, Span
+    from digest.model.papers import Paper
     from digest.query import AnalysedPaper, Node, Query
     from digest.store.queries import QueryRow, StoredQuery
 
 
 _LABEL = 16
 _WIDEST = 84
-_LONGEST_COMMAND = 400
 _LEAD = 24
 """Letters of a long query shown before the place that is meant."""
 
@@ -79,23 +77,13 @@ def check(ctx: click.Context, text: str | None, *, path: str | None, as_json: bo
     digest query check 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
     digest query check --file query.txt
     """  # noqa: D301 - click reads the backspace, which must be one
-    query = _read(ctx, read_query(text, path, "check"))
+    written = read_query(text, path, "check")
+    with opened_workbench(ctx) as bench:
+        query = parse_query(bench.saved.get(written, written))
     if as_json:
         print_json(_as_json(query))
     else:
         _print(query)
-
-
-def _read(ctx: click.Context, written: str) -> Query:
-    """Return the saved query of that name, else the text as a query."""
-    try:
-        with opened_workbench(ctx, is_quiet=True) as bench:
-            return parse_query(bench.saved.get(written, written))
-    except ConfigurationError as error:
-        found = error.message.partition("\n")[0]
-        more = " (digest config check)" if found != error.message else ""
-        click.echo(f"note: {found}{more}; the query is checked without it", err=True)
-        return parse_query(written)
 
 
 def _print(query: Query) -> None:
@@ -107,8 +95,6 @@ def _print(query: Query) -> None:
     for note in query.notes:
         _print_wrapped("note", note.message, style="yellow")
         _print_lines("", point_at(query.expression, note.position, _WIDEST))
-    if len(query.expression) <= _LONGEST_COMMAND:
-        click.echo(f"{'see more':<{_LABEL}}digest query preview {_quote(' '.join(query.expression.split()))}")
 
 
 def _print_wrapped(label: str, text: str, *, style: str | None = None) -> None:
@@ -133,10 +119,6 @@ def point_at(text: str, position: int, width: int) -> list[str]:
     return [f"{before}{line[start:end]}{behind}", f"{' ' * (len(before) + place - start)}^"]
 
 
-def _quote(text: str) -> str:
-    return f'"{text}"' if not set(text) & set('"$`\\!') else shlex.quote(text)
-
-
 def _as_json(query: Query) -> dict[str, object]:
     return {
         "text": query.text,
@@ -151,7 +133,6 @@ def _as_json(query: Query) -> dict[str, object]:
 
 _NARROWEST = 40
 _MOST_PLACES = 3
-_WIDEST_EXCERPT = 60
 _WIDEST_EXPLAINING = 96
 
 
@@ -175,8 +156,7 @@ def explain(ctx: click.Context, query_text: str, paper_id: str, *, offline: bool
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(query_text)
         paper, is_stored = _find_paper(bench, id_, offline=offline)
-        note_other_version(paper, paper_id, is_stored=is_stored)
-        excluders = find_excluders(bench, asked.name, paper) if asked.name else []
+        excluders = find_excluders(bench.config, asked.name, paper)
     if as_json:
         print_json({**_as_json_explaining(asked, paper, is_stored=is_stored), "excluded_by": dict(excluders)})
         return
@@ -205,7 +185,12 @@ def read_paper_id(text: str, other: str, order: str) -> ArxivId:
         except UsageError:
             raise error from None
         raise UsageError(error.message, hint=f"The order is: {order}.") from None
-    refuse_impossible(id_)
+    if not id_.is_possible:
+        raise UnknownName(
+            f"there is no such id: {id_}",
+            hint="Numbers have five digits since 2015 (2603.10026), four from April 2007 on (0706.1234); before"
+            " that ids began with an archive (hep-th/9901001).",
+        )
     return id_
 
 
@@ -227,28 +212,6 @@ def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper
     if not found:
         raise UnknownName(f"arXiv knows no paper {id_}", hint=f"Look at {id_.url} in a browser.")
     return found[0], False
-
-
-def refuse_impossible(id_: ArxivId) -> None:
-    """Refuse an id that arXiv never gave out.
-
-    Raises:
-        UnknownName: its number can't be.
-    """
-    if not id_.is_possible:
-        raise UnknownName(
-            f"there is no such id: {id_}",
-            hint="Numbers have five digits since 2015 (2603.10026), four from April 2007 on (0706.1234); before"
-            " that ids began with an archive (hep-th/9901001).",
-        )
-
-
-def note_other_version(paper: Paper, text: str, *, is_stored: bool) -> None:
-    """Say so on standard error where another version was asked for than there is."""
-    _, version = ArxivId.parse_versioned(text)
-    if version not in (None, paper.version):
-        where = "is stored" if is_stored else "is at arXiv"
-        click.echo(f"note: {paper.id} {where} as v{paper.version}, and explained so", err=True)
 
 
 class Clause(NamedTuple):
@@ -319,25 +282,11 @@ def _as_json_explaining(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> 
             for clause in walk_clauses(asked.query.tree, ready)
         ],
         "reasons": [
-            {
-                "clause": reason.clause,
-                "places": [quote_place(paper, span) for span in reason.spans],
-                "spans": reason.spans,
-            }
-            for reason in find_reasons(asked.query, ready)
+            {"clause": reason.clause, "spans": reason.spans} for reason in find_reasons(asked.query, ready)
         ],
         "lacks": failing.lacks,
         "has_excluded": failing.has,
     }
-
-
-def quote_place(paper: Paper, span: Span) -> str:
-    """Quote the words of a paper that met a clause, with the field they stand in."""
-    value = getattr(paper, span.field)
-    if isinstance(value, tuple):
-        value = value[span.index]
-    text = str(getattr(value, "name", value))
-    return f"“{cut(tex.to_plain(text[span.start : span.end]), _WIDEST_EXCERPT)}” in {span.field.replace('_', ' ')}"
 
 
 LISTING = "digest query list"

@@ -59,7 +59,10 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
 
 
 def _tell(report: PassReport, zone: tzinfo | None) -> None:
-    _tell_roster(report)
+    for doubt in report.roster.doubts:
+        click.echo(doubt, err=True)
+    for remark in report.roster.remarks:
+        click.echo(f"{remark}.")
     _tell_poll(report)
     _tell_deliveries(report)
     _tell_left(report, zone)
@@ -67,13 +70,6 @@ def _tell(report: PassReport, zone: tzinfo | None) -> None:
         click.echo(describe_holds(report.holds))
     for alarm in report.watch.due:
         click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
-
-
-def _tell_roster(report: PassReport) -> None:
-    for doubt in report.roster.doubts:
-        click.echo(doubt, err=True)
-    for remark in report.roster.remarks:
-        click.echo(f"{remark}.")
 
 
 def _tell_poll(report: PassReport) -> None:

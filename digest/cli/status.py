@@ -14,8 +14,8 @@ from digest.cli.output import (
     describe_guarantee,
     draw_bars,
     json_option,
-    lay_out,
     print_json,
+    print_table,
     write_moment,
 )
 from digest.cli.subscription import describe_turn
@@ -146,9 +146,8 @@ def _describe_arxiv(here: Installation, status: Status) -> list[str]:
     moment = mailing_moment(status.next_mailing)
     pause = write_age(timedelta(seconds=status.breaker.seconds))
     breaker = f"breaker open for {pause}" if status.breaker.seconds else "breaker closed"
-    gap = f" (none on {', '.join(f'{day:%a}' for day in status.no_mailing)})" if status.no_mailing else ""
     local = f"{moment.astimezone(here.zone):%a %H:%M} {name_zone(here.zone, status.now)}"
-    coming = f"next mailing {status.next_mailing:%a %-d %b} 20:00 ET = {local}{gap}"
+    coming = f"next mailing {status.next_mailing:%a %-d %b} 20:00 ET = {local}"
     return [
         f"{_describe_intake(status)} · {status.intake.source}, {breaker}",
         f"{coming} · {count(status.requests, 'request')} in 24 h",
@@ -170,15 +169,13 @@ def _describe_intake(status: Status) -> str:
 
 
 def _print_subscriptions(here: Installation, status: Status, drift: str) -> None:
-    if status.subscriptions:
-        header = ("SUBSCRIPTION", "TO", "QUERIES", "LAST", "NEXT", "FOUND, 30 D")
-        rows = [header, *(_describe_subscription(here, status, line) for line in status.subscriptions)]
-        for number, text in enumerate(lay_out(rows)):
-            click.echo(click.style(text, bold=True) if number == 0 else text)
-    elif not drift:
-        click.echo("No subscriptions yet: write one in digest.toml ([[subscriptions]]), then `digest run`.")
-    if drift:
-        click.echo(f"\n{drift}" if status.subscriptions else drift)
+    print_table(
+        ("SUBSCRIPTION", "TO", "QUERIES", "LAST", "NEXT", "FOUND, 30 D"),
+        [_describe_subscription(here, status, line) for line in status.subscriptions],
+        empty=drift or "No subscriptions yet: write one in digest.toml ([[subscriptions]]), then `digest run`.",
+    )
+    if status.subscriptions and drift:
+        click.echo(f"\n{drift}")
 
 
 def _describe_subscription(here: Installation, status: Status, line: SubscriptionLine) -> tuple[str | None, ...]:
@@ -249,10 +246,9 @@ def _describe_alarms(here: Installation, status: Status) -> str:
 
 def _describe_system(here: Installation, status: Status) -> str:
     size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
-    parts = [f"{status.dialect}, {size}, {count(status.papers, 'paper')}"]
-    parts.append(f"next look at arXiv from {status.next_poll_at.astimezone(EASTERN):%a %H:%M} ET")
-    parts.append(f"times: {name_zone(here.zone, status.now)}")
-    return " · ".join(parts)
+    next_look = f"next look at arXiv from {status.next_poll_at.astimezone(EASTERN):%a %H:%M} ET"
+    papers, zone = count(status.papers, "paper"), name_zone(here.zone, status.now)
+    return f"{status.dialect}, {size}, {papers} · {next_look} · times: {zone}"
 
 
 def _describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]:

@@ -13,7 +13,7 @@ from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
-from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
+from digest.model.errors import UnknownName, UsageError, count
 from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements, SubscriptionState
 from digest.plan.digests import is_weekly
 from digest.plan.turns import first_due, next_due
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.cli.context import Installation, Workbench
+    from digest.cli.context import Installation
     from digest.config import Config
     from digest.model.errors import QueryError
     from digest.model.papers import Paper
@@ -50,21 +50,11 @@ def describe_exclusion(subscription: Subscription) -> list[str]:
     return [*lines, papers] if papers else lines
 
 
-def find_excluders(bench: Workbench, query_name: str, paper: Paper) -> list[tuple[str, str]]:
-    """Return the subscriptions to a saved query that exclude a paper, each with what excludes it.
-
-    What the file says counts, also before a run has taken it over.
-    """
-    known = {one.name: one for one in bench.config.subscriptions}
-    if bench.store is not None:
-        with bench.store.read() as conn:
-            stored = {
-                due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)
-            }
-        known = stored | known
+def find_excluders(config: Config, query_name: str, paper: Paper) -> list[tuple[str, str]]:
+    """Return the subscriptions of the file to a saved query that exclude a paper, each with what excludes it."""
     causes = (
-        (name, read_exclusion(one).find_cause(paper))
-        for name, one in sorted(known.items())
+        (one.name, read_exclusion(one).find_cause(paper))
+        for one in sorted(config.subscriptions, key=lambda one: one.name)
         if query_name in one.queries
     )
     return [(name, cause) for name, cause in causes if cause]
@@ -126,13 +116,11 @@ def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
     """Return the moment meant.
 
     Raises:
-        UsageError: it is no date, or has begun.
+        ConfigurationError: it is no date.
+        UsageError: it has begun.
     """
     subscription = due.subscription
-    try:
-        moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
-    except ConfigurationError as error:
-        raise UsageError(error.message, hint=error.hint) from error
+    moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
     if moment <= here.now:
         raise UsageError(f"{text} has begun: a pause ends on a day to come", hint="Write a later date.")
     return moment

@@ -148,25 +148,6 @@ def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
         entries = list_templates(templates)
         own = sum(entry.is_own for entry in entries)
         click.echo(f"{count(len(entries), 'template')} can be used, {own or 'none'} of them your own.")
-        _point_at_folder(config, folder)
-
-
-def _point_at_folder(config: Config, folder: Path | None) -> None:
-    """Say that a folder beside digest.toml is not looked into, as no setting names it."""
-    beside = config.folder / _FOLDER
-    if folder is None and config.templates is None and beside.is_dir() and _holds_template(beside):
-        name = _shorten(beside)
-        click.echo(f"note: {name} is not looked into, as digest.toml doesn't name it.", err=True)
-        click.echo(
-            f'  to do  templates = "{_FOLDER}" at the top of digest.toml, before the first [table]\n'
-            f"  or try it as it is: digest templates check {name}",
-            err=True,
-        )
-
-
-def _holds_template(folder: Path) -> bool:
-    """Whether a folder holds a file with the name of a shipped template."""
-    return any((folder / name).is_file() for name in _open_templates(None).shipped_names())
 
 
 def _load(ctx: click.Context) -> Config:

@@ -46,14 +46,9 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
     if as_json:
         print_json(_as_json(digest, limit))
         return
-    _print(digest, limit)
-    click.echo(_paste(text, has_papers=bool(digest.entries)))
-
-
-def _print(digest: Digest, limit: int) -> None:
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-    text = Renderer().render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=limit)
-    click.echo(text)
+    click.echo(Renderer().render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=limit))
+    click.echo(_paste(text, has_papers=bool(digest.entries)))
 
 
 def _as_json(digest: Digest, limit: int) -> dict[str, object]:

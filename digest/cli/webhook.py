@@ -41,10 +41,8 @@ def test(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """
     with opened(ctx, warns=True) as site:
         if name not in site.config.webhooks:
-            known = ", ".join(sorted(site.config.webhooks))
-            others = f"Webhooks that are configured: {known}. " if known else ""
             write = f"Write url under [webhooks.{name}] in digest.toml; `digest webhook secret` makes its secret."
-            raise UsageError(f"there is no webhook {name!r} with url and secret", hint=f"{others}{write}")
+            raise UsageError(f"there is no webhook {name!r} with url and secret", hint=write)
         receipt = send_test_to(site, Destination(DestinationKind.WEBHOOK, name))
     if as_json:
         print_json({"webhook": name, "taken": True, "answer": receipt.detail})

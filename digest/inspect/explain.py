@@ -75,6 +75,10 @@ class Met(StrEnum):
     NEVER = ""
 
 
+_OUTCOMES = {Met.ENTERED: "new", Met.STAYED: "changed", Met.LEFT: "gone"}
+"""What a saved query's outcome calls them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One saved query of a subscription, and one change.
@@ -225,7 +229,7 @@ def _judge_unsent(
     change: StoredChange, due: DueSubscription, asked: Sequence[Asked], *, is_overtaken: bool
 ) -> Judged:
     """Say why nothing was kept of a change that some saved query knew."""
-    outcomes = [_to_outcome(change, one.met) for one in asked if one.met]
+    outcomes = [QueryOutcome(**{_OUTCOMES[one.met]: (change.id,)}) for one in asked if one.met]
     overtaken = {change.id} if is_overtaken else set()
     kinds, kind_of = due.subscription.kinds, {change.id: change.kind}
     words = "; ".join(f"it {one.met} {one.name}" for one in asked if one.met)
@@ -249,22 +253,6 @@ def _judge_kind(change: StoredChange, due: DueSubscription, asked: Sequence[Aske
         return Judged(Verdict.NO_NEWS, f"{words}: what leaves a saved query is no news")
     kinds = ", ".join(due.subscription.kinds)
     return Judged(Verdict.OTHER_KIND, f"{words} as {change.kind}, and the subscription asks for {kinds}")
-
-
-def _to_outcome(change: StoredChange, met: Met) -> QueryOutcome:
-    ids = (change.id,)
-    match met:
-        case Met.ENTERED:
-            return QueryOutcome(new=ids)
-        case Met.STAYED:
-            return QueryOutcome(changed=ids)
-        case Met.LEFT:
-            return QueryOutcome(gone=ids)
-        case Met.NEVER:
-            return QueryOutcome()
-
-
-_MET = {"new": Met.ENTERED, "changed": Met.STAYED, "gone": Met.LEFT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,21 +289,11 @@ class DigestTrail:
     deliveries: tuple[tuple[StoredDelivery, tuple[Attempt, ...]], ...]
 
     @property
-    def is_within_cap(self) -> bool:
-        """Whether it is among those that every message shows in full."""
-        return 0 < self.place <= self.digest.shown
-
-    @property
     def hiding(self) -> tuple[Destination, ...]:
         """Where it is only counted and linked, since it is beyond the cap."""
         places = dict.fromkeys(stored.delivery.destination for stored, _ in self.deliveries)
-        return () if self.is_within_cap else tuple(place for place in places if place.is_capped)
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether any message shows it in full."""
-        places = [stored.delivery.destination for stored, _ in self.deliveries]
-        return self.is_within_cap or not all(place.is_capped for place in places)
+        is_within_cap = 0 < self.place <= self.digest.shown
+        return () if is_within_cap else tuple(place for place in places if place.is_capped)
 
     @property
     def telling(self) -> tuple[Delivery, ...]:
@@ -443,7 +421,8 @@ def _follow(
     ids = [change.id for change in history]
     mark = match_store.matched_mark(conn)
     outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
-    met = {(query_id, change_id): _MET[name] for query_id, change_id, name in outcomes}
+    by_name = {name: met for met, name in _OUTCOMES.items()}
+    met = {(query_id, change_id): by_name[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
     awaited = find_awaited(due, is_restored=database.is_restored(conn))
     for change in history:

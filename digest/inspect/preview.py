@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from digest.model.papers import Paper
     from digest.poll.installation import Progress, Site
     from digest.query import Or, Query
-    from digest.store.digests import DigestSummary
     from digest.store.matches import MatchRow
 
 
@@ -79,10 +78,8 @@ def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | Non
     return draft.digest
 
 
-def find_digest(
-    conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None
-) -> tuple[Digest | None, tuple[DigestSummary, ...]]:
-    """Return the last digest of a subscription, or of one day; and the others of that day.
+def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None) -> Digest | None:
+    """Return the last digest of a subscription, or of one day.
 
     Args:
         conn: reads.
@@ -91,15 +88,10 @@ def find_digest(
         zone: where that day is a day; None for the machine's own.
     """
     listed = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=_MOST_DIGESTS)
-    found = [
-        one
-        for one in listed
-        if day is None or day.isoformat() in one.slot or one.planned_at.astimezone(zone).date() == day
-    ]
-    if not found:
-        return None, ()
-    others = () if day is None else tuple(found[1:])
-    return digest_store.load_digest(conn, found[0].id), others
+    for one in listed:
+        if day is None or day.isoformat() in one.slot or one.planned_at.astimezone(zone).date() == day:
+            return digest_store.load_digest(conn, one.id)
+    return None
 
 
 def load_numbered(conn: Connection, due: DueSubscription, digest_id: int) -> Digest:

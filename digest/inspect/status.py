@@ -21,7 +21,7 @@ from digest.inspect.health import (
 )
 from digest.match.rules import read_exclusion
 from digest.model.alarms import AlarmName
-from digest.model.announcements import EASTERN, has_mailing, latest_mailing, mailing_moment, next_mailing
+from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
 from digest.model.clock import Outcome, SystemClock, write_age
 from digest.model.messages import DeliveryState
 from digest.poll.ledger import load_coverage
@@ -247,7 +247,6 @@ class Status:
         intake: how far arXiv has been looked at.
         breaker: whether arXiv asked us to stay away.
         next_mailing: Eastern date of the next mailing.
-        no_mailing: Eastern dates before it on which there is none, though days pass.
         next_poll_at: from when on a new look is worth a request.
         requests: made to arXiv within 24 hours.
         subscriptions: a line for each.
@@ -266,7 +265,6 @@ class Status:
     intake: Intake
     breaker: Breaker
     next_mailing: date
-    no_mailing: tuple[date, ...]
     next_poll_at: datetime
     requests: int
     subscriptions: tuple[SubscriptionLine, ...]
@@ -304,7 +302,6 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             intake=load_intake(conn, config.arxiv.source, now),
             breaker=breaker,
             next_mailing=next_mailing(now),
-            no_mailing=_find_gap(now),
             next_poll_at=max(
                 find_next_look(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
             ),
@@ -356,13 +353,6 @@ def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
     """Return from when on the next look at arXiv is worth a request (UTC); now where one is due."""
     looks = (run_store.last_looks(conn, source, key) for key in polled_keys(conn, source))
     return max(now, min((next_look_at(look) or now for look in looks), default=now))
-
-
-def _find_gap(now: datetime) -> tuple[date, ...]:
-    """Return the evenings between now and the next mailing that have none."""
-    day, last = now.astimezone(EASTERN).date(), next_mailing(now)
-    days = [day + timedelta(days=number) for number in range((last - day).days)]
-    return tuple(day for day in days if not has_mailing(day))
 
 
 def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:

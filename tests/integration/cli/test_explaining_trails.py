@@ -46,7 +46,6 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
     said = digest("explain", "2611.15003", "perf-mail").out
     assert ", beyond the cap: counted and linked at mailto:second@digest.example, not shown" in said
     (frozen,) = digest("explain", "2611.15003", "perf-mail", "--json").json["digests"]
-    assert frozen["is_shown"]
     assert frozen["hiding"] == ["mailto:second@digest.example"]
 
 

@@ -127,6 +127,5 @@ def test_the_feed_of_a_query_that_is_new_begins_with_what_it_finds(world: World,
 
 
 @pytest.mark.usefixtures("world")
-def test_a_name_of_the_other_sort_is_told_which_it_is(digest: Shell) -> None:
-    assert "digest feed url gpu --query" in digest("feed", "url", "gpu", expect=2).err
+def test_a_saved_query_that_is_none_has_no_feed(digest: Shell) -> None:
     assert "there is no saved query 'gpuu'" in digest("feed", "url", "gpuu", "--query", expect=2).err
