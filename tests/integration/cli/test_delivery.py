@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import MORNINGS, World
+from tests.integration.cli.lively import World
 
 
 @pytest.mark.usefixtures("world")
@@ -21,15 +19,6 @@ def test_the_list_can_be_had_by_state(digest: Shell) -> None:
     assert digest("delivery", "list", "--state", "held", "--json").json == []
     assert "not in the range" in digest("delivery", "list", "--limit", "9" * 30, expect=2).err
     assert "'lost' is not one of" in digest("delivery", "list", "--state", "lost", expect=2).err
-
-
-@pytest.mark.usefixtures("world")
-def test_the_list_as_json_holds_what_programs_need(digest: Shell) -> None:
-    newest, *others = digest("delivery", "list", "--json").json
-    assert len(others) == 9
-    assert (newest["id"], newest["state"], newest["destination"]) == (10, "dead", "mailto:old@digest.example")
-    # A channel's pace may have moved the clock on by a second or two meanwhile.
-    assert datetime.fromisoformat(newest["ended_at"]) - MORNINGS[-1] < timedelta(seconds=10)
 
 
 def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: Shell) -> None:
@@ -61,24 +50,6 @@ def test_one_that_cannot_be_moved_leaves_all_of_them_as_they_were(digest: Shell)
         assert f"delivery 7 is sent and can't be {word}; nothing was changed" in said.err
         assert "there is no delivery 999" in digest("delivery", command, "3", "999", expect=2).err
     assert [line.split()[0] for line in digest("delivery", "list", "--state", "dead").lines[1:]] == ["10", "3"]
-
-
-def test_a_delivery_that_waits_says_when_it_is_tried_and_that_its_message_is_yet_to_be_made(
-    world: World, digest: Shell
-) -> None:
-    world.mail.script.reply("RCPT", "451 4.3.0 try later", times=9, match="reader@digest.example")
-    world.clock.set(datetime(2026, 11, 23, 8, 5, tzinfo=UTC))
-    world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
-    digest("run", expect=4)
-    (line,) = digest("delivery", "list", "--state", "ready").lines[1:]
-    assert "next Mon 23 Nov 09:" in line
-    store = world.open_store()
-    with store.begin() as conn:
-        conn.exec_driver_sql("UPDATE deliveries SET body = NULL, media_type = NULL WHERE id = 10")
-        conn.exec_driver_sql("UPDATE deliveries SET body = NULL, attempts = 0 WHERE state = 'ready'")
-    store.close()
-    for number in (line.split()[0], "10"):
-        assert "message   not kept: " in digest("delivery", "show", number).out
 
 
 def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(world: World, digest: Shell) -> None:

@@ -116,13 +116,8 @@ def test_commands_are_real_processes_too(world: World) -> None:
     [
         (["status"], "-> digest query list"),
         (["explain", "2611.15012", "perf-team"], "- follow: it lacks"),
-        (["query", "explain", "abs:zebra OR cat:cs.PF", "2611.15012"], "- abs:zebra\n    + cat:cs.PF"),
         (["config", "show"], " ???εστ "),
-        (["coverage"], "complete       -"),
-        (["delivery", "list"], "..."),
-        (["query", "preview", "perf", "--days", "7"], "?árka"),
         (["query", "history", "perf"], "below 10?? s"),
-        (["preview", "perf-team"], "below 10?? s"),
         (["query", "check", "ti:λ OR"], "ti:? OR"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

@@ -117,19 +117,6 @@ def test_a_backup_that_was_copied_back_by_hand_says_what_it_is(world: World, dig
     assert told(world, LATER) == (2, 1)
 
 
-def test_a_moment_without_a_zone_is_that_of_the_screens_and_the_answer_names_it(
-    world: World, digest: Shell
-) -> None:
-    world.write_config(when="daily at 09:00 Asia/Tokyo")
-    digest("run")
-    digest("db", "backup", "backup.db")
-    digest("db", "restore", "backup.db")
-    world.clock.sleep(60)
-    digest("run", "--now", expect=3)
-    said = digest("db", "resume", "--since", "2026-11-20T12:30")
-    assert "due by Fri 20 Nov 12:30 Tokyo (2026-11-20T03:30:00Z)" in said.out
-
-
 @pytest.mark.usefixtures("world")
 def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(digest: Shell) -> None:
     digest("run")

@@ -108,16 +108,6 @@ def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, d
     assert line.endswith("→ digest run tries again")
 
 
-@pytest.mark.usefixtures("empty")
-def test_a_first_look_that_waits_for_a_pause_is_told_once_and_the_pause_alike(empty: World, digest: Shell) -> None:
-    empty.arxiv.faults.add("503", times=9)
-    digest("run", expect=4)
-    said = digest("status").out
-    (pause,) = re.findall(r"arXiv is left alone for ([^:]+): it asked for a pause", said)
-    assert f"breaker open for {pause}" in said
-    assert said.count("ATTENTION") == 2, "the other is the saved query that can't be read"
-
-
 def test_days_without_a_complete_look_need_attention(world: World, digest: Shell) -> None:
     world.clock.set(NOW + timedelta(days=4))
     lines = attention(digest)
@@ -126,15 +116,6 @@ def test_days_without_a_complete_look_need_attention(world: World, digest: Shell
         for line in lines
     )
     assert "mailing of Mon 23 Nov: not complete yet, last looked Fri 03:05 ET" in digest("status").out
-
-
-def test_what_waits_too_long_in_the_outbox_needs_attention(world: World, digest: Shell) -> None:
-    digest("delivery", "retry", "10")
-    world.clock.set(NOW + timedelta(hours=27))
-    (told,) = (line for line in attention(digest) if "has been waiting" in line)
-    assert told.startswith(
-        "ATTENTION  a delivery to mailto:old@digest.example has been waiting since Fri 20 Nov 09:05 Berlin  → "
-    )
 
 
 def test_many_stuck_deliveries_are_told_by_destination_and_no_more_than_five(world: World, digest: Shell) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,31 +11,21 @@ import pytest
 
 from digest.demo.library import make_papers
 from digest.model.clock import ManualClock
+from tests.command_line import run_digest
 from tests.fakes.arxiv import DemoArxiv
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World, surrounded
 
-ROOT = Path(__file__).parents[3]
 QUERY = "cat:cs.PF AND abs:GPU"
 
 
-def call_try(folder: Path, url: str, *more: str, query: str = QUERY) -> subprocess.CompletedProcess[str]:
+def call_try(folder: Path, url: str) -> subprocess.CompletedProcess[str]:
     environ = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
         "XDG_STATE_HOME": str(folder / "state"),
         "DIGEST_ARXIV_API_URL": f"{url}/api/query",
         "DIGEST_ARXIV_CONTACT": "ops@example.org",
     }
-    return subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-m", "digest", "try", query, *more],
-        cwd=folder,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_digest(folder, environ, "try", QUERY)
 
 
 def test_where_arxiv_cannot_be_reached_it_says_so_in_one_line_and_points_at_the_demo(tmp_path: Path) -> None:
