@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.battery.kill import run_battery
+from tests.battery.kill import run_battery, run_fault
 from tests.battery.kill_plan import KillPlan
-from tests.battery.kill_planted import run_fault
 from tests.battery.month import BEGIN, live_month, scale
 from tests.battery.month_arxiv import MonthArxiv
 from tests.battery.month_life import Plan as MonthPlan

@@ -36,6 +36,7 @@ from digest.serve.steps import run_pass
 from digest.store import papers
 from tests.acceptance.worlds import StandIn
 from tests.battery.audit_classes import DifferenceClass, classify_difference
+from tests.battery.audit_rules import Rule
 from tests.fakes.config_file import write_config
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class Audit:
             for place in met:
                 self.ours[queries[place]].add(paper.id)
 
-    def compare(self, query: Query) -> tuple[int, int, int, list[tuple[ArxivId, DifferenceClass]]]:
+    def compare(self, query: Query) -> tuple[int, int, int, list[tuple[ArxivId, Rule | DifferenceClass]]]:
         """Return how many papers are in our answer, in arXiv's and in both, and why each other one is not."""
         ours = self.ours[query]
         asked = self.window.confine(to_arxiv(query))

@@ -44,7 +44,7 @@ class Rule(StrEnum):
     TEX = "TeX"
     ACCENTS = "accents"
     COLONS = "colons"
-    STEMS = "stems"
+    STEMS = "beginnings of words"
     NAMES = "names"
     DOI = "DOI"
 

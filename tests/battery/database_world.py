@@ -7,11 +7,7 @@ tries are part of what is tried.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,6 +18,7 @@ from pathlib import Path
 
 from digest.model.clock import SystemClock
 from tests.acceptance.made import made_up
+from tests.battery.replicas import Replica, await_ready
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
@@ -30,7 +27,6 @@ from tests.fakes.slack import SlackReceiver
 from tests.links import Link
 from tests.postgres_servers import PostgresServer, find_port
 
-ROOT = Path(__file__).parents[2]
 DATABASE = "digest"
 REPLICAS = 3
 MAILS, POSTS = 90, 9
@@ -49,8 +45,8 @@ def make_papers() -> list[DemoPaper]:
     return [made_up(number, day, id=f"{day:%y%m}.{15_000 + number:05d}") for number, day in enumerate(days)]
 
 
-class Replica:
-    """`digest serve` as a process, and its lines to the servers.
+class LinkedReplica(Replica):
+    """A replica, and its lines to the servers.
 
     Args:
         folder: of the installation.
@@ -61,64 +57,30 @@ class Replica:
 
     def __init__(self, folder: Path, number: int, links: list[Link], slack_token: str) -> None:
         self.links = links
-        self.port = find_port()
-        self._folder, self._number = folder, number
         hosts = ",".join(f"127.0.0.1:{link.port}" for link in links)
-        self._environ = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
+        environment = {
             "DIGEST_SLACK_TOKEN": slack_token,
             "DIGEST_STORE_URL": f"postgresql://postgres@{hosts}/{DATABASE}",
-            "DIGEST_WEB_BIND": f"127.0.0.1:{self.port}",
+            "DIGEST_WEB_BIND": f"127.0.0.1:{find_port()}",
         }
-        self.process = self._start()
+        super().__init__(number, folder, environment, ["digest", "serve"])
 
     @property
-    def log(self) -> str:
-        """What it said."""
-        return (self._folder / f"replica{self._number}.log").read_text(encoding="utf-8", errors="replace")
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        with (self._folder / f"replica{self._number}.log").open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "digest", "serve"],
-                cwd=self._folder,
-                env=self._environ,
-                stdout=log,
-                stderr=log,
-            )
+    def said(self) -> str:
+        """What it said on stderr."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
 
     def restart(self) -> int:
         """End it in an orderly way and start it anew, until it serves again; return its exit code."""
-        served, code = self._greetings, self.stop()
-        self.process = self._start()
-        self.await_serving(served + 1)
+        code = self.stop()
+        self.start()
+        await_ready([self])
         return code
-
-    def await_serving(self, times: int = 1) -> None:
-        """Wait until it has begun to serve so often.
-
-        Raises:
-            RuntimeError: it ended instead.
-        """
-        wait_until(lambda: self._greetings >= times or self.process.poll() is not None, 90)
-        if self.process.poll() is not None:
-            raise RuntimeError(self.log[-3000:])
-
-    @property
-    def _greetings(self) -> int:
-        return self.log.count("Ctrl-C stops")
 
     def stop(self) -> int:
         """End it in an orderly way; return its exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(40)
-
-    def kill(self) -> None:
-        """End it, whatever it does."""
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        self.ask_to_stop()
+        return self.await_stop()
 
 
 @dataclass
@@ -150,7 +112,7 @@ class DatabaseWorld:
     slack: SlackReceiver
     arxiv: DemoArxiv
     servers: list[PostgresServer]
-    replicas: list[Replica] = field(default_factory=list)
+    replicas: list[LinkedReplica] = field(default_factory=list)
     waves: int = 0
     leading: int = 0
 
@@ -171,13 +133,14 @@ class DatabaseWorld:
         folder = self.folder / f"server{place}.{self.waves}"
         self.servers[place] = self.primary.make_standby(folder, self.servers[place].port)
 
-    def add_replica(self) -> Replica:
+    def add_replica(self) -> LinkedReplica:
         """Start one more replica; wait until it serves."""
         links = [self.stack.enter_context(Link(("127.0.0.1", server.port))) for server in self.servers]
-        replica = Replica(self.folder, len(self.replicas), links, self.slack.token)
+        replica = LinkedReplica(self.folder, len(self.replicas), links, self.slack.token)
         self.stack.callback(replica.kill)
         self.replicas.append(replica)
-        replica.await_serving()
+        replica.start()
+        await_ready([replica])
         return replica
 
     def begin_wave(self) -> list[str]:
@@ -190,7 +153,7 @@ class DatabaseWorld:
             for number, place in enumerate(places):
                 file.write(f'[[subscriptions]]\nname = "w{wave}-{number}"\nqueries = ["perf"]\nto = "{place}"\n')
         for replica in self.replicas[:1]:
-            replica.process.send_signal(signal.SIGHUP)
+            replica.hasten()
         return places
 
     def await_first(self, places: list[str], share: float) -> None:
@@ -225,12 +188,12 @@ class DatabaseWorld:
 
     def find_exits(self) -> list[str]:
         """Return what the replicas said that ended by themselves."""
-        return [replica.log[-1500:] for replica in self.replicas if replica.process.poll() is not None]
+        return [replica.said[-1500:] for replica in self.replicas if not replica.is_alive]
 
     def count_tracebacks(self) -> int:
         """Return how many errors the replicas did not understand: such are logged with where they came from."""
         unknown = re.compile(r"^Traceback|level=error .*exception=", re.MULTILINE)
-        return sum(len(unknown.findall(replica.log)) for replica in self.replicas)
+        return sum(len(unknown.findall(replica.said)) for replica in self.replicas)
 
 
 @contextmanager

@@ -27,9 +27,10 @@ from tests.battery.kill_book import Book
 from tests.battery.kill_clocks import HostClock
 from tests.battery.kill_life import Life, Tally, World
 from tests.battery.kill_plan import KillPlan, write_installation
-from tests.battery.kill_replicas import Replica, count_complaints
 from tests.battery.kill_verdict import Evidence, KillVerdict, judge, judge_feeds
 from tests.battery.kill_world import BEGIN, CountingMail, LossySlack, PacedClock, Press, open_database
+from tests.battery.planted import FAULTS
+from tests.battery.replicas import Replica, count_complaints
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.slack import TOKEN
 
@@ -144,6 +145,42 @@ def _write_table(plan: KillPlan, tally: Tally, verdict: KillVerdict, replicas: l
     ]
 
 
+def run_planted(seed: int, tell: Callable[[str], object]) -> bool:
+    """Run one small battery without and one with each fault; return whether all came out as they should."""
+    control = run_fault("", seed)
+    are_right = [not control.verdict.findings]
+    tell(f"{'no fault':>17}: {_describe_findings(control) or 'nothing found, as it should be'}")
+    for name, fault in FAULTS.items():
+        outcome = run_fault(name, seed)
+        is_found = bool(outcome.verdict.findings.keys() & {*fault.found_by})
+        are_right.append(is_found)
+        tell(f"{name:>17}: {'found' if is_found else 'NOT FOUND'} · {fault.what} · {_describe_findings(outcome)}")
+    tell(f"{sum(are_right)} of {len(are_right)} as they should be, seed {seed}")
+    return all(are_right)
+
+
+def run_fault(name: str, seed: int) -> Outcome:
+    """Run one small battery; `name` is "" for none."""
+    fault = FAULTS.get(name)
+    plan = KillPlan(
+        seed=seed,
+        mode="sqlite",
+        deliveries=60,
+        kills=2,
+        pauses=0,
+        long_pauses=0,
+        restarts=0,
+        lossy=0.2,
+        at_marks=fault is not None and fault.needs_death,
+    )
+    with tempfile.TemporaryDirectory(prefix="kill-") as folder:
+        return run_battery(plan, Path(folder), fault=name)
+
+
+def _describe_findings(outcome: Outcome) -> str:
+    return ", ".join(f"{check} × {len(found)}" for check, found in sorted(outcome.verdict.findings.items()))
+
+
 @click.command(help=__doc__)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--mode", type=click.Choice(["postgresql", "sqlite"]), default="postgresql", show_default=True)
@@ -187,8 +224,6 @@ def main(
     begun = time.monotonic()
     signal.signal(signal.SIGTERM, _leave)
     if planted:
-        from tests.battery.kill_planted import run_planted  # noqa: PLC0415 - it runs batteries itself
-
         raise SystemExit(not run_planted(seed, click.echo))
     plan = KillPlan(
         seed=seed,

@@ -19,8 +19,8 @@ from digest.poll.rules import next_poll_time
 from digest.web.feeds import LOOK_AGAIN
 from tests.battery.kill_book import Book
 from tests.battery.kill_plan import TURN_HOUR, KillPlan, wanted
-from tests.battery.kill_replicas import LONGEST_AIM, Replica, await_ready
 from tests.battery.kill_world import CountingMail, LossySlack, PacedClock, Press
+from tests.battery.replicas import LONGEST_AIM, Replica, await_ready
 from tests.fakes.arxiv import DemoArxiv
 
 SHORTEST_LIFE = 3.0

@@ -63,7 +63,6 @@ _SENTENCES = (
 )
 _COMMENTS = ("{pages} pages", "", "{pages} pages, comments welcome", "To appear in Unhurried Research")
 _SHARE_CROSS_LISTED, _SHARE_WITH_PLACE = 0.35, 0.3
-_REVISIONS = ("Typos corrected", "Accepted at a symposium", "New appendix with a proof of Lemma 2")
 
 
 class Writer:
@@ -95,10 +94,6 @@ class Writer:
         comment = self._draw.choice(_COMMENTS).format(pages=self._draw.randint(6, 44))
         abstract = sentences.format(number=self._draw.randint(3, 48), **words)
         return Manuscript(title, abstract, self._sign(), categories, comment)
-
-    def write_revision(self) -> str:
-        """Return the comment a second version comes with."""
-        return self._draw.choice(_REVISIONS)
 
     def pick_category(self, taken: tuple[str, ...]) -> str:
         """Return a category that papers are cross-listed into, and not among these."""

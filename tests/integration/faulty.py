@@ -27,6 +27,7 @@ from tests.command_line import ROOT, call_digest
 from tests.fakes import atom, oai
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.config_file import write_config
 from tests.fakes.faults import Fault
 from tests.fakes.loopback import Answer, Request
 from tests.fakes.mail import MailSink
@@ -44,32 +45,6 @@ FIRST_NEW, LAST_NEW, HELD = 1, 7, 4
 REPLACED, CROSS_LISTED, WITHDRAWN = "2602.00005", "2602.00006", "2602.00007"
 
 QUERIES = {"perf": "cat:cs.PF"}
-
-CONFIG = """\
-[arxiv]
-contact = "ops@example.org"
-source = "{source}"
-api_url = "{arxiv}/api/query"
-oai_url = "{arxiv}/oai"
-
-[mail]
-from = "digest@example.org"
-smtp = "{mail}"
-
-[defaults]
-when = "daily at 06:00 UTC"
-first_look = 0
-quiet_days = "heartbeat"
-kinds = ["new", "cross-list", "replacement", "withdrawal"]
-
-[queries]
-{queries}
-
-[[subscriptions]]
-name = "team"
-queries = [{names}]
-to = "mailto:reader@example.org"
-"""
 
 Bend = Callable[[Request], Answer | None]
 """Answers a request otherwise than arXiv should; None lets it pass."""
@@ -154,12 +129,18 @@ class World:
 
     def configure(self, queries: Mapping[str, str] = QUERIES) -> None:
         """Write its file, for these saved queries."""
-        text = CONFIG.format(
-            source=self.source,
-            arxiv=self.arxiv.url,
-            mail=self.mail.url,
-            queries="\n".join(f"{name} = '{query}'" for name, query in queries.items()),
-            names=", ".join(f'"{name}"' for name in queries),
+        text = write_config(
+            self.arxiv.url,
+            queries,
+            [{"name": "team", "queries": list(queries), "to": "mailto:reader@example.org"}],
+            arxiv={"source": self.source},
+            mail={"smtp": self.mail.url},
+            defaults={
+                "when": "daily at 06:00 UTC",
+                "first_look": 0,
+                "quiet_days": "heartbeat",
+                "kinds": ["new", "cross-list", "replacement", "withdrawal"],
+            },
         )
         (self.folder / "digest.toml").write_text(text)
 
