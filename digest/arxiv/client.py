@@ -15,9 +15,17 @@ import httpx
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import TRY_AGAIN
-from digest.arxiv.exchange import Asked, Line, RequestLog, TooLate, describe_request, gate_outcome, judge_status
+from digest.arxiv.exchange import (
+    AskedRequest,
+    Line,
+    RequestLog,
+    TooLate,
+    describe_request,
+    gate_outcome,
+    judge_status,
+)
 from digest.arxiv.oai import OaiPage, parse_oai
-from digest.model.clock import REQUEST_DEADLINE, GateOutcome, Outcome, monotonic
+from digest.model.clock import REQUEST_DEADLINE, GateOutcome, RequestOutcome, monotonic
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -234,7 +242,7 @@ class ArxivClient:
 
     def _fetch(
         self,
-        asked: Asked,
+        asked: AskedRequest,
         read: Callable[[bytes], PageT],
         check: Callable[[Fetched[PageT]], None] | None = None,
     ) -> Fetched[PageT]:
@@ -249,7 +257,7 @@ class ArxivClient:
 
     def _try_once(
         self,
-        asked: Asked,
+        asked: AskedRequest,
         read: Callable[[bytes], PageT],
         check: Callable[[Fetched[PageT]], None] | None,
     ) -> Fetched[PageT]:
@@ -265,14 +273,14 @@ class ArxivClient:
 
     def _ask_once(
         self,
-        asked: Asked,
+        asked: AskedRequest,
         read: Callable[[bytes], PageT],
         check: Callable[[Fetched[PageT]], None] | None,
         grant: Grant,
     ) -> Fetched[PageT]:
         at, begun = self._clock.now(), monotonic()
         answer, ended = None, 0.0
-        outcome, detail, was_made = GateOutcome(Outcome.FAILED), "", True
+        outcome, detail, was_made = GateOutcome(RequestOutcome.FAILED), "", True
         try:
             answer = self._line.ask(asked, not_after=grant.good_until)
             ended = monotonic()
@@ -301,10 +309,10 @@ class ArxivClient:
                 self._on_request(describe_request(asked, answer, at, milliseconds, outcome, detail))
 
 
-def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds: float) -> Asked:
+def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds: float) -> AskedRequest:
     query = urlencode(parameters, quote_via=quote, safe="")
     whole = f"{url}?{query}"
-    return Asked(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
+    return AskedRequest(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
 
 
 def _name_page(token: str) -> str:
@@ -315,7 +323,7 @@ def _name_page(token: str) -> str:
     return f"the harvest{since}, behind {int(skipped):,} papers" if skipped.isdecimal() else f"a later page{since}"
 
 
-def _name_request(error: ArxivError, asked: Asked) -> None:
+def _name_request(error: ArxivError, asked: AskedRequest) -> None:
     error.request = asked.name
     error.args = (f"{asked.name}: {error.message}", *error.args[1:])
 

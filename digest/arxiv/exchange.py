@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
-from digest.model.clock import GateOutcome, Outcome, monotonic
+from digest.model.clock import GateOutcome, RequestOutcome, monotonic
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -46,7 +46,7 @@ _CHECK_NETWORK = "Look at the network and the addresses under [arxiv]. The next 
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedRequest:
     """What is to be asked.
 
     Attributes:
@@ -68,7 +68,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ArxivAnswer:
     """What came back; `headers` by lower-case name, `body` unpacked and whole."""
 
     status: int
@@ -111,7 +111,7 @@ class Line:
         """Hang up."""
         self._client.close()
 
-    def ask(self, asked: Asked, *, not_after: float = math.inf) -> Answer:
+    def ask(self, asked: AskedRequest, *, not_after: float = math.inf) -> ArxivAnswer:
         """Make one exchange.
 
         Args:
@@ -144,7 +144,7 @@ class Line:
         self._has_ended = True
         self.hang_up()
 
-    def _refuse_late(self, asked: Asked) -> None:
+    def _refuse_late(self, asked: AskedRequest) -> None:
         if self._has_ended:
             host = httpx.URL(asked.url).host
             message = f"{host} took longer than {self._deadline:g} seconds to answer"
@@ -156,7 +156,7 @@ class Line:
             with contextlib.suppress(OSError):  # it may have ended by itself just now
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def _exchange(self, asked: Asked) -> Answer:
+    def _exchange(self, asked: AskedRequest) -> ArxivAnswer:
         timeout = httpx.Timeout(asked.read_seconds, connect=CONNECT_SECONDS, pool=_POOL_SECONDS)
         form = None if asked.form is None else {"Content-Type": "application/x-www-form-urlencoded"}
         url = asked.url if asked.form is None else asked.url.partition("?")[0]
@@ -169,7 +169,7 @@ class Line:
             extensions={"trace": self._watch_steps},
         ) as response:
             body = _gather(response.iter_bytes(), self._body_limit)
-            return Answer(response.status_code, dict(response.headers), body)
+            return ArxivAnswer(response.status_code, dict(response.headers), body)
 
     def _watch_steps(self, event: str, info: Mapping[str, Any]) -> None:
         # httpcore's trace hook is where a socket shows before its first answer has come, and the last place
@@ -195,7 +195,7 @@ def _gather(pieces: Iterator[bytes], limit: int) -> bytes:
     return bytes(gathered)
 
 
-def _describe_failure(error: httpx.HTTPError, asked: Asked) -> ArxivUnreachable:
+def _describe_failure(error: httpx.HTTPError, asked: AskedRequest) -> ArxivUnreachable:
     host = httpx.URL(asked.url).host
     if isinstance(error, httpx.ConnectTimeout):
         message = f"{host} can't be reached: no connection within {CONNECT_SECONDS:g} seconds"
@@ -232,12 +232,17 @@ class RequestLog:
     milliseconds: int
     size: int
     sha256: str
-    outcome: Outcome
+    outcome: RequestOutcome
     detail: str
 
 
 def describe_request(  # noqa: PLR0917 - what a request comes to
-    asked: Asked, answer: Answer | None, at: datetime, milliseconds: int, outcome: GateOutcome, detail: str
+    asked: AskedRequest,
+    answer: ArxivAnswer | None,
+    at: datetime,
+    milliseconds: int,
+    outcome: GateOutcome,
+    detail: str,
 ) -> RequestLog:
     """Return a request as it went; without an answer none came whole."""
     body = answer.body if answer else b""
@@ -262,7 +267,7 @@ _OURS: Final = range(400, 500)
 _ABSENT: Final = frozenset({404, 405, 410})
 
 
-def judge_status(answer: Answer, read: Callable[[bytes], object], *, place: str = "") -> None:
+def judge_status(answer: ArxivAnswer, read: Callable[[bytes], object], *, place: str = "") -> None:
     """Refuse an answer that is no page, by its status and its first bytes.
 
     Args:
@@ -317,15 +322,15 @@ def read_retry_after(text: str) -> float | None:
 def gate_outcome(error: ArxivError | None) -> GateOutcome:
     """Return what the gate is told of a request that ended in this error, or in none."""
     if isinstance(error, ArxivThrottled):
-        return GateOutcome(Outcome.THROTTLED, error.retry_after)
+        return GateOutcome(RequestOutcome.THROTTLED, error.retry_after)
     if isinstance(error, ArxivRefused):
-        return GateOutcome(Outcome.REFUSED)
+        return GateOutcome(RequestOutcome.REFUSED)
     if error is None or isinstance(error, ArxivRejected):
-        return GateOutcome(Outcome.OK)
-    return GateOutcome(Outcome.FAILED)
+        return GateOutcome(RequestOutcome.OK)
+    return GateOutcome(RequestOutcome.FAILED)
 
 
-def _refuse_throttling(answer: Answer) -> None:
+def _refuse_throttling(answer: ArxivAnswer) -> None:
     retry_after = read_retry_after(answer.headers.get("retry-after", ""))
     try:
         check_body(answer.body)
@@ -340,14 +345,14 @@ def _refuse_throttling(answer: Answer) -> None:
         )
 
 
-def _check_content_type(answer: Answer) -> None:
+def _check_content_type(answer: ArxivAnswer) -> None:
     media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type and not media_type.endswith("xml"):
         check_body(answer.body)
         raise ArxivUnreadable(f"the answer is {media_type[:60]}, not XML", hint=TRY_AGAIN)
 
 
-def _find_reason(answer: Answer, read: Callable[[bytes], object]) -> str:
+def _find_reason(answer: ArxivAnswer, read: Callable[[bytes], object]) -> str:
     try:
         read(answer.body)
     except (ArxivRejected, ArxivFaulted) as error:

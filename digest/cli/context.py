@@ -25,7 +25,7 @@ from digest.model.subscriptions import DestinationKind, Origin, SubscriptionStat
 from digest.query import parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
-from digest.store import Gate, create_standalone, open_store
+from digest.store import StoreGate, create_standalone, open_store
 from digest.store import queries as query_store
 from digest.store import subscriptions as subscription_store
 from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
@@ -382,7 +382,7 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
             stack.enter_context(hold_file(folder / "try.db"))  # no installation: nobody works on it but for this
             with store.begin() as conn:
                 adopt_gate(conn, clock, passers_by=True)
-        gate = Gate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
+        gate = StoreGate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
         client = open_client(config, gate, clock, on_request=_tell_silence)
         stack.callback(client.close)
         yield client

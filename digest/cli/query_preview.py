@@ -12,7 +12,13 @@ from digest import tex
 from digest.cli.context import file_option, opened_workbench, read_query
 from digest.cli.output import Lines, cut, draw_bars, json_option, print_json
 from digest.inspect.preview import find_stored, find_stored_days, search_days
-from digest.inspect.query_volume import Span, compare_wordings, count_days, describe_volume, list_submission_days
+from digest.inspect.query_volume import (
+    DaySpan,
+    compare_wordings,
+    count_days,
+    describe_volume,
+    list_submission_days,
+)
 from digest.model.announcements import EASTERN, Kind
 from digest.model.errors import UsageError, count
 from digest.model.messages import DigestEntry
@@ -38,7 +44,7 @@ _WIDEST_REASON = 200
 class Found(NamedTuple):
     """Papers of some days, the last announced first; `checked_at` is None where arXiv's search was asked."""
 
-    span: Span
+    span: DaySpan
     papers: list[Paper]
     checked_at: datetime | None
 

@@ -12,14 +12,14 @@ from digest.model.subscriptions import DestinationKind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from digest.config.draft import Draft
+    from digest.config.draft import ConfigDraft
     from digest.model.subscriptions import Destination, Subscription
 
 _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url")
 
 
 def check_together(
-    draft: Draft, subscriptions: Sequence[Subscription], destinations: Sequence[Destination]
+    draft: ConfigDraft, subscriptions: Sequence[Subscription], destinations: Sequence[Destination]
 ) -> None:
     """Report settings that contradict one another, or that others need; warn of secrets still to come."""
     _check_arxiv(draft)
@@ -34,7 +34,7 @@ def check_together(
     _check_test_clock(draft, destinations)
 
 
-def _check_arxiv(draft: Draft) -> None:
+def _check_arxiv(draft: ConfigDraft) -> None:
     values = draft.values
     is_outside = not all(is_loopback(values[key]) for key in _ARXIV_KEYS)
     if draft.has_file and is_outside and not values["arxiv.contact"] and "arxiv.contact" not in draft.wrong:
@@ -46,7 +46,7 @@ def _check_arxiv(draft: Draft) -> None:
         )
 
 
-def _check_store(draft: Draft) -> None:
+def _check_store(draft: ConfigDraft) -> None:
     url = draft.values["store.url"]
     if url.startswith("postgresql:") and "sslmode=" not in url and (hosts := find_remote_hosts(url)):
         draft.warnings.append(
@@ -55,7 +55,7 @@ def _check_store(draft: Draft) -> None:
         )
 
 
-def _check_mail(draft: Draft, destinations: Sequence[Destination]) -> None:
+def _check_mail(draft: ConfigDraft, destinations: Sequence[Destination]) -> None:
     values = draft.values
     if not values["mail.from"] and any(one.kind is DestinationKind.MAIL for one in destinations):
         draft.complain("mail.from", "is missing, but there are mailto: destinations", 'Write from = "…".')
@@ -73,7 +73,7 @@ def _check_mail(draft: Draft, destinations: Sequence[Destination]) -> None:
         draft.complain("mail.smtp", "would send the password in the clear", hint)
 
 
-def _check_feed_files(draft: Draft, subscriptions: Sequence[Subscription]) -> None:
+def _check_feed_files(draft: ConfigDraft, subscriptions: Sequence[Subscription]) -> None:
     """Two subscriptions that write one feed file would overwrite each other for ever."""
     owners: dict[str, str] = {}
     for subscription in subscriptions:
@@ -85,7 +85,7 @@ def _check_feed_files(draft: Draft, subscriptions: Sequence[Subscription]) -> No
                     draft.complain(f"subscriptions.{subscription.name}.to", what, "Name another file.")
 
 
-def _check_files(draft: Draft) -> None:
+def _check_files(draft: ConfigDraft) -> None:
     templates, ca_file = draft.values["templates"], draft.values["mail.ca_file"]
     if templates is not None and not templates.is_dir():
         draft.complain("templates", f"there is no folder {templates}", "Make it, or leave `templates` out.")
@@ -93,7 +93,7 @@ def _check_files(draft: Draft) -> None:
         draft.complain("mail.ca_file", f"there is no file {ca_file}", "Name a PEM file, or leave it out.")
 
 
-def _check_test_clock(draft: Draft, destinations: Sequence[Destination]) -> None:
+def _check_test_clock(draft: ConfigDraft, destinations: Sequence[Destination]) -> None:
     """Months pass in minutes under a test clock: nobody outside this machine must be asked or told then."""
     if not draft.values["test_clock"]:
         return
@@ -106,7 +106,7 @@ def _check_test_clock(draft: Draft, destinations: Sequence[Destination]) -> None
         )
 
 
-def _outside_addresses(draft: Draft, destinations: Sequence[Destination]) -> Iterator[tuple[str, str]]:
+def _outside_addresses(draft: ConfigDraft, destinations: Sequence[Destination]) -> Iterator[tuple[str, str]]:
     """Yield key and address of all that may be reached; Slack only where something could be posted there."""
     for key in ("test_clock", *_ARXIV_KEYS, "mail.smtp", "web.base_url", "alarms.ping_url"):
         yield key, draft.values[key]

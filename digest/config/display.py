@@ -23,7 +23,7 @@ _ATTRIBUTES = {"to": "destinations", "when": "cadence"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """One line of `digest config show`: a key, its value as shown, and where it comes from."""
 
     key: str
@@ -31,9 +31,9 @@ class Row:
     origin: str
 
 
-def show(config: Config) -> tuple[Row, ...]:
+def show(config: Config) -> tuple[SettingRow, ...]:
     """Return every setting, saved query and subscription key."""
-    return tuple(Row(key, value, config.origins.get(key, "")) for key, value in _list_values(config))
+    return tuple(SettingRow(key, value, config.origins.get(key, "")) for key, value in _list_values(config))
 
 
 def _list_values(config: Config) -> Iterator[tuple[str, str]]:

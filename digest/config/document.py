@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from digest.config.checks import check_together
-from digest.config.draft import CONFIG_VARIABLE, Draft
+from digest.config.draft import CONFIG_VARIABLE, ConfigDraft
 from digest.config.settings import INCOMING, SETTINGS, TABLES, Config
 from digest.config.subscribing import (
     OTHER_KEYS,
@@ -46,7 +46,7 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
         ConfigurationError: the file isn't there or isn't TOML; or everything that is wrong in it, at once.
     """
     folder = path.absolute().parent if path is not None else (folder or Path.cwd())
-    draft = Draft(read_document(path), path, environ, folder)
+    draft = ConfigDraft(read_document(path), path, environ, folder)
     parts = {table: _read_part(draft, table) for table in TABLES}
     queries = read_queries(draft)
     subscriptions = read_subscriptions(draft, [query.name for query in queries])
@@ -100,7 +100,7 @@ def _suggest_syntax(message: str) -> str:
     return 'Text stands in quotes: name = "value"; lists in brackets: ["new", "cross-list"].'
 
 
-def _read_part(draft: Draft, table: str) -> dict[str, Any]:
+def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
     """Read a table of single settings into the attributes of its class; "" for what stands above all tables."""
     settings = [setting for setting in SETTINGS if setting.table == table]
     others = {"": [*filter(None, TABLES), *OTHER_KEYS], "slack": ["webhooks"]}.get(table, [])

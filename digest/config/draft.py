@@ -38,7 +38,7 @@ class Mistakes(ConfigurationError):
         self.each = each
 
 
-class Draft:
+class ConfigDraft:
     """What is written, and what is known of it so far.
 
     Attributes:

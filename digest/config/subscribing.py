@@ -13,7 +13,7 @@ from digest.model.subscriptions import DestinationKind, SavedQuery, Subscription
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from digest.config.draft import Draft
+    from digest.config.draft import ConfigDraft
     from digest.model.subscriptions import Destination
 
 _INCOMING_TABLES = [setting.table for setting in INCOMING.values() if "." not in setting.table]
@@ -23,7 +23,7 @@ OTHER_KEYS = ("queries", "subscriptions", "webhooks", *_INCOMING_TABLES)
 _EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", queries = ["perf"], to = "slack:#papers".'
 
 
-def read_queries(draft: Draft) -> tuple[SavedQuery, ...]:
+def read_queries(draft: ConfigDraft) -> tuple[SavedQuery, ...]:
     """Read the saved queries, in the file's order."""
     table = draft.check_table("queries", draft.data.get("queries"))
     names = _check_names(draft, "queries", table)
@@ -33,7 +33,7 @@ def read_queries(draft: Draft) -> tuple[SavedQuery, ...]:
     return tuple(SavedQuery(name, text) for name, text in texts.items() if text is not None)
 
 
-def read_subscriptions(draft: Draft, queries: Collection[str]) -> tuple[Subscription, ...]:
+def read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[Subscription, ...]:
     """Read the subscriptions, in the file's order; `queries` are the saved queries' names."""
     tables = draft.data.get("subscriptions", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
@@ -45,7 +45,7 @@ def read_subscriptions(draft: Draft, queries: Collection[str]) -> tuple[Subscrip
 
 
 def _read_subscription(
-    draft: Draft, number: int, table: dict[str, Any], queries: Collection[str]
+    draft: ConfigDraft, number: int, table: dict[str, Any], queries: Collection[str]
 ) -> Subscription | None:
     """Read one subscription; None where something in it has to be mended."""
     name = table.get("name")
@@ -71,7 +71,7 @@ def _read_subscription(
     )
 
 
-def _refuse_doubles(draft: Draft, tables: list[dict[str, Any]]) -> None:
+def _refuse_doubles(draft: ConfigDraft, tables: list[dict[str, Any]]) -> None:
     """Report names used twice."""
     names = [table["name"] for table in tables if isinstance(table.get("name"), str)]
     for name in sorted({name for name in names if names.count(name) > 1}):
@@ -79,7 +79,9 @@ def _refuse_doubles(draft: Draft, tables: list[dict[str, Any]]) -> None:
         draft.complain(f"subscriptions.{name}.name", what, "Give each subscription a name of its own.")
 
 
-def read_incoming(draft: Draft, kind: DestinationKind, destinations: Iterable[Destination]) -> dict[str, str]:
+def read_incoming(
+    draft: ConfigDraft, kind: DestinationKind, destinations: Iterable[Destination]
+) -> dict[str, str]:
     """Return name → URL: the incoming webhooks of the file, and those that destinations name, from variables."""
     setting = INCOMING[kind]
     key = setting.table
@@ -95,7 +97,7 @@ def read_incoming(draft: Draft, kind: DestinationKind, destinations: Iterable[De
     return {name: url for name, url in urls.items() if url}
 
 
-def read_webhooks(draft: Draft, destinations: Iterable[Destination]) -> dict[str, Webhook]:
+def read_webhooks(draft: ConfigDraft, destinations: Iterable[Destination]) -> dict[str, Webhook]:
     """Return name → webhook: those of the file, and those that destinations name and variables give."""
     found = {}
     table = draft.check_table("webhooks", draft.data.get("webhooks"))
@@ -112,13 +114,13 @@ def read_webhooks(draft: Draft, destinations: Iterable[Destination]) -> dict[str
 
 
 def _list_webhooks(
-    draft: Draft, key: str, table: Iterable[str], destinations: Iterable[Destination], kind: DestinationKind
+    draft: ConfigDraft, key: str, table: Iterable[str], destinations: Iterable[Destination], kind: DestinationKind
 ) -> list[str]:
     """Return the names of the webhooks that are written down or that destinations name."""
     wanted = {one.address for one in destinations if one.kind is kind}
     return _check_names(draft, key, [*table, *sorted(wanted - {*table})])
 
 
-def _check_names(draft: Draft, key: str, names: Iterable[str]) -> list[str]:
+def _check_names(draft: ConfigDraft, key: str, names: Iterable[str]) -> list[str]:
     """Return those of the operator's names that can be one; the others are reported."""
     return [name for name in names if draft.read(f"{key}.{name}", name, read_name) is not None]

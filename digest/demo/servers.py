@@ -36,7 +36,7 @@ class Request(NamedTuple):
     body: bytes
 
 
-class Answer(NamedTuple):
+class DemoAnswer(NamedTuple):
     """What it is told."""
 
     body: bytes
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
 class DemoServer:
     """Serves `answer(request)` while its context lasts."""
 
-    def __init__(self, answer: Callable[[Request], Answer]) -> None:
+    def __init__(self, answer: Callable[[Request], DemoAnswer]) -> None:
         class Handler(_Handler):
             decide = staticmethod(answer)
 
@@ -72,7 +72,7 @@ class DemoServer:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    decide: Callable[[Request], Answer]
+    decide: Callable[[Request], DemoAnswer]
 
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -120,9 +120,9 @@ class DemoArxiv(DemoServer):
         now = self._clock.now()
         self.add(replace(last, submitted=(*last.submitted, now), announced=plan_mailing(now), comment=comment))
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> DemoAnswer:
         if request.path != "/oai":
-            return Answer(b"Not Found", "text/plain", 404)
+            return DemoAnswer(b"Not Found", "text/plain", 404)
         token = request.params.get("resumptionToken", "")
         asked = dict(parse_qsl(unquote(token))) if token else request.params
         listed = [paper for paper in self._list_public() if date_record(paper) >= asked.get("from", "")]
@@ -131,7 +131,7 @@ class DemoArxiv(DemoServer):
         following = "" if token else None
         if len(listed) > start + len(page):
             following = quote(f"from={asked.get('from', '')}&skip={start + len(page)}")
-        return Answer(write_page(page, following, self.oai_url, self._clock.now()), MEDIA_TYPE)
+        return DemoAnswer(write_page(page, following, self.oai_url, self._clock.now()), MEDIA_TYPE)
 
     def _list_public(self) -> list[DemoPaper]:
         """Return the current state of each public paper, in order of announcement."""
@@ -198,7 +198,7 @@ class DemoSlack(DemoServer):
         """The Web API, ending in a slash as `slack_sdk` wants it."""
         return f"{self.url}/api/"
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> DemoAnswer:
         method = request.path.removeprefix("/api/")
         if method == "conversations.list":
             return _accept(channels=[CHANNEL], response_metadata={"next_cursor": ""})
@@ -209,9 +209,9 @@ class DemoSlack(DemoServer):
         return _write_json({"ok": False, "error": "unknown_method"})
 
 
-def _accept(**result: object) -> Answer:
+def _accept(**result: object) -> DemoAnswer:
     return _write_json({"ok": True, **result})
 
 
-def _write_json(value: dict[str, object]) -> Answer:
-    return Answer(json.dumps(value).encode(), "application/json")
+def _write_json(value: dict[str, object]) -> DemoAnswer:
+    return DemoAnswer(json.dumps(value).encode(), "application/json")

@@ -81,7 +81,7 @@ to = ["mailto:reader@digest.example", "slack:#papers", "feed", "file:feed.atom"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StoryOutcome:
     """What the story showed.
 
     Attributes:
@@ -97,7 +97,7 @@ class Outcome:
 
 def tell_story(
     folder: Path, progress: Progress, show: Callable[[str], None], width: int, *, color: bool
-) -> Outcome:
+) -> StoryOutcome:
     """Live through two evenings; leave page, mail, Slack message and feed in `folder`.
 
     Args:
@@ -145,7 +145,7 @@ def tell_story(
         clock.set(SUNDAY)
         sunday = run_pass(site)
         told = [(str(entry.paper.id), entry.kind) for planned in sunday.plan.digests for entry in planned.entries]
-        return Outcome(
+        return StoryOutcome(
             was_quiet=night.deliver.total == 0 and not night.plan.digests and not night.poll.failures,
             was_only_replacement=told == [(REVISED, Kind.REPLACEMENT)],
             files=tuple(files),

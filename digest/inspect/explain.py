@@ -99,7 +99,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TrailRow:
     """The match that was kept.
 
     Attributes:
@@ -125,7 +125,7 @@ def judge_change(
     change: StoredChange,
     due: DueSubscription,
     asked: Sequence[Asked],
-    row: Row | None,
+    row: TrailRow | None,
     *,
     is_matched: bool,
     is_overtaken: bool = False,
@@ -209,7 +209,7 @@ def judge_paper(judged: Sequence[Judged]) -> Judged:
     return min(reversed(judged), key=lambda one: ORDER.index(one.verdict))
 
 
-def _judge_match(row: Row, due: DueSubscription, awaited: str) -> Judged:
+def _judge_match(row: TrailRow, due: DueSubscription, awaited: str) -> Judged:
     if row.digest_id is not None:
         return Judged(row.reached, f"it is in digest {row.digest_id}")
     places = due.subscription.destinations
@@ -372,7 +372,7 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
     digests = {digest_id: _load_digest(conn, digest_id, id_) for digest_id in digest_ids}
     reached = {None: Verdict.WAITING} | {digest_id: told.reached for digest_id, told in digests.items()}
     kept = {
-        change_id: (Row(run_id, digest_id, reached[digest_id]), matched_at)
+        change_id: (TrailRow(run_id, digest_id, reached[digest_id]), matched_at)
         for change_id, (run_id, digest_id, matched_at) in rows.items()
     }
     trails = tuple(_follow(conn, due, history, kept, source=source))
@@ -414,7 +414,7 @@ def _follow(
     conn: Connection,
     due: DueSubscription,
     history: Sequence[StoredChange],
-    kept: Mapping[int, tuple[Row, datetime]],
+    kept: Mapping[int, tuple[TrailRow, datetime]],
     *,
     source: str,
 ) -> Iterator[ChangeTrail]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from digest.arxiv.pages import EARLIEST, Window, walk_search
 from digest.deliver.step import mail_identity
 from digest.inspect.query_volume import (
-    Span,
+    DaySpan,
     list_submission_days,
 )
 from digest.match.rules import choose_first_look, read_exclusion
@@ -242,7 +242,7 @@ PAGE: Final = 500
 """Papers asked for at once."""
 
 
-def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[Span, datetime] | None:
+def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[DaySpan, datetime] | None:
     """Return those of the last days of which everything announced is stored, and when arXiv was last looked at."""
     reach = papers.find_reach(conn)
     if reach is None:
@@ -250,13 +250,13 @@ def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[Span, 
     until = min(reach.until, now)
     first = max(list_submission_days(now, days).whole[0], reach.since)
     known = list_submission_days(until, (now.date() - first).days + 1)
-    span = Span(
+    span = DaySpan(
         tuple(day for day in known.whole if day >= first), tuple(day for day in known.begun if day >= first)
     )
     return (span, reach.until) if span.whole else None
 
 
-def find_stored(conn: Connection, query: Query | Or, span: Span, progress: Progress) -> list[Paper]:
+def find_stored(conn: Connection, query: Query | Or, span: DaySpan, progress: Progress) -> list[Paper]:
     """Return the stored papers of some days that a query means, the one announced last first."""
     progress.begin("read", "what is stored")
     first, last = span.dates[0], span.dates[-1]
@@ -266,7 +266,7 @@ def find_stored(conn: Connection, query: Query | Or, span: Span, progress: Progr
     return sorted(found, key=lambda paper: paper.id, reverse=True)
 
 
-def search_days(client: ArxivClient, query: Query | Or, span: Span, progress: Progress) -> list[Paper]:
+def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress: Progress) -> list[Paper]:
     """Ask arXiv's search for the papers that a query means, submitted on some days; the last announced first.
 
     Raises:

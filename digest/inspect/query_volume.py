@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DaySpan:
     """Days (UTC) on which papers were first submitted.
 
     Attributes:
@@ -38,7 +38,7 @@ class Span:
         return self.whole + self.begun
 
 
-def list_submission_days(now: datetime, days: int) -> Span:
+def list_submission_days(now: datetime, days: int) -> DaySpan:
     """Return the last UTC days whose submissions were all due for announcement by now, so many, and those since.
 
     What is submitted after the deadline of a mailing comes with the next one, so the last days are begun only.
@@ -48,16 +48,16 @@ def list_submission_days(now: datetime, days: int) -> Span:
     while earliest_mailing(datetime.combine(last, time.max, tzinfo=UTC)) > mailing:
         last -= timedelta(days=1)
     whole = tuple(last - timedelta(days=back) for back in reversed(range(days)))
-    return Span(whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1)))
+    return DaySpan(whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1)))
 
 
-def count_days(span: Span, papers: Iterable[Paper]) -> dict[date, int]:
+def count_days(span: DaySpan, papers: Iterable[Paper]) -> dict[date, int]:
     """Return how many papers were submitted on each of some days."""
     counts = Counter(paper.published.date() for paper in papers)
     return {day: counts[day] for day in span.dates}
 
 
-def describe_volume(span: Span, papers: Iterable[Paper]) -> str:
+def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
     """Say how much a query brings: `about 3 papers a week; most on Tue 17 Nov: 9`.
 
     The rate is that of whole days; what came of days that are only begun is said apart.

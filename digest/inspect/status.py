@@ -22,7 +22,7 @@ from digest.inspect.health import (
 from digest.match.rules import read_exclusion
 from digest.model.alarms import AlarmName
 from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
-from digest.model.clock import Outcome, SystemClock, write_age
+from digest.model.clock import RequestOutcome, SystemClock, write_age
 from digest.model.messages import DeliveryState
 from digest.poll.ledger import load_coverage
 from digest.poll.rules import next_look_at
@@ -64,8 +64,8 @@ _REMEMBERED = timedelta(days=7)
 _WAIT = "waiting is all that helps"
 
 _LEFT_ALONE: Mapping[str, tuple[str, str]] = {
-    Outcome.THROTTLED: ("it asked for a pause", _WAIT),
-    Outcome.REFUSED: (
+    RequestOutcome.THROTTLED: ("it asked for a pause", _WAIT),
+    RequestOutcome.REFUSED: (
         "it blocks this client (403)",
         "check [arxiv] contact, then wait; see https://info.arxiv.org/help/robots.html",
     ),

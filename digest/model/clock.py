@@ -225,7 +225,7 @@ LEASE = 270.0
 """Seconds a grant holds the gate: longer than any request lives."""
 
 
-class Outcome(StrEnum):
+class RequestOutcome(StrEnum):
     """How a request ended, as far as the pace cares."""
 
     OK = "ok"
@@ -252,7 +252,7 @@ class Grant:
 class GateOutcome:
     """What the gate is told after a request; `retry_after` is what arXiv asked for, in seconds."""
 
-    outcome: Outcome
+    outcome: RequestOutcome
     retry_after: float | None = None
 
 

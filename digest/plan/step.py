@@ -28,7 +28,7 @@ from digest.plan.digests import (
     plan_digest,
 )
 from digest.plan.links import make_links, remember_tokens
-from digest.plan.turns import Outcome, TurnFacts, covered_since, decide_turn, first_due
+from digest.plan.turns import TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
 from digest.poll.ledger import load_coverage, reach_back
 from digest.query import analyse
 from digest.store import database, matches, papers, views
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from digest.plan.turns import Turn
     from digest.poll.installation import Site
     from digest.query import AnalysedPaper, Query
-    from digest.store.digests import Draft
+    from digest.store.digests import DigestDraft
     from digest.store.matches import DueTurn, MatchRow
 
 
@@ -139,7 +139,7 @@ class Drafts:
         occasion: Occasion,
         is_missed: bool = False,
         earlier: Sequence[EarlierDigest] = (),
-    ) -> Draft:
+    ) -> DigestDraft:
         """Make the digest of one subscription.
 
         Args:
@@ -194,7 +194,7 @@ class Drafts:
             scope=f"{self._scope}:{due.id}",
         )
         consumed = [row.match_run_id for row in rows]
-        return digest_store.Draft(due.id, digest, plans, consumed)
+        return digest_store.DigestDraft(due.id, digest, plans, consumed)
 
     def _reach_back(
         self,
@@ -443,13 +443,13 @@ def _plan_turns(
         if decided.next_due_at != turn.next_due_at or decided.taken != turn.last_slot:
             taken[turn.id] = decided.next_due_at, decided.taken
         match decided.outcome:
-            case Outcome.TELL:
+            case TurnOutcome.TELL:
                 told[turn.id] = decided
-            case Outcome.PASS:
+            case TurnOutcome.PASS:
                 report.quiet.append(turn.name)
-            case Outcome.WAIT:
+            case TurnOutcome.WAIT:
                 report.waiting.append(turn.name)
-            case Outcome.REST:
+            case TurnOutcome.REST:
                 report.resting.append(turn.name)
     drafts.read(conn, (row for id_ in told for row in pending.get(id_, ())))
     whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}
@@ -514,7 +514,7 @@ def _load_pending(
 
 
 def _save(
-    conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, digest_store.Draft]]
+    conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, digest_store.DigestDraft]]
 ) -> PlanReport:
     """Store digests that were drafted, with their deliveries and addresses."""
     ids = digest_store.save_digests(conn, [draft for _, draft in chosen], at=drafts.now)

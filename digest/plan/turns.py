@@ -176,7 +176,7 @@ def _read_day(cadence: Cadence, name: str) -> date | None:
 _INSTANT = timedelta(microseconds=1)
 
 
-class Outcome(StrEnum):
+class TurnOutcome(StrEnum):
     """What becomes of a turn.
 
     `TELL` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its mailing is
@@ -194,14 +194,14 @@ class Turn:
     """What becomes of a turn, and what is kept of it.
 
     Attributes:
-        outcome: see `Outcome`.
+        outcome: see `TurnOutcome`.
         slot: the name of the digest that is made, "" for none.
         next_due_at: when the subscription is due next (UTC); None where an event makes it due.
         taken: see `digest.plan.turns`.
         is_missed: it is told as the turn before the last, which is still to come.
     """
 
-    outcome: Outcome
+    outcome: TurnOutcome
     slot: str
     next_due_at: datetime | None
     taken: str
@@ -237,30 +237,30 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     may_go_at = leave_quiet(cadence, quiet, facts.now)
     if may_go_at > facts.now:
-        return Turn(Outcome.REST, "", may_go_at, facts.taken)
+        return Turn(TurnOutcome.REST, "", may_go_at, facts.taken)
     if cadence.kind is CadenceKind.AT_ONCE:
         return _tell_at_once(facts)
     last = latest_slot(cadence, quiet, facts.now)
     if is_taken(facts.taken, last.name):
-        return Turn(Outcome.PASS, "", _find_next(subscription, facts.now, facts.taken), facts.taken)
+        return Turn(TurnOutcome.PASS, "", _find_next(subscription, facts.now, facts.taken), facts.taken)
     first = latest_slot(cadence, quiet, facts.due_at)
     due_at = _find_wait(subscription, first, last, facts)
     if due_at is not None:
         told = _tell_missed(subscription, first, last, facts) or _tell_put_off(subscription, last, facts)
-        return told or Turn(Outcome.WAIT, "", due_at, facts.taken)
+        return told or Turn(TurnOutcome.WAIT, "", due_at, facts.taken)
     taken = take_slot(facts.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
     if facts.newest_run or _speaks_on_quiet_days(subscription.quiet_days, facts.coverage):
-        return Turn(Outcome.TELL, last.name, following, taken)
-    return Turn(Outcome.PASS, "", following, taken)
+        return Turn(TurnOutcome.TELL, last.name, following, taken)
+    return Turn(TurnOutcome.PASS, "", following, taken)
 
 
 def _tell_at_once(facts: TurnFacts) -> Turn:
     """Tell all that waits. Without turns none is quiet, and a first look may have told all there was."""
     if not facts.newest_run:
-        return Turn(Outcome.PASS, "", None, facts.taken)
+        return Turn(TurnOutcome.PASS, "", None, facts.taken)
     slot = f"run:{facts.newest_run}"
-    return Turn(Outcome.TELL, slot, None, take_slot(facts.taken, slot))
+    return Turn(TurnOutcome.TELL, slot, None, take_slot(facts.taken, slot))
 
 
 def next_due(
@@ -376,7 +376,7 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
         was_due = first != last or _may_have_missed(subscription, facts)
     if not was_due:
         return None
-    return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
+    return Turn(TurnOutcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
 
 
 def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFacts) -> Turn | None:
@@ -398,7 +398,7 @@ def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFa
         has_waited = has_heartbeat and _may_have_missed(subscription, facts)
     if not has_waited:
         return None
-    return Turn(Outcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
+    return Turn(TurnOutcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
 
 
 def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:

@@ -65,7 +65,7 @@ class PlainText:
         self._pieces = [piece for piece in self._parse(raw) if piece.text]
         self.plain = "".join([piece.text for piece in self._pieces])
 
-    def _parse(self, raw: str) -> Iterable[tex.Piece]:
+    def _parse(self, raw: str) -> Iterable[tex.TexPiece]:
         return tex.parse_tex(raw)
 
     @cached_property
@@ -115,7 +115,7 @@ class WordText(PlainText):
         self._read(cut_words(self.plain))
         self.numbers = self._stem_surfaces() if is_stemmed else self.surfaces
 
-    def _parse(self, raw: str) -> Iterable[tex.Piece]:
+    def _parse(self, raw: str) -> Iterable[tex.TexPiece]:
         return tex.parse_words(raw)
 
     def _read(self, words: Sequence[str]) -> None:

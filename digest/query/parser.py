@@ -24,8 +24,8 @@ from digest.query.tokens import (
     OpenToken,
     Operator,
     OperatorToken,
+    QuerySource,
     Scanner,
-    Source,
     TermToken,
     Token,
 )
@@ -73,7 +73,7 @@ _NOT_FROM_TEX = str.maketrans("%+", "  ")
 """So would these where TeX wrote them: as signs of an address. They part words as blanks do."""
 
 
-def read_condition(source: Source, term: TermToken, inherited: Prefix | None) -> Condition | None:
+def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | None) -> Condition | None:
     """Return what a term asks for; None where it says nothing by itself and is left out, with a note.
 
     Args:
@@ -95,7 +95,7 @@ class _Reading(NamedTuple):
     has_star: bool
 
 
-def _read_star(source: Source, term: TermToken) -> _Reading:
+def _read_star(source: QuerySource, term: TermToken) -> _Reading:
     """Take a trailing `*` off an unquoted value; between quotes it is a mere sign, as it is at arXiv."""
     if term.is_quoted:
         _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
@@ -117,7 +117,7 @@ def _read_star(source: Source, term: TermToken) -> _Reading:
 
 
 def _refuse_wildcard(
-    source: Source, term: TermToken, found: re.Match[str] | None, *, is_name: bool = False
+    source: QuerySource, term: TermToken, found: re.Match[str] | None, *, is_name: bool = False
 ) -> None:
     """Refuse a `*` or `?` that stands for letters elsewhere than at the end of a word, with what comes nearest."""
     if found is None:
@@ -140,7 +140,7 @@ def _find_nearest(word: re.Match[str]) -> str:
     return _WILDCARD.sub("", word[0])
 
 
-def _read_words(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
+def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
     value, has_star = _read_star(source, term)
     plain = _resolve_tex(value).translate(_NOT_FROM_TEX) if "\\" in value or "$" in value else value
     words = list(split_words(plain))
@@ -192,7 +192,7 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
     return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(text))
 
 
-def _note_everywhere(source: Source, term: TermToken, condition: Condition) -> None:
+def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition) -> None:
     """Say what `all:` holds at arXiv, and what finds a category or a paper that stands alone."""
     if term.prefix is Prefix.ALL:
         message = "all: is wider at arXiv: there it also holds names of categories and years"
@@ -202,7 +202,7 @@ def _note_everywhere(source: Source, term: TermToken, condition: Condition) -> N
         source.note(NoteKind.READ_AS, term.position, message)
 
 
-def _leave_out_sign(source: Source, term: TermToken) -> None:
+def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
     if term.prefix is not None or term.is_quoted:
         source.fail(
             term.value_position, f"There is no word in {term.value!r}", "Signs alone are not searched for."
@@ -210,7 +210,7 @@ def _leave_out_sign(source: Source, term: TermToken) -> None:
     source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} holds no word and was left out")
 
 
-def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition | None:
+def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
     _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value), is_name=True)
     name = spell_name(term.value)
     if not name:
@@ -221,7 +221,7 @@ def _read_author(source: Source, term: TermToken, prefix: Prefix) -> Condition |
     return intern_condition(prefix, Shape.PHRASE if " " in name else Shape.WORD, name)
 
 
-def _read_person(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     _refuse_wildcard(source, term, _WILDCARD.search(term.value), is_name=True)
     try:
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
@@ -233,7 +233,7 @@ def _read_person(source: Source, term: TermToken, prefix: Prefix) -> Condition:
         source.fail(term.value_position, str(error), hint)
 
 
-def _read_category(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     value = term.value.strip()
     base = value.rstrip("*")
     if not _CATEGORY.fullmatch(base):
@@ -256,7 +256,7 @@ def _name_meant(value: str) -> str:
     return f"Write cat:({' OR '.join(meant)})." if len(meant) > 1 else f"Write cat:{meant[0]}."
 
 
-def _name_category(source: Source, term: TermToken, prefix: Prefix, name: str) -> Condition:
+def _name_category(source: QuerySource, term: TermToken, prefix: Prefix, name: str) -> Condition:
     if taxonomy.is_archive(name):
         return intern_condition(prefix, Shape.WORD, taxonomy.spell_name(name))
     canonical = taxonomy.canonical_category(name)
@@ -278,7 +278,7 @@ def _spell_beginning(base: str) -> str:
     return next(known, base)
 
 
-def _read_id(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+def _read_id(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     try:
         id_, version = ArxivId.parse_versioned(term.value)
     except UsageError as error:
@@ -286,7 +286,7 @@ def _read_id(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     return intern_condition(prefix, Shape.WORD, spell_id(id_, version))
 
 
-def _read_doi(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+def _read_doi(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     value = term.value.strip()
     doi = value[max(value.find("10."), 0) :]
     if not is_doi(doi):
@@ -296,7 +296,7 @@ def _read_doi(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     return intern_condition(prefix, Shape.WORD, doi)
 
 
-def _read_licence(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+def _read_licence(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     value = term.value.strip().casefold()
     name = next((name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None)
     if name is None:
@@ -308,7 +308,7 @@ def _read_licence(source: Source, term: TermToken, prefix: Prefix) -> Condition:
     return intern_condition(prefix, Shape.WORD, name)
 
 
-def _read_range(source: Source, term: TermToken, prefix: Prefix) -> Condition:
+def _read_range(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     try:
         return intern_condition(prefix, Shape.RANGE, spell_range(term.value))
     except UnreadableRange as error:
@@ -319,7 +319,7 @@ def _read_range(source: Source, term: TermToken, prefix: Prefix) -> Condition:
         )
 
 
-_READERS: Mapping[Prefix, Callable[[Source, TermToken, Prefix], Condition | None]] = {
+_READERS: Mapping[Prefix, Callable[[QuerySource, TermToken, Prefix], Condition | None]] = {
     Prefix.TITLE: _read_words,
     Prefix.ABSTRACT: _read_words,
     Prefix.COMMENT: _read_words,
@@ -359,12 +359,12 @@ def parse_query(text: str) -> Query:
     return Query(text, tree, notes, pasted)
 
 
-def _open_source(text: str) -> tuple[Source, str]:
+def _open_source(text: str) -> tuple[QuerySource, str]:
     """Return what is to be read: the text itself, or the query made of something pasted, which comes again."""
     pasted = read_pasted(text) if len(text) <= MAX_LENGTH else None
     if pasted is None:
-        return Source(text), ""
-    source = Source(pasted.text)
+        return QuerySource(text), ""
+    source = QuerySource(pasted.text)
     source.note(NoteKind.READ_AS, 0, pasted.message)
     return source, pasted.text
 
@@ -372,7 +372,7 @@ def _open_source(text: str) -> tuple[Source, str]:
 class _Parser:
     """Reads the tokens of one query; None stands for what was left out."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: QuerySource) -> None:
         self._source = source
         self._tokens = list(Scanner(source).scan_tokens())
         self._index = 0

@@ -44,7 +44,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuerySource:
     """The text being read, the remarks collected on the way, and the one way to refuse it.
 
     Attributes:
@@ -167,7 +167,7 @@ class Scanner:
     a quote or bracket left open, an unknown prefix, one without a value, too long, too many terms.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: QuerySource) -> None:
         self._source = source
         self._text = source.text
         self._place = 0

@@ -47,7 +47,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPiece:
     """A piece of two texts: in both, in the one before only, or in the one after only."""
 
     part: Part
@@ -55,19 +55,19 @@ class Piece:
 
 
 @lru_cache(_KEPT_TEXTS)
-def compare_words(before: str, after: str) -> tuple[Piece, ...]:
+def compare_words(before: str, after: str) -> tuple[DiffPiece, ...]:
     """Return the pieces of two texts, in order; of two neighbours what is gone comes first."""
     # A blank before the first word lets it be compared with words that have one.
     return _join(_compare(_TOKEN.findall(f" {before}"), _TOKEN.findall(f" {after}")), " ")
 
 
-def compare_lists(before: Sequence[str], after: Sequence[str], separator: str = ", ") -> tuple[Piece, ...]:
+def compare_lists(before: Sequence[str], after: Sequence[str], separator: str = ", ") -> tuple[DiffPiece, ...]:
     """Return the pieces of two lists of names, name by name, `separator` between them."""
     old, new = ([f"{separator}{name}" for name in names] for names in (before, after))
     return _join(_compare(old, new), separator)
 
 
-def count_words(pieces: Iterable[Piece], part: Part) -> int:
+def count_words(pieces: Iterable[DiffPiece], part: Part) -> int:
     """Return how many words are in the pieces of one part; signs do not count."""
     return sum(
         any(letter.isalnum() for letter in token)
@@ -94,7 +94,7 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, Se
     return [run for run in runs if run[1]]
 
 
-def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[Piece, ...]:
+def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[DiffPiece, ...]:
     """Make pieces of runs, and take back the `lead` that was put before the first token of both texts."""
     texts = [(part, "".join(tokens)) for part, tokens in runs]
     if not texts:
@@ -106,7 +106,7 @@ def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[Piece,
         rest[0] = second, first_kept[len(lead) :]
         # Where one text only begins with it, what separates it from the other's beginning stands behind it.
         text += lead if second is Part.KEPT else ""
-    return tuple(Piece(part, text) for part, text in ((part, text), *rest) if text)
+    return tuple(DiffPiece(part, text) for part, text in ((part, text), *rest) if text)
 
 
 _LONGEST_QUOTE = 140
@@ -130,7 +130,7 @@ class RevisionView:
 
     name: str
     summary: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DiffPiece, ...]
 
     @property
     def html(self) -> Markup:
@@ -202,7 +202,7 @@ def _view_abstract(before: Paper, after: Paper) -> RevisionView:
     return RevisionView("abstract", f"abstract: {_count_changes(pieces)}", pieces)
 
 
-def _count_changes(pieces: Sequence[Piece]) -> str:
+def _count_changes(pieces: Sequence[DiffPiece]) -> str:
     gone, come = count_words(pieces, Part.GONE), count_words(pieces, Part.COME)
     most = max(gone, come)
     if not most:
@@ -261,7 +261,7 @@ _VIEWS: dict[str, Callable[[Paper, Paper], RevisionView]] = {
 """By the names of `find_differences`, in the order they are told."""
 
 
-def _compare_texts(before: str, after: str) -> tuple[Piece, ...]:
+def _compare_texts(before: str, after: str) -> tuple[DiffPiece, ...]:
     return compare_words(show_plain(before), show_plain(after))
 
 
@@ -269,7 +269,7 @@ _FORM = Markup("<{0}>{2}</{0}>")
 _SPOKEN_FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
 
 
-def _mark_html(piece: Piece, form: Markup) -> Markup:
+def _mark_html(piece: DiffPiece, form: Markup) -> Markup:
     before, text, after = _part_blanks(piece)
     if not text:
         return Markup.escape(piece.text)
@@ -277,19 +277,19 @@ def _mark_html(piece: Piece, form: Markup) -> Markup:
     return Markup("{}{}{}").format(before, form.format(tag, _SAID[piece.part], text), after)
 
 
-def _mark_text(piece: Piece) -> str:
+def _mark_text(piece: DiffPiece) -> str:
     before, text, after = _part_blanks(piece)
     if not text:
         return piece.text
     return f"{before}[-{text}-]{after}" if piece.part is Part.GONE else f"{before}{{+{text}+}}{after}"
 
 
-def _mark_styled(piece: Piece) -> str:
+def _mark_styled(piece: DiffPiece) -> str:
     before, text, after = _part_blanks(piece)
     return f"{before}{styled(text, str(piece.part))}{after}" if text else piece.text
 
 
-def _part_blanks(piece: Piece) -> tuple[str, str, str]:
+def _part_blanks(piece: DiffPiece) -> tuple[str, str, str]:
     """Return the blanks before what is gone or has come, it, and those behind; nothing of what is kept."""
     text = "" if piece.part is Part.KEPT else piece.text.strip(" ")
     before, _, after = piece.text.partition(text) if text else ("", "", "")

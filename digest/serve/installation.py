@@ -19,7 +19,7 @@ from digest.model.errors import StoreError
 from digest.poll.installation import Silent, Site
 from digest.store import open_store, workers
 from digest.store import runs as page_store
-from digest.store.gate import Gate
+from digest.store.gate import StoreGate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +58,7 @@ def open_site(
         ConfigurationError: something configured cannot work.
     """
     store = open_store(config.store.url, create=create)
-    gate = Gate(store, clock, owner, jitter=lambda seconds: seconds * (0.5 + jitter() / 2))
+    gate = StoreGate(store, clock, owner, jitter=lambda seconds: seconds * (0.5 + jitter() / 2))
     return Site(
         config=config,
         store=store,

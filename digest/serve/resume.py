@@ -127,7 +127,7 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
             now=now,
         )
         consumed = split_told(conn, due.id, told, rows)
-        digest_store.save_digests(conn, [digest_store.Draft(due.id, record, (), consumed)], at=now)
+        digest_store.save_digests(conn, [digest_store.DigestDraft(due.id, record, (), consumed)], at=now)
     return len(told)
 
 

@@ -63,7 +63,7 @@ class DigestSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DigestDraft:
     """A digest ready to be stored.
 
     Attributes:
@@ -79,7 +79,7 @@ class Draft:
     consumed: Collection[int]
 
 
-def save_digests(conn: Connection, drafts: Sequence[Draft], *, at: datetime) -> dict[int, int]:
+def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetime) -> dict[int, int]:
     """Store digests with their deliveries and what they consume, in a few statements for all.
 
     There is at most one for each subscription; call it in the transaction that moves their next due times.
@@ -105,7 +105,7 @@ def save_digests(conn: Connection, drafts: Sequence[Draft], *, at: datetime) -> 
     return ids
 
 
-def _write_row(draft: Draft, texts: Mapping[int, int]) -> dict[str, Any]:
+def _write_row(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any]:
     digest = draft.digest
     return {
         "subscription_id": draft.subscription_id,
@@ -210,7 +210,7 @@ def _load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, in
     return keys
 
 
-def _consume(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int]) -> None:
+def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, int]) -> None:
     rows = [
         {"of_digest": ids[draft.subscription_id], "of_run": run_id, "of_subscription": draft.subscription_id}
         for draft in drafts
@@ -244,7 +244,9 @@ _READY: dict[str, Any] = {
 """What every delivery begins with."""
 
 
-def _save_deliveries(conn: Connection, drafts: Sequence[Draft], ids: Mapping[int, int], at: datetime) -> None:
+def _save_deliveries(
+    conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, int], at: datetime
+) -> None:
     shared = _READY | {"not_before": at, "created_at": at}
     rows = [
         shared

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Double, case, literal, select, update
 
-from digest.model.clock import LEASE, REQUEST_DEADLINE, SPACING, Grant, Outcome, monotonic
+from digest.model.clock import LEASE, REQUEST_DEADLINE, SPACING, Grant, RequestOutcome, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import engine
 from digest.store.dialect import database_clock, insert, later, metadata
@@ -65,7 +65,7 @@ class Breaker:
     failures: int
 
 
-class Gate:
+class StoreGate:
     """Implements `digest.model.clock.Gate` on the one row.
 
     Args:
@@ -136,10 +136,10 @@ class Gate:
                 "next_at": later(gate.c.next_at, now + self._spacing),
                 "lease_until": case((is_mine, now), else_=gate.c.lease_until),
             }
-            if outcome.outcome is Outcome.OK:
+            if outcome.outcome is RequestOutcome.OK:
                 values["breaker_failures"] = case((is_mine, 0), else_=gate.c.breaker_failures)
                 values["breaker_reason"] = case((is_mine, ""), else_=gate.c.breaker_reason)
-            elif outcome.outcome is not Outcome.FAILED:
+            elif outcome.outcome is not RequestOutcome.FAILED:
                 pause = self._choose_pause(conn, outcome)
                 values["breaker_until"] = later(gate.c.breaker_until, now + pause)
                 values["breaker_failures"] = gate.c.breaker_failures + 1
@@ -199,7 +199,7 @@ class Gate:
             )
 
     def _choose_pause(self, conn: Connection, outcome: GateOutcome) -> float:
-        if outcome.outcome is Outcome.REFUSED:
+        if outcome.outcome is RequestOutcome.REFUSED:
             return REFUSED_PAUSE
         locked = select(gate.c.breaker_failures).where(gate.c.name == NAME).with_for_update()
         failures = conn.execute(locked).scalar() or 0
@@ -286,7 +286,7 @@ def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
 
 
 def _throttled(row: Row[Any], seconds: float) -> ArxivThrottled:
-    asked = "blocked this client" if row.breaker_reason == Outcome.REFUSED else "asked for a pause"
+    asked = "blocked this client" if row.breaker_reason == RequestOutcome.REFUSED else "asked for a pause"
     return ArxivThrottled(
         f"arXiv {asked}; it is asked again in {max(seconds / 60, 1):.0f} min at the earliest",
         hint=GOES_ON,

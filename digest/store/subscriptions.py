@@ -295,7 +295,7 @@ def sync_subscriptions(
     wanted: Sequence[Subscription],
     origin: str,
     at: datetime,
-    schedule: Schedule,
+    schedule: TurnSchedule,
 ) -> SyncReport:
     """Make the subscriptions of an origin exactly these; doing it twice changes nothing.
 
@@ -316,7 +316,7 @@ def sync_subscriptions(
     return _Syncing(conn, origin, at, schedule).run(wanted)
 
 
-class Schedule(Protocol):
+class TurnSchedule(Protocol):
     """Decides when a subscription is due; `taken` is its `last_slot`, and moments are UTC."""
 
     def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime | None:
@@ -336,7 +336,7 @@ class _Syncing:
         conn: Connection,
         origin: str,
         at: datetime,
-        schedule: Schedule,
+        schedule: TurnSchedule,
     ) -> None:
         self._conn, self._origin, self._at, self._schedule = conn, origin, at, schedule
         self._stored = {row.name: row for row in conn.execute(select(subscriptions))}

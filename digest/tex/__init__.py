@@ -9,7 +9,17 @@ where these stand beside formulas. Nothing here raises for any string, and time 
 """
 
 from digest.tex.reader import parse_tex, parse_words
-from digest.tex.tokens import Kind, Piece, Role, Segment
+from digest.tex.tokens import PieceKind, Role, Segment, TexPiece
 from digest.tex.writer import to_html, to_plain, to_segments
 
-__all__ = ["Kind", "Piece", "Role", "Segment", "parse_tex", "parse_words", "to_html", "to_plain", "to_segments"]
+__all__ = [
+    "PieceKind",
+    "Role",
+    "Segment",
+    "TexPiece",
+    "parse_tex",
+    "parse_words",
+    "to_html",
+    "to_plain",
+    "to_segments",
+]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from digest.tex.formulas import arrange, make_script
 from digest.tex.symbols import MATH_ACCENTS, SYMBOLS, TEXT_ACCENTS, compose
-from digest.tex.tokens import Kind, Piece, Role, environment_name
+from digest.tex.tokens import PieceKind, Role, TexPiece, environment_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from digest.tex.reader import Reader
-    from digest.tex.tokens import Setting, Token
+    from digest.tex.tokens import TexSetting, Token
 
 
 _BROKEN_NAME = re.compile(r"\{([a-z]{2,})\}")
@@ -26,7 +26,7 @@ _SHORT, _SHORT_UNDER_LINE = 3, 8
 _SPOKEN = {"widehat": "hat", "Hat": "hat", "widetilde": "tilde", "widecheck": "check", "overrightarrow": "vec"}
 
 
-def read_text_accent(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read an accent and its letter; an accent without a letter is printed as typed."""
     name = reader.text[token.start + 1 : token.end]
     opening = reader.peek_character()
@@ -51,32 +51,34 @@ def _takes_accent(reader: Reader, name: str, opening: str) -> bool:
     return name != '"' and len(compose(opening, TEXT_ACCENTS[name])) == 1
 
 
-def _read_accented_group(reader: Reader, token: Token, name: str, setting: Setting) -> list[Piece]:
+def _read_accented_group(reader: Reader, token: Token, name: str, setting: TexSetting) -> list[TexPiece]:
     broken = _BROKEN_NAME.match(reader.text, reader.offset)
     if broken and name + broken[1] in SYMBOLS:
         # Some converter took `\beta` for the accent `\b` and wrote `\b{eta}`.
         reader.take_raw()
-        return [Piece(token.start, broken.end(), Kind.SYMBOL, SYMBOLS[name + broken[1]][0], setting.tags)]
+        return [TexPiece(token.start, broken.end(), PieceKind.SYMBOL, SYMBOLS[name + broken[1]][0], setting.tags)]
     pieces = reader.read_argument(setting._replace(is_formula=False)) or []
     letter = "".join(piece.text for piece in pieces)
     if not letter and name in _ALONE:
-        return [Piece(token.start, reader.offset, Kind.SYMBOL, _ALONE[name], setting.tags)]
+        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, _ALONE[name], setting.tags)]
     if not letter[:1].isalpha():
         opening = reader.text.index("{", token.end)
         return [
             reader.typed(token, setting.tags),
-            Piece(opening, opening + 1, Kind.TEXT, "{", setting.tags),
+            TexPiece(opening, opening + 1, PieceKind.TEXT, "{", setting.tags),
             *pieces,
-            Piece(reader.offset - 1, reader.offset, Kind.SYMBOL, "}", setting.tags),
+            TexPiece(reader.offset - 1, reader.offset, PieceKind.SYMBOL, "}", setting.tags),
         ]
     return [_accented(reader, token, letter, TEXT_ACCENTS[name], setting)]
 
 
-def _accented(reader: Reader, token: Token, letter: str, accent: str, setting: Setting) -> Piece:
-    return Piece(token.start, reader.offset, Kind.SYMBOL, compose(letter, accent), setting.tags, Role.VARIABLE)
+def _accented(reader: Reader, token: Token, letter: str, accent: str, setting: TexSetting) -> TexPiece:
+    return TexPiece(
+        token.start, reader.offset, PieceKind.SYMBOL, compose(letter, accent), setting.tags, Role.VARIABLE
+    )
 
 
-def read_formula_accent(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read an accent of a formula: on its letter, on each of a few, else spelled out as `hat(f∗g)`."""
     name = reader.text[token.start + 1 : token.end]
     argument = reader.read_argument(setting)
@@ -92,17 +94,17 @@ def read_formula_accent(reader: Reader, token: Token, setting: Setting) -> list[
     if len(letters) == 1 and pieces[: len(bases)] == bases and _keeps_its_meaning(scripts):
         role = bases[0].role
         accented = compose(text, MATH_ACCENTS[name])
-        return [Piece(token.start, bases[-1].end, Kind.SYMBOL, accented, bases[0].tags, role), *scripts]
+        return [TexPiece(token.start, bases[-1].end, PieceKind.SYMBOL, accented, bases[0].tags, role), *scripts]
     longest = _SHORT_UNDER_LINE if name in _LINES else _SHORT
     if not scripts and 1 < len(letters) <= longest and "".join(letters).isalnum():
         accented = "".join(compose(cluster, MATH_ACCENTS[name]) for cluster in _clusters(text))
-        return [Piece(token.start, reader.offset, Kind.SYMBOL, accented, bases[0].tags, Role.VARIABLE)]
+        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, accented, bases[0].tags, Role.VARIABLE)]
     return _spell_out(reader, token, _SPOKEN.get(name, name), pieces, setting)
 
 
-def _keeps_its_meaning(scripts: Sequence[Piece]) -> bool:
+def _keeps_its_meaning(scripts: Sequence[TexPiece]) -> bool:
     r"""Whether `\bar{B_s}` may be read as `\bar{B}_s`; the mean of a square is not the square of a mean."""
-    return all(piece.kind is Kind.SUBSCRIPT or set(piece.text) <= _NEUTRAL_SCRIPTS for piece in scripts)
+    return all(piece.kind is PieceKind.SUBSCRIPT or set(piece.text) <= _NEUTRAL_SCRIPTS for piece in scripts)
 
 
 def _clusters(text: str) -> list[str]:
@@ -115,18 +117,22 @@ def _clusters(text: str) -> list[str]:
     return clusters
 
 
-def _spell_out(reader: Reader, token: Token, name: str, pieces: list[Piece], setting: Setting) -> list[Piece]:
+def _spell_out(
+    reader: Reader, token: Token, name: str, pieces: list[TexPiece], setting: TexSetting
+) -> list[TexPiece]:
     return [
-        Piece(token.start, token.end, Kind.SYMBOL, f"{name}(", setting.tags, Role.OPEN),
+        TexPiece(token.start, token.end, PieceKind.SYMBOL, f"{name}(", setting.tags, Role.OPEN),
         *pieces,
-        Piece(max(token.end, reader.offset - 1), reader.offset, Kind.SYMBOL, ")", setting.tags, Role.CLOSE),
+        TexPiece(
+            max(token.end, reader.offset - 1), reader.offset, PieceKind.SYMBOL, ")", setting.tags, Role.CLOSE
+        ),
     ]
 
 
 class Command(Protocol):
     """Reads what follows a command's name."""
 
-    def __call__(self, reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+    def __call__(self, reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         """Return the pieces for the command and its arguments."""
 
 
@@ -135,7 +141,7 @@ def named(names: str, command: Command) -> dict[str, Command]:
     return dict.fromkeys(names.split(), command)
 
 
-def print_nothing(reader: Reader, token: Token, setting: Setting) -> list[Piece]:  # noqa: ARG001 - a Command
+def print_nothing(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
     """Print nothing; in words, the blank behind the name goes too."""
     if not setting.is_formula:
         reader.skip_blanks()
@@ -169,7 +175,7 @@ _WORDS = frozenset(
 )
 
 
-def read_begin(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_begin(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read an environment known by its name; others are printed as typed, `\begin` and all."""
     named = environment_name(reader.text, token)
     if named is None:
@@ -178,7 +184,7 @@ def read_begin(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
     closing = reader.partners.get(reader.at - 1, reader.end)
     if name in _WORDS or (name in _PARTS_OF_FORMULAS and closing >= reader.end):
         reader.skip_to(behind)
-        return [Piece(token.start, behind, Kind.BLANK, " ", setting.tags)]
+        return [TexPiece(token.start, behind, PieceKind.BLANK, " ", setting.tags)]
     if closing >= reader.end or name not in _FORMULAS | _PARTS_OF_FORMULAS | _TABLES.keys():
         return reader.print_command(token)
     reader.skip_to(behind)
@@ -189,29 +195,31 @@ def read_begin(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
     return pieces
 
 
-def read_end(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read an `\end` whose `\begin` was not read as an environment."""
     named = environment_name(reader.text, token)
     if named is None or named[0].removesuffix("*") not in _WORDS:
         return reader.print_command(token)
     reader.skip_to(named[1])
-    return [Piece(token.start, named[1], Kind.BLANK, " ", setting.tags)]
+    return [TexPiece(token.start, named[1], PieceKind.BLANK, " ", setting.tags)]
 
 
-def read_plain_table(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_plain_table(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read a table as plain TeX writes it: `\cases{a & b \cr c & d}`."""
     opening, ending = _TABLES[reader.text[token.start + 1 : token.end]]
     pieces = reader.read_argument(setting._replace(row_break=";")) if reader.peek_character() == "{" else None
     if pieces is None:
         return reader.print_command(token)
     return [
-        Piece(token.start, token.end, Kind.SYMBOL, opening, setting.tags, Role.OPEN),
+        TexPiece(token.start, token.end, PieceKind.SYMBOL, opening, setting.tags, Role.OPEN),
         *pieces,
-        Piece(max(token.end, reader.offset - 1), reader.offset, Kind.SYMBOL, ending, setting.tags, Role.CLOSE),
+        TexPiece(
+            max(token.end, reader.offset - 1), reader.offset, PieceKind.SYMBOL, ending, setting.tags, Role.CLOSE
+        ),
     ]
 
 
-def _read_inside(reader: Reader, name: str, closing: int, setting: Setting) -> list[Piece]:
+def _read_inside(reader: Reader, name: str, closing: int, setting: TexSetting) -> list[TexPiece]:
     if name not in _TABLES:
         return [
             _blank(reader.offset, setting),
@@ -225,15 +233,15 @@ def _read_inside(reader: Reader, name: str, closing: int, setting: Setting) -> l
     place = reader.tokens[closing].start
     table = setting._replace(is_formula=True, row_break=";")
     pieces = [
-        Piece(reader.offset, reader.offset, Kind.SYMBOL, opening, setting.tags, Role.OPEN),
+        TexPiece(reader.offset, reader.offset, PieceKind.SYMBOL, opening, setting.tags, Role.OPEN),
         *reader.read(closing, table),
-        Piece(place, place, Kind.SYMBOL, ending, setting.tags, Role.CLOSE),
+        TexPiece(place, place, PieceKind.SYMBOL, ending, setting.tags, Role.CLOSE),
     ]
     return pieces if setting.is_formula else arrange(pieces)
 
 
-def _blank(place: int, setting: Setting) -> Piece:
-    return Piece(place, place, Kind.BLANK, " ", setting.tags)
+def _blank(place: int, setting: TexSetting) -> TexPiece:
+    return TexPiece(place, place, PieceKind.BLANK, " ", setting.tags)
 
 
 _PRINTED = {
@@ -246,7 +254,7 @@ _BLANKS = frozenset(",;:>")
 _NOTHING = frozenset("!/-@")
 
 
-def read_escape(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_escape(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read a control symbol; one that has no meaning is printed as typed."""
     character = reader.text[token.start + 1]
     if character in TEXT_ACCENTS:
@@ -254,23 +262,28 @@ def read_escape(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
     if character in _NOTHING:
         return []
     if character in _BLANKS or character.isspace():
-        return [Piece(token.start, token.end, Kind.BLANK, " ", setting.tags)]
+        return [TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags)]
     if character in _STRUCTURE:
         return _STRUCTURE[character](reader, token, setting)
     symbol, role = _find_symbol(character)
     return [
-        Piece(token.start, token.end, Kind.SYMBOL, symbol, setting.tags, role) if symbol else reader.typed(token)
+        TexPiece(token.start, token.end, PieceKind.SYMBOL, symbol, setting.tags, role)
+        if symbol
+        else reader.typed(token)
     ]
 
 
-def read_row_end(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_row_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read the end of a line: a sign between the rows of a table, a blank elsewhere."""
     reader.skip_character("*")
     reader.take_option()
-    blank = Piece(token.start, token.end, Kind.BLANK, " ", setting.tags)
+    blank = TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags)
     if not setting.row_break:
         return [blank]
-    return [Piece(token.start, token.end, Kind.SYMBOL, setting.row_break, setting.tags, Role.PUNCTUATION), blank]
+    return [
+        TexPiece(token.start, token.end, PieceKind.SYMBOL, setting.row_break, setting.tags, Role.PUNCTUATION),
+        blank,
+    ]
 
 
 def _find_symbol(character: str) -> tuple[str, Role]:
@@ -282,7 +295,7 @@ def _find_symbol(character: str) -> tuple[str, Role]:
     return (character, Role.VARIABLE) if character.isalpha() else ("", Role.WORD)
 
 
-def _read_formula(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def _read_formula(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     closing = reader.partners.get(reader.at - 1, reader.end)
     if closing >= reader.end:
         return [reader.typed(token, setting.tags)]
@@ -300,7 +313,7 @@ _TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
 """What stands before a tie that a figure follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
 
 
-def read_ligature(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_ligature(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read dashes and quotation marks; `''` closes only what was opened (it may be seconds of arc)."""
     written = reader.written(token)
     if written in _DASHES:
@@ -314,15 +327,15 @@ def read_ligature(reader: Reader, token: Token, setting: Setting) -> list[Piece]
     else:
         printed, role = ("”" if reader.open_quotes else written), Role.CLOSE
         reader.open_quotes = max(0, reader.open_quotes - 1)
-    kind = Kind.TEXT if printed == written else Kind.SYMBOL
-    return [Piece(token.start, token.end, kind, printed, setting.tags, role)]
+    kind = PieceKind.TEXT if printed == written else PieceKind.SYMBOL
+    return [TexPiece(token.start, token.end, kind, printed, setting.tags, role)]
 
 
-def read_tie(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def read_tie(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read `~`: TeX's unbreakable blank between words, or the "about" of people who write plain text."""
     if setting.is_formula or _is_tie(reader.text, token.start):
-        return [Piece(token.start, token.end, Kind.BLANK, "\u00a0", setting.tags)]
-    return [Piece(token.start, token.end, Kind.TEXT, "~", setting.tags)]
+        return [TexPiece(token.start, token.end, PieceKind.BLANK, "\u00a0", setting.tags)]
+    return [TexPiece(token.start, token.end, PieceKind.TEXT, "~", setting.tags)]
 
 
 def _is_tie(text: str, place: int) -> bool:
@@ -343,20 +356,23 @@ def _is_in_address(text: str, place: int) -> bool:
 _LENGTH = re.compile(r"\s*[+-]?[0-9.]+\s*(?:pt|em|ex|mu|cm|mm|in)(?![A-Za-z])")
 
 
-def _print_blank(reader: Reader, token: Token, setting: Setting) -> list[Piece]:  # noqa: ARG001 - a Command
-    return [Piece(token.start, token.end, Kind.BLANK, " ", setting.tags)]
+def _print_blank(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
+    return [TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags)]
 
 
-def _drop_argument(reader: Reader, token: Token, setting: Setting) -> list[Piece]:  # noqa: ARG001 - a Command
+def _drop_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
     reader.skip_character("*")
     return [] if reader.take_raw() is not None else reader.print_command(token)
 
 
-def _drop_dimension(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
-    return [*_drop_argument(reader, token, setting), Piece(token.start, token.end, Kind.BLANK, " ", setting.tags)]
+def _drop_dimension(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    return [
+        *_drop_argument(reader, token, setting),
+        TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags),
+    ]
 
 
-def _drop_length(reader: Reader, token: Token, setting: Setting) -> list[Piece]:  # noqa: ARG001 - a Command
+def _drop_length(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
     if match := _LENGTH.match(reader.text, token.end):
         reader.skip_to(match.end())
         return []
@@ -364,14 +380,14 @@ def _drop_length(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
 
 
 def _in_words(*tags: str) -> Command:
-    def read_words(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+    def read_words(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         words = setting._replace(is_formula=False, face="")
         for tag in tags:
             words = words.with_tag(tag)
         pieces = reader.read_argument(words)
         if pieces is None:
             return reader.print_command(token)
-        return [piece._replace(role=Role.WORD) if piece.kind is not Kind.BLANK else piece for piece in pieces]
+        return [piece._replace(role=Role.WORD) if piece.kind is not PieceKind.BLANK else piece for piece in pieces]
 
     return read_words
 
@@ -379,21 +395,21 @@ def _in_words(*tags: str) -> Command:
 def _in_quotes(opening: str, closing: str, tags: tuple[str, ...] = ()) -> Command:
     read_words = _in_words(*tags)
 
-    def read_quoted(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+    def read_quoted(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         if reader.peek_character() != "{":
             return reader.print_command(token)
         pieces = read_words(reader, token, setting)
         return [
-            Piece(token.start, token.end, Kind.SYMBOL, opening, setting.tags),
+            TexPiece(token.start, token.end, PieceKind.SYMBOL, opening, setting.tags),
             *pieces,
-            Piece(max(token.end, reader.offset - 1), reader.offset, Kind.SYMBOL, closing, setting.tags),
+            TexPiece(max(token.end, reader.offset - 1), reader.offset, PieceKind.SYMBOL, closing, setting.tags),
         ]
 
     return read_quoted
 
 
 def _raw_between(opening: str, closing: str) -> Command:
-    def read_raw(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+    def read_raw(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         reader.skip_character("*")
         while reader.take_option() is not None:
             pass
@@ -401,29 +417,29 @@ def _raw_between(opening: str, closing: str) -> Command:
         if pieces is None:
             return reader.print_command(token)
         return [
-            Piece(token.start, token.end, Kind.SYMBOL, opening, setting.tags),
+            TexPiece(token.start, token.end, PieceKind.SYMBOL, opening, setting.tags),
             *(piece._replace(tags=setting.tags) for piece in pieces),
-            Piece(max(token.end, reader.offset - 1), reader.offset, Kind.SYMBOL, closing, setting.tags),
+            TexPiece(max(token.end, reader.offset - 1), reader.offset, PieceKind.SYMBOL, closing, setting.tags),
         ]
 
     return read_raw
 
 
-def _read_address(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def _read_address(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     pieces = reader.take_raw()
     return (
         reader.print_command(token) if pieces is None else [piece._replace(tags=setting.tags) for piece in pieces]
     )
 
 
-def _read_second_argument(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def _read_second_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     if reader.take_raw() is None:
         return reader.print_command(token)
     return reader.read_argument(setting._replace(is_formula=False)) or []
 
 
-def _script_of_words(kind: Kind) -> Command:
-    def read_script(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def _script_of_words(kind: PieceKind) -> Command:
+    def read_script(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         pieces = reader.read_argument(setting._replace(is_formula=False))
         if pieces is None:
             return reader.print_command(token)
@@ -433,12 +449,12 @@ def _script_of_words(kind: Kind) -> Command:
     return read_script
 
 
-def _read_list_sign(reader: Reader, token: Token, setting: Setting) -> list[Piece]:
+def _read_list_sign(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     reader.take_option()
     return [
-        Piece(token.start, token.start, Kind.BLANK, " "),
-        Piece(token.start, token.end, Kind.SYMBOL, "•", setting.tags),
-        Piece(token.end, token.end, Kind.BLANK, " "),
+        TexPiece(token.start, token.start, PieceKind.BLANK, " "),
+        TexPiece(token.start, token.end, PieceKind.SYMBOL, "•", setting.tags),
+        TexPiece(token.end, token.end, PieceKind.BLANK, " "),
     ]
 
 
@@ -464,8 +480,8 @@ TEXT_COMMANDS: dict[str, Command] = {
     **named("tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge", print_nothing),
     **named("displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits nonumber notag", print_nothing),
     **named("noindent centering protect relax allowbreak nobreakdash smash negthinspace mathstrut", print_nothing),
-    **named("textsuperscript", _script_of_words(Kind.SUPERSCRIPT)),
-    **named("textsubscript", _script_of_words(Kind.SUBSCRIPT)),
+    **named("textsuperscript", _script_of_words(PieceKind.SUPERSCRIPT)),
+    **named("textsubscript", _script_of_words(PieceKind.SUBSCRIPT)),
     **named("item", _read_list_sign),
     **named("begin", read_begin),
     **named("end", read_end),
@@ -473,7 +489,7 @@ TEXT_COMMANDS: dict[str, Command] = {
 }
 """Commands of text, allowed in formulas too."""
 
-DECLARATIONS: dict[str, Callable[[Setting], Setting]] = {
+DECLARATIONS: dict[str, Callable[[TexSetting], TexSetting]] = {
     **dict.fromkeys(("it", "em", "sl", "mit", "itshape"), lambda setting: _declare(setting, "", "i")),
     **dict.fromkeys(("bf", "bfseries"), lambda setting: _declare(setting, "bold", "b")),
     **dict.fromkeys(("tt", "ttfamily"), lambda setting: _declare(setting, "upright", "code")),
@@ -484,7 +500,7 @@ DECLARATIONS: dict[str, Callable[[Setting], Setting]] = {
 """Commands that change the letters up to the end of the group."""
 
 
-def _declare(setting: Setting, face: str, tag: str) -> Setting:
+def _declare(setting: TexSetting, face: str, tag: str) -> TexSetting:
     if setting.is_formula:
         return setting._replace(face=face)
     if face in ("calligraphic", "fraktur"):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from digest.tex.symbols import LOWERED, LOWERED_BY_CUSTOM, RAISED, RAISED_BY_NATURE, shift
-from digest.tex.tokens import Kind, Piece, Role
+from digest.tex.tokens import PieceKind, Role, TexPiece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,8 +16,8 @@ _FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLO
 _FACTORS_BEHIND = _OPERANDS | {Role.OPEN, Role.SCRIPT}
 _INFIX = frozenset({Role.INFIX, Role.RELATION})
 _NO_LEFT_OPERAND = _INFIX | {Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG}
-_SETTLED = frozenset({Kind.TEXT, Kind.SYMBOL})
-_APART = frozenset({Kind.BLANK, Kind.FRACTION})
+_SETTLED = frozenset({PieceKind.TEXT, PieceKind.SYMBOL})
+_APART = frozenset({PieceKind.BLANK, PieceKind.FRACTION})
 _STANDING_OFF = frozenset({Role.RELATION, Role.NAME})
 """Without the one and the other, there is nothing to decide about blanks: no part stands off from the next."""
 
@@ -29,7 +29,7 @@ _PARENTHESISED = re.compile(r"([\^_])\((.+)\)", re.DOTALL)
 _DIFFERENTIAL = re.compile(r"d\w")
 
 
-def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: str = "") -> list[Piece]:
+def arrange(pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by: str = "") -> list[TexPiece]:
     """Set a formula, or one raised or lowered (`is_script`), where blanks remain between words only.
 
     An operator keeps the blanks it was typed with, on both sides or on neither; one without a left operand
@@ -42,21 +42,21 @@ def arrange(pieces: Sequence[Piece], *, is_script: bool = False, followed_by: st
     if _APART.isdisjoint(kinds) and _STANDING_OFF.isdisjoint([piece.role for piece in pieces]):
         return _settle_scripts(list(pieces), followed_by)
     row = _Row(is_script=is_script)
-    if Kind.FRACTION in kinds:
+    if PieceKind.FRACTION in kinds:
         pieces = _expand_fractions(pieces, is_script=is_script)
         kinds = [piece.kind for piece in pieces]
     for piece, behind in zip(pieces, (*kinds[1:], None), strict=True):
-        if piece.kind is Kind.BLANK:
+        if piece.kind is PieceKind.BLANK:
             row.note_blank(piece)
         else:
-            row.add(piece, is_last=behind is None, has_blank_behind=behind is Kind.BLANK)
+            row.add(piece, is_last=behind is None, has_blank_behind=behind is PieceKind.BLANK)
     return _settle_scripts(row.pieces, followed_by)
 
 
-def find_asked_blank(pieces: Iterable[Piece]) -> Piece | None:
+def find_asked_blank(pieces: Iterable[TexPiece]) -> TexPiece | None:
     r"""Return the blank that the first pieces ask for, as `\,` or `~` does; one merely typed is no such blank."""
     for piece in pieces:
-        if piece.kind is not Kind.BLANK:
+        if piece.kind is not PieceKind.BLANK:
             return None
         if piece.role is not Role.LOOSE:
             return piece._replace(text=" ")
@@ -73,75 +73,75 @@ def allows_blank_before(behind: str) -> bool:
     return behind not in _NO_BLANK_BEFORE and not behind.isspace()
 
 
-def make_script(kind: Kind, start: int, end: int, pieces: Sequence[Piece]) -> list[Piece]:
+def make_script(kind: PieceKind, start: int, end: int, pieces: Sequence[TexPiece]) -> list[TexPiece]:
     """Raise or lower `pieces`: in Unicode where each character has such a form, else `^(…)`, `_(…)`.
 
     What is lowered within nothing but a lowered part, as in `s_{_{NN}}`, is set smaller and means the same.
     """
-    others = [piece for piece in pieces if piece.kind is not Kind.BLANK]
+    others = [piece for piece in pieces if piece.kind is not PieceKind.BLANK]
     if len(others) == 1 and others[0].kind is kind:
         return [others[0]._replace(start=start, end=end)]
     inside = tuple(arrange(pieces, is_script=True))
     text = "".join([piece.text for piece in inside]).strip()
     if not text:
         return []
-    is_raised = kind is Kind.SUPERSCRIPT
+    is_raised = kind is PieceKind.SUPERSCRIPT
     if is_raised and RAISED_BY_NATURE.keys() >= set(text):
         raised = "".join(RAISED_BY_NATURE[character] for character in text).replace(
             2 * "\N{PRIME}", "\N{DOUBLE PRIME}"
         )
-        return [Piece(start, end, Kind.SYMBOL, raised, role=Role.SCRIPT)]
+        return [TexPiece(start, end, PieceKind.SYMBOL, raised, role=Role.SCRIPT)]
     if not is_raised and text in LOWERED_BY_CUSTOM:
-        return [Piece(start, end, Kind.SYMBOL, text, role=Role.SCRIPT)]
+        return [TexPiece(start, end, PieceKind.SYMBOL, text, role=Role.SCRIPT)]
     if is_raised:
         text = text.replace("∗", "*")
     plain = shift(text, RAISED if is_raised else LOWERED) or f"{'^' if is_raised else '_'}({text})"
-    return [Piece(start, end, kind, plain, role=Role.SCRIPT, inside=inside)]
+    return [TexPiece(start, end, kind, plain, role=Role.SCRIPT, inside=inside)]
 
 
-def make_fraction(start: int, end: int, above: Sequence[Piece], below: Sequence[Piece]) -> Piece:
+def make_fraction(start: int, end: int, above: Sequence[TexPiece], below: Sequence[TexPiece]) -> TexPiece:
     """Make a fraction of two parts; `arrange` sets it when it knows what stands beside it."""
     over, under = arrange(above), arrange(below)
-    slash = Piece(
-        over[-1].end if over else start, under[0].start if under else end, Kind.SYMBOL, "/", role=Role.BAR
+    slash = TexPiece(
+        over[-1].end if over else start, under[0].start if under else end, PieceKind.SYMBOL, "/", role=Role.BAR
     )
     inside = (
         *_enclose(over, start, slash.start, needed=_is_sum(over)),
         slash,
         *_enclose(under, slash.end, end, needed=_is_sum(under) or _is_product(under)),
     )
-    return Piece(start, end, Kind.FRACTION, "", role=Role.NUMBER, inside=inside)
+    return TexPiece(start, end, PieceKind.FRACTION, "", role=Role.NUMBER, inside=inside)
 
 
-def _enclose(pieces: Sequence[Piece], start: int, end: int, *, needed: bool) -> Sequence[Piece]:
+def _enclose(pieces: Sequence[TexPiece], start: int, end: int, *, needed: bool) -> Sequence[TexPiece]:
     if not needed:
         return pieces
-    opening = Piece(start, max(start, pieces[0].start), Kind.SYMBOL, "(", role=Role.OPEN)
-    closing = Piece(min(pieces[-1].end, end), end, Kind.SYMBOL, ")", role=Role.CLOSE)
+    opening = TexPiece(start, max(start, pieces[0].start), PieceKind.SYMBOL, "(", role=Role.OPEN)
+    closing = TexPiece(min(pieces[-1].end, end), end, PieceKind.SYMBOL, ")", role=Role.CLOSE)
     return (opening, *pieces, closing)
 
 
-def _is_sum(pieces: Sequence[Piece]) -> bool:
+def _is_sum(pieces: Sequence[TexPiece]) -> bool:
     """Whether a slash beside the pieces would take hold of a part of them only."""
     return any(piece.role in _INFIX or piece.role is Role.NAME or piece.text == "/" for piece in pieces[1:])
 
 
-def _is_product(pieces: Sequence[Piece]) -> bool:
-    factors = [piece for piece in pieces if piece.role is not Role.SCRIPT and piece.kind is not Kind.BLANK]
+def _is_product(pieces: Sequence[TexPiece]) -> bool:
+    factors = [piece for piece in pieces if piece.role is not Role.SCRIPT and piece.kind is not PieceKind.BLANK]
     if len(factors) == 1:
         return is_several_letters(factors[0]) and not _DIFFERENTIAL.fullmatch(factors[0].text)
     return len(factors) > 1 and not (factors[0].role is Role.OPEN and factors[-1].role is Role.CLOSE)
 
 
-def is_several_letters(piece: Piece) -> bool:
+def is_several_letters(piece: TexPiece) -> bool:
     """Whether a piece is letters set in italics, each a variable of its own, and not one upright word."""
     return piece.tags[-1:] == ("i",) and len(piece.text) > 1
 
 
-def _expand_fractions(pieces: Sequence[Piece], *, is_script: bool) -> list[Piece]:
-    expanded: list[Piece] = []
+def _expand_fractions(pieces: Sequence[TexPiece], *, is_script: bool) -> list[TexPiece]:
+    expanded: list[TexPiece] = []
     for place, piece in enumerate(pieces):
-        if piece.kind is Kind.FRACTION:
+        if piece.kind is PieceKind.FRACTION:
             needed = _has_factor_beside(pieces, place, is_script=is_script)
             expanded += _enclose(piece.inside, piece.start, piece.end, needed=needed)
         else:
@@ -149,9 +149,9 @@ def _expand_fractions(pieces: Sequence[Piece], *, is_script: bool) -> list[Piece
     return expanded
 
 
-def _has_factor_beside(pieces: Sequence[Piece], place: int, *, is_script: bool) -> bool:
-    before = (piece for piece in reversed(pieces[max(0, place - 2) : place]) if piece.kind is not Kind.BLANK)
-    behind = (piece for piece in pieces[place + 1 : place + 3] if piece.kind is not Kind.BLANK)
+def _has_factor_beside(pieces: Sequence[TexPiece], place: int, *, is_script: bool) -> bool:
+    before = (piece for piece in reversed(pieces[max(0, place - 2) : place]) if piece.kind is not PieceKind.BLANK)
+    behind = (piece for piece in pieces[place + 1 : place + 3] if piece.kind is not PieceKind.BLANK)
     left, right = next(before, None), next(behind, None)
     if left is not None and (left.role in _FACTORS or left.role is Role.SCRIPT):
         return True
@@ -163,7 +163,7 @@ def _has_factor_beside(pieces: Sequence[Piece], place: int, *, is_script: bool) 
     return right.role in _FACTORS_BEHIND
 
 
-def _settle_scripts(pieces: list[Piece], followed_by: str) -> list[Piece]:
+def _settle_scripts(pieces: list[TexPiece], followed_by: str) -> list[TexPiece]:
     """Drop the parentheses of each script that is a single sign, or a word that nothing runs into."""
     for place, piece in enumerate(pieces):
         if piece.inside:
@@ -173,7 +173,7 @@ def _settle_scripts(pieces: list[Piece], followed_by: str) -> list[Piece]:
     return pieces
 
 
-def settle_script(piece: Piece, *, runs_into: bool = False) -> Piece:
+def settle_script(piece: TexPiece, *, runs_into: bool = False) -> TexPiece:
     """Return a piece without the parentheses that a script needs no more; `runs_into`: what follows would."""
     bracketed = _PARENTHESISED.fullmatch(piece.text) if piece.inside else None
     if bracketed is None:
@@ -187,7 +187,7 @@ def settle_script(piece: Piece, *, runs_into: bool = False) -> Piece:
     return piece
 
 
-def _runs_into(following: Piece) -> bool:
+def _runs_into(following: TexPiece) -> bool:
     return following.role is not Role.SCRIPT and following.text[:1].isalnum()
 
 
@@ -195,20 +195,20 @@ class _Row:
     """The pieces set so far, and what has to be remembered to set the next one."""
 
     def __init__(self, *, is_script: bool) -> None:
-        self.pieces: list[Piece] = []
+        self.pieces: list[TexPiece] = []
         self.is_script = is_script
         self.left_role = Role.OPEN
         self.left_is_symbol = False
         self.left_is_sign = False
         self.left_is_spaced = False
-        self.blank: Piece | None = None
+        self.blank: TexPiece | None = None
 
-    def note_blank(self, blank: Piece) -> None:
+    def note_blank(self, blank: TexPiece) -> None:
         """Remember a blank; one the author asked for outweighs one that was merely typed."""
         if self.blank is None or self.blank.role is Role.LOOSE:
             self.blank = blank
 
-    def add(self, piece: Piece, *, is_last: bool, has_blank_behind: bool) -> None:
+    def add(self, piece: TexPiece, *, is_last: bool, has_blank_behind: bool) -> None:
         """Set the next piece, behind a blank if there should be one."""
         role = piece.role
         if role is not Role.SCRIPT or self._starts_operand():
@@ -219,7 +219,7 @@ class _Row:
             if self.pieces and self._wants_blank(piece, is_infix=is_infix and not is_sign, is_spaced=is_spaced):
                 self._set_blank(piece)
             self.left_role = Role.OPEN if role is Role.SCRIPT else role
-            self.left_is_symbol = piece.kind is not Kind.TEXT
+            self.left_is_symbol = piece.kind is not PieceKind.TEXT
             self.left_is_sign = is_sign
             self.left_is_spaced = is_spaced
         self.pieces.append(piece)
@@ -229,7 +229,7 @@ class _Row:
         """Whether a script belongs to what follows it, as in `- ^1P_1`."""
         return self.left_role in _INFIX and self.blank is not None
 
-    def _wants_blank(self, piece: Piece, *, is_infix: bool, is_spaced: bool) -> bool:
+    def _wants_blank(self, piece: TexPiece, *, is_infix: bool, is_spaced: bool) -> bool:
         if piece.role in (Role.CLOSE, Role.PUNCTUATION):
             return False
         if self.is_script:
@@ -240,12 +240,12 @@ class _Row:
             return is_spaced
         return self._wants_blank_between(piece)
 
-    def _wants_blank_in_script(self, piece: Piece) -> bool:
+    def _wants_blank_in_script(self, piece: TexPiece) -> bool:
         if Role.NAME in (self.left_role, piece.role):
             return self._wants_blank_between(piece)
         return self.blank is not None and self.left_role is Role.WORD and piece.role is Role.WORD
 
-    def _wants_blank_between(self, piece: Piece) -> bool:
+    def _wants_blank_between(self, piece: TexPiece) -> bool:
         if self.left_role is Role.OPEN:
             return False
         if self.left_role is Role.NAME and piece.role in _OPERANDS:
@@ -256,7 +256,7 @@ class _Row:
             return False
         return self.blank is not None
 
-    def _is_glued_to(self, piece: Piece) -> bool:
+    def _is_glued_to(self, piece: TexPiece) -> bool:
         r"""Whether TeX would ignore the blank and a reader does not miss it: `2 \\pi`, `K \\pi`, `f (x)`."""
         if self.left_role is Role.VARIABLE and piece.role in (Role.VARIABLE, Role.OPEN):
             return True
@@ -264,12 +264,12 @@ class _Row:
             return piece.role in (Role.WORD, Role.NUMBER)
         return (
             piece.role is Role.VARIABLE
-            and piece.kind is not Kind.TEXT
+            and piece.kind is not PieceKind.TEXT
             and self.left_role in (Role.WORD, Role.NUMBER)
         )
 
-    def _set_blank(self, piece: Piece) -> None:
+    def _set_blank(self, piece: TexPiece) -> None:
         if self.blank is not None:
             self.pieces.append(self.blank._replace(text=" "))
         else:
-            self.pieces.append(Piece(piece.start, piece.start, Kind.BLANK, " ", role=Role.LOOSE))
+            self.pieces.append(TexPiece(piece.start, piece.start, PieceKind.BLANK, " ", role=Role.LOOSE))

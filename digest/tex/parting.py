@@ -12,7 +12,7 @@ import unicodedata
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from digest.tex.tokens import Kind, Piece
+from digest.tex.tokens import PieceKind, TexPiece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,12 +64,12 @@ def is_edge(before: str, behind: str) -> bool:
     return not (LEVELS[before] or LEVELS[behind])
 
 
-def join_parts(pieces: Iterable[Piece]) -> str:
+def join_parts(pieces: Iterable[TexPiece]) -> str:
     """Join the pieces of a formula, edges between and within them marked."""
     return join_texts(map(write_part, pieces))
 
 
-def write_part(piece: Piece) -> str:
+def write_part(piece: TexPiece) -> str:
     """Return a piece's plain form; edges are marked within a script that Unicode can't raise or lower."""
     text = piece.text
     if len(piece.inside) < 2 or text[0] not in "^_":  # noqa: PLR2004 - two are needed for an edge
@@ -91,7 +91,7 @@ def join_texts(texts: Iterable[str]) -> str:
     return "".join(joined)
 
 
-def mark_edges(text: str, pieces: Iterable[Piece], formulas: Spans) -> list[Piece]:
+def mark_edges(text: str, pieces: Iterable[TexPiece], formulas: Spans) -> list[TexPiece]:
     r"""Return the pieces of a text that show, those that mark edges among them.
 
     Outside of formulas a blank behind a letter's command shows, but TeX ignores it: `\Lambda CDM`. It is an edge.
@@ -102,7 +102,7 @@ def mark_edges(text: str, pieces: Iterable[Piece], formulas: Spans) -> list[Piec
         formulas: where it has formulas, in order.
     """
     starts = [start for start, _ in formulas]
-    marked: list[Piece] = []
+    marked: list[TexPiece] = []
     was_within = False
     for piece in pieces:
         if not piece.text:
@@ -123,16 +123,16 @@ def mark_edges(text: str, pieces: Iterable[Piece], formulas: Spans) -> list[Piec
     return marked
 
 
-def _mark(place: int) -> Piece:
-    return Piece(place, place, Kind.SYMBOL, EDGE)
+def _mark(place: int) -> TexPiece:
+    return TexPiece(place, place, PieceKind.SYMBOL, EDGE)
 
 
-def _is_ignored_blank(text: str, command: Piece, blank: Piece) -> bool:
+def _is_ignored_blank(text: str, command: TexPiece, blank: TexPiece) -> bool:
     """Tell whether a piece begins with a blank that only ends the name of a command that prints a letter."""
     return (
         blank.text[0].isspace()
         and command.end == blank.start
-        and command.kind is Kind.SYMBOL
+        and command.kind is PieceKind.SYMBOL
         and len(command.text) == 1
         and command.text.isalnum()
         and text[blank.start : blank.start + 1].isspace()

@@ -31,7 +31,17 @@ from digest.tex.symbols import (
     SYMBOLS_IN_TEXT,
     set_in,
 )
-from digest.tex.tokens import Cursor, Kind, Piece, Role, Setting, Token, TokenKind, is_one_run, join_text
+from digest.tex.tokens import (
+    PieceKind,
+    Role,
+    TexPiece,
+    TexSetting,
+    Token,
+    TokenCursor,
+    TokenKind,
+    is_one_run,
+    join_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,10 +63,10 @@ _COMPOUND = re.compile(r"(?<=[A-Za-z]{3})-(?=[A-Za-z]{3})")
 _PRIMES = ("", "\N{PRIME}", "\N{DOUBLE PRIME}", "\N{TRIPLE PRIME}", "\N{QUADRUPLE PRIME}")
 
 
-class Reader(Cursor):
+class Reader(TokenCursor):
     """Reads tokens into pieces, group by group."""
 
-    def read(self, end: int, setting: Setting) -> list[Piece]:
+    def read(self, end: int, setting: TexSetting) -> list[TexPiece]:
         """Read the tokens up to `end` (an index)."""
         if self.depth >= _DEEPEST:
             first, self.at = self.at, end
@@ -64,7 +74,7 @@ class Reader(Cursor):
         outer, self.end = self.end, end
         self.depth += 1
         was_formula = setting.is_formula
-        pieces: list[Piece] = []
+        pieces: list[TexPiece] = []
         while self.at < end:
             token = self.tokens[self.at]
             self.at += 1
@@ -82,7 +92,7 @@ class Reader(Cursor):
         self.depth -= 1
         return pieces if setting.is_formula is was_formula else arrange(pieces)
 
-    def read_argument(self, setting: Setting) -> list[Piece] | None:
+    def read_argument(self, setting: TexSetting) -> list[TexPiece] | None:
         """Read what TeX takes for an argument: a group, a command or one character; None if none comes."""
         self.skip_blanks()
         token = self.peek()
@@ -101,7 +111,7 @@ class Reader(Cursor):
             return self._read_command_as_argument(token, setting)
         return None
 
-    def print_command(self, token: Token) -> list[Piece]:
+    def print_command(self, token: Token) -> list[TexPiece]:
         """Print a command, and what directly follows it in braces, as typed."""
         first = self.at - 1
         end = token.end
@@ -110,14 +120,14 @@ class Reader(Cursor):
             end = self.tokens[closing].end
         return self.as_typed(first, self.at)
 
-    def _declare(self, name: str, setting: Setting) -> Setting:
+    def _declare(self, name: str, setting: TexSetting) -> TexSetting:
         if not setting.is_formula:
             self.skip_blanks()
             if self.depth == 1:
                 return setting  # a stray `\bf` must not make the rest of an abstract bold
         return DECLARATIONS[name](setting)
 
-    def _read_command_as_argument(self, token: Token, setting: Setting) -> list[Piece]:
+    def _read_command_as_argument(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         self.at += 1
         if self.depth >= _DEEPEST:
             return [self.typed(token)]
@@ -132,7 +142,7 @@ class Reader(Cursor):
         self.depth -= _BARE_ARGUMENT
         return pieces
 
-    def _read_command(self, token: Token, name: str, setting: Setting) -> list[Piece]:
+    def _read_command(self, token: Token, name: str, setting: TexSetting) -> list[TexPiece]:
         if command := TEXT_COMMANDS.get(name):
             pieces = command(self, token, setting)
         elif command := FORMULA_COMMANDS.get(name):
@@ -144,7 +154,7 @@ class Reader(Cursor):
             return self._read_symbol(token, name, setting)
         return pieces
 
-    def _read_symbol(self, token: Token, name: str, setting: Setting) -> list[Piece]:
+    def _read_symbol(self, token: Token, name: str, setting: TexSetting) -> list[TexPiece]:
         symbol = (SYMBOLS if setting.is_formula else SYMBOLS_IN_TEXT).get(name)
         if symbol is None:
             return self.print_command(token)
@@ -155,15 +165,15 @@ class Reader(Cursor):
             self.skip_blanks()
         if self.closing() == self.at + 1:
             self.at += 2
-        return [Piece(token.start, token.end, Kind.SYMBOL, text, setting.tags, role)]
+        return [TexPiece(token.start, token.end, PieceKind.SYMBOL, text, setting.tags, role)]
 
-    def _read_run(self, token: Token, setting: Setting) -> list[Piece]:
+    def _read_run(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if setting.is_formula and token.end - token.start <= _LONGEST_RUN:
             return self._read_formula_run(token, setting)
-        return [Piece(token.start, token.end, Kind.TEXT, self.text[token.start : token.end], setting.tags)]
+        return [TexPiece(token.start, token.end, PieceKind.TEXT, self.text[token.start : token.end], setting.tags)]
 
-    def _read_formula_run(self, token: Token, setting: Setting) -> list[Piece]:
-        pieces: list[Piece] = []
+    def _read_formula_run(self, token: Token, setting: TexSetting) -> list[TexPiece]:
+        pieces: list[TexPiece] = []
         for part in _FORMULA_PART.finditer(self.text, token.start, token.end):
             start, end = part.span()
             if part.lastindex == 1:
@@ -171,17 +181,17 @@ class Reader(Cursor):
             elif part.lastindex == 2:  # noqa: PLR2004 - the groups of the pattern, in order
                 pieces.append(set_digits(start, end, part[0], setting))
             elif part.lastindex == 3:  # noqa: PLR2004 - as above
-                pieces.append(Piece(start, end, Kind.BLANK, " ", setting.tags, Role.LOOSE))
+                pieces.append(TexPiece(start, end, PieceKind.BLANK, " ", setting.tags, Role.LOOSE))
             elif part.lastindex == 4:  # noqa: PLR2004 - as above
                 primes = _PRIMES[min(end - start, len(_PRIMES) - 1)]
-                pieces.append(Piece(start, end, Kind.SYMBOL, primes, setting.tags, Role.SCRIPT))
+                pieces.append(TexPiece(start, end, PieceKind.SYMBOL, primes, setting.tags, Role.SCRIPT))
             elif _COMPOUND.match(self.text, start, token.end):
-                pieces.append(Piece(start, end, Kind.TEXT, "-", setting.tags, Role.INFIX))
+                pieces.append(TexPiece(start, end, PieceKind.TEXT, "-", setting.tags, Role.INFIX))
             else:
                 pieces.append(set_sign(start, end, part[0], setting))
         return pieces
 
-    def _read_group(self, token: Token, setting: Setting) -> list[Piece]:
+    def _read_group(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         self.at -= 1
         closing = self.closing()
         self.at += 1
@@ -194,9 +204,9 @@ class Reader(Cursor):
             return pieces
         brace = self.tokens[closing]
         return [
-            Piece(token.start, token.end, Kind.TEXT, "{", setting.tags),
+            TexPiece(token.start, token.end, PieceKind.TEXT, "{", setting.tags),
             *pieces,
-            Piece(brace.start, brace.end, Kind.TEXT, "}", setting.tags),
+            TexPiece(brace.start, brace.end, PieceKind.TEXT, "}", setting.tags),
         ]
 
     def _starts_with_command(self) -> bool:
@@ -204,7 +214,7 @@ class Reader(Cursor):
         is_script = self.at > 1 and self.tokens[self.at - 2].kind in (TokenKind.RAISE, TokenKind.LOWER)
         return self.peek_character() == "\\" and not is_script
 
-    def _read_dollar(self, token: Token, setting: Setting) -> list[Piece]:
+    def _read_dollar(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if token.start not in self.formulas:
             return [self.typed(token)]
         start, end = self.formulas[token.start]
@@ -218,9 +228,9 @@ class Reader(Cursor):
         self.at = closing + (end - start)
         return pieces
 
-    def read_formula(self, closing: int, setting: Setting, start: int, end: int) -> list[Piece]:
+    def read_formula(self, closing: int, setting: TexSetting, start: int, end: int) -> list[TexPiece]:
         """Read the formula that ends before the token `closing`; with its delimiters it is `start` to `end`."""
-        pieces = self.read(closing, Setting(is_formula=True, tags=setting.tags))
+        pieces = self.read(closing, TexSetting(is_formula=True, tags=setting.tags))
         if setting.is_formula:
             return pieces
         self._note_formula(start, end)
@@ -232,29 +242,31 @@ class Reader(Cursor):
             self.noted_formulas.pop()
         self.noted_formulas.append((start, end))
 
-    def _read_script(self, token: Token, setting: Setting) -> list[Piece]:
+    def _read_script(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if setting.is_formula:
-            kind = Kind.SUPERSCRIPT if token.kind is TokenKind.RAISE else Kind.SUBSCRIPT
+            kind = PieceKind.SUPERSCRIPT if token.kind is TokenKind.RAISE else PieceKind.SUBSCRIPT
             inside = self.read_argument(setting)
             if inside is not None:
                 return make_script(kind, token.start, self.offset, inside)
         return self._print_token(token, setting)
 
-    def _read_cell(self, token: Token, setting: Setting) -> list[Piece]:
+    def _read_cell(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if not setting.is_formula:
             return self._print_token(token, setting)
         role = Role.WORD if setting.row_break else Role.LOOSE
-        return [Piece(token.start, token.end, Kind.BLANK, " ", setting.tags, role)]
+        return [TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags, role)]
 
-    def _read_blank(self, token: Token, setting: Setting) -> list[Piece]:
+    def _read_blank(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         written = self.written(token)
         role = Role.LOOSE if setting.is_formula else Role.WORD
-        return [Piece(token.start, token.end, Kind.BLANK, "\n" if "\n" in written else " ", setting.tags, role)]
+        return [
+            TexPiece(token.start, token.end, PieceKind.BLANK, "\n" if "\n" in written else " ", setting.tags, role)
+        ]
 
-    def _print_token(self, token: Token, setting: Setting) -> list[Piece]:
+    def _print_token(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         return [self.typed(token, setting.tags)]
 
-    _by_kind: ClassVar[dict[TokenKind, Callable[[Reader, Token, Setting], list[Piece]]]] = {
+    _by_kind: ClassVar[dict[TokenKind, Callable[[Reader, Token, TexSetting], list[TexPiece]]]] = {
         TokenKind.RUN: _read_run,
         TokenKind.ESCAPE: read_escape,
         TokenKind.OPEN: _read_group,
@@ -271,34 +283,40 @@ class Reader(Cursor):
     }
 
 
-def set_letters(start: int, end: int, letters: str, setting: Setting) -> Piece:
+def set_letters(start: int, end: int, letters: str, setting: TexSetting) -> TexPiece:
     """Set letters of a formula; one by itself is a variable."""
     is_single = len(letters) == 1
     if setting.face in _FACES and (is_single or setting.face != "bold"):
-        return Piece(start, end, Kind.SYMBOL, set_in(letters, _FACES[setting.face]), setting.tags, Role.VARIABLE)
+        return TexPiece(
+            start, end, PieceKind.SYMBOL, set_in(letters, _FACES[setting.face]), setting.tags, Role.VARIABLE
+        )
     if setting.face == "bold":
-        return Piece(start, end, Kind.TEXT, letters, setting.list_tags("b"), Role.WORD)
+        return TexPiece(start, end, PieceKind.TEXT, letters, setting.list_tags("b"), Role.WORD)
     if setting.face:
-        return Piece(start, end, Kind.TEXT, letters, setting.tags, Role.WORD)
-    return Piece(start, end, Kind.TEXT, letters, setting.list_tags("i"), Role.VARIABLE if is_single else Role.WORD)
+        return TexPiece(start, end, PieceKind.TEXT, letters, setting.tags, Role.WORD)
+    return TexPiece(
+        start, end, PieceKind.TEXT, letters, setting.list_tags("i"), Role.VARIABLE if is_single else Role.WORD
+    )
 
 
-def set_digits(start: int, end: int, digits: str, setting: Setting) -> Piece:
+def set_digits(start: int, end: int, digits: str, setting: TexSetting) -> TexPiece:
     """Set a number of a formula."""
     if setting.face == "blackboard":
-        return Piece(start, end, Kind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER)
+        return TexPiece(start, end, PieceKind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER)
     tags = setting.list_tags("b") if setting.face == "bold" else setting.tags
-    return Piece(start, end, Kind.TEXT, digits, tags, Role.NUMBER)
+    return TexPiece(start, end, PieceKind.TEXT, digits, tags, Role.NUMBER)
 
 
-def set_sign(start: int, end: int, sign: str, setting: Setting) -> Piece:
+def set_sign(start: int, end: int, sign: str, setting: TexSetting) -> TexPiece:
     """Set a sign of a formula, neither letter nor digit."""
     replaced = _REPLACED.get(sign)
     role = CHARACTER_ROLES.get(replaced or sign, Role.VARIABLE)
-    return Piece(start, end, Kind.SYMBOL if replaced else Kind.TEXT, replaced or sign, setting.tags, role)
+    return TexPiece(
+        start, end, PieceKind.SYMBOL if replaced else PieceKind.TEXT, replaced or sign, setting.tags, role
+    )
 
 
-def set_formula(pieces: Sequence[Piece], before: str, behind: str) -> list[Piece]:
+def set_formula(pieces: Sequence[TexPiece], before: str, behind: str) -> list[TexPiece]:
     r"""Set what a formula was read into, between the character before its delimiters and the one behind them.
 
     A blank asked for at its edge stands, thin or not, as one within it does: `$9\,$TeV`, `RX$~$J1713.7`.
@@ -314,7 +332,7 @@ def set_formula(pieces: Sequence[Piece], before: str, behind: str) -> list[Piece
     return [piece for piece in (first, *row, last) if piece] if first or last else row
 
 
-def parse_tex(text: str) -> tuple[Piece, ...]:
+def parse_tex(text: str) -> tuple[TexPiece, ...]:
     """Read TeX-flavoured text into pieces, in reading order; never raises and takes time in proportion.
 
     Each piece says which code points of `text` it stands for; a `TEXT` piece is exactly those. Characters
@@ -322,19 +340,19 @@ def parse_tex(text: str) -> tuple[Piece, ...]:
     only; unknown commands are text.
     """
     if is_one_run(text):
-        return (Piece(0, len(text), Kind.TEXT, text),)
+        return (TexPiece(0, len(text), PieceKind.TEXT, text),)
     return tuple(join_text(_read_all(Reader(text))))
 
 
-def parse_words(text: str) -> Sequence[Piece]:
+def parse_words(text: str) -> Sequence[TexPiece]:
     """Read TeX-flavoured text as `parse_tex` does, for its words: edges of formulas are marked (`parting`)."""
     if is_one_run(text):
-        return (Piece(0, len(text), Kind.TEXT, text),)
+        return (TexPiece(0, len(text), PieceKind.TEXT, text),)
     reader = Reader(text)
     return join_text(mark_edges(text, _read_all(reader), reader.noted_formulas))
 
 
-def _read_all(reader: Reader) -> list[Piece]:
+def _read_all(reader: Reader) -> list[TexPiece]:
     count = len(reader.tokens)
-    pieces = reader.read(count, Setting())
+    pieces = reader.read(count, TexSetting())
     return [*pieces, *reader.as_typed(reader.at, count), *reader.rest_as_typed()]

@@ -18,7 +18,7 @@ _OPTION = re.compile(r"\s*\[([^\[\]{}$\\]{0,80})\]")
 _NEXT = re.compile(r"\s*(.?)", re.DOTALL)
 
 
-class Setting(NamedTuple):
+class TexSetting(NamedTuple):
     """How what is read is to be set.
 
     Attributes:
@@ -33,7 +33,7 @@ class Setting(NamedTuple):
     face: str = ""
     row_break: str = ""
 
-    def with_tag(self, tag: str) -> Setting:
+    def with_tag(self, tag: str) -> TexSetting:
         """The same with one more element around it."""
         return self._replace(tags=self.list_tags(tag))
 
@@ -42,7 +42,7 @@ class Setting(NamedTuple):
         return self.tags if tag in self.tags else (*self.tags, tag)
 
 
-class Cursor:
+class TokenCursor:
     """A place in a list of tokens; `end` closes the group that is being read."""
 
     def __init__(self, text: str) -> None:
@@ -115,7 +115,7 @@ class Cursor:
         self.skip_to(match.end())
         return match[1]
 
-    def take_raw(self) -> list[Piece] | None:
+    def take_raw(self) -> list[TexPiece] | None:
         """Take an argument in braces without reading it; None where there is none."""
         self.skip_blanks()
         closing = self.closing()
@@ -125,17 +125,17 @@ class Cursor:
         self.at = closing + 1
         return pieces
 
-    def typed(self, token: Token, tags: Tags = ()) -> Piece:
+    def typed(self, token: Token, tags: Tags = ()) -> TexPiece:
         """A token as it was typed; half a surrogate pair, which no encoding takes, as the replacement sign."""
         if token.kind is TokenKind.SURROGATE:
-            return Piece(token.start, token.end, Kind.SYMBOL, "\ufffd", tags)
-        return Piece(token.start, token.end, Kind.TEXT, self.written(token), tags)
+            return TexPiece(token.start, token.end, PieceKind.SYMBOL, "\ufffd", tags)
+        return TexPiece(token.start, token.end, PieceKind.TEXT, self.written(token), tags)
 
-    def rest_as_typed(self) -> list[Piece]:
+    def rest_as_typed(self) -> list[TexPiece]:
         """What stands behind the last token, as it was typed."""
         return join_text(map(self.typed, split_rest(self.text, self.tokens[-1].end if self.tokens else 0)))
 
-    def as_typed(self, first: int, last: int) -> list[Piece]:
+    def as_typed(self, first: int, last: int) -> list[TexPiece]:
         """The tokens from `first` to before `last`, as they were typed."""
         return join_text(self.typed(token) for token in self.tokens[first:last])
 
@@ -269,7 +269,7 @@ Tags = tuple[str, ...]
 """HTML elements around a text, outermost first: `("b", "i")`."""
 
 
-class Kind(Enum):
+class PieceKind(Enum):
     """What a piece is, and so how it is written and how a highlight cuts it."""
 
     __hash__ = object.__hash__  # that of Enum is Python code, called for every piece
@@ -312,7 +312,7 @@ class Role(Enum):
     """A blank typed between the parts of a formula, which TeX would ignore."""
 
 
-class Piece(NamedTuple):
+class TexPiece(NamedTuple):
     """A part of the text.
 
     Attributes:
@@ -327,25 +327,27 @@ class Piece(NamedTuple):
 
     start: int
     end: int
-    kind: Kind
+    kind: PieceKind
     text: str
     tags: Tags = ()
     role: Role = Role.WORD
-    inside: tuple[Piece, ...] = ()
+    inside: tuple[TexPiece, ...] = ()
 
 
-def join_text(pieces: Iterable[Piece]) -> list[Piece]:
+def join_text(pieces: Iterable[TexPiece]) -> list[TexPiece]:
     """Join text that continues text, so that a word is one piece wherever its tokens were cut."""
-    joined: list[Piece] = []
+    joined: list[TexPiece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
         if (
             last is not None
-            and last.kind is Kind.TEXT
-            and piece.kind is Kind.TEXT
+            and last.kind is PieceKind.TEXT
+            and piece.kind is PieceKind.TEXT
             and (last.end, last.tags) == (piece.start, piece.tags)
         ):
-            joined[-1] = Piece(last.start, piece.end, Kind.TEXT, last.text + piece.text, last.tags, last.role)
+            joined[-1] = TexPiece(
+                last.start, piece.end, PieceKind.TEXT, last.text + piece.text, last.tags, last.role
+            )
         else:
             joined.append(piece)
     return joined

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from digest.tex.reader import parse_tex
-from digest.tex.tokens import DROPPED, Kind, Piece, Segment, Tags
+from digest.tex.tokens import DROPPED, PieceKind, Segment, Tags, TexPiece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _NEEDS_READING = re.compile(rf"[\\$~{DROPPED}\ud800-\udfff]|--|``")
 _WHITE = re.compile(r"[^\S\u00a0]+")
 _ODD_WHITE = re.compile(r"[^\S\u00a0 ]|  ")
-_ELEMENTS = {Kind.SUPERSCRIPT: "sup", Kind.SUBSCRIPT: "sub"}
+_ELEMENTS = {PieceKind.SUPERSCRIPT: "sup", PieceKind.SUBSCRIPT: "sub"}
 
 
 class _Cut(NamedTuple):
     """A piece, or the part of one, that is highlighted as a whole or not at all."""
 
-    piece: Piece
+    piece: TexPiece
     text: str
     is_marked: bool
 
@@ -104,12 +104,12 @@ def to_html(text: str, spans: Sequence[tuple[int, int]] = ()) -> str:
     return _write_html(_cut(parse_tex(text), _Marks(spans))).strip()
 
 
-def _cut(pieces: Sequence[Piece], marks: _Marks) -> Iterator[_Cut]:
+def _cut(pieces: Sequence[TexPiece], marks: _Marks) -> Iterator[_Cut]:
     for piece in pieces:
         if not marks.starts:
             yield _Cut(piece, piece.text, is_marked=False)
             continue
-        if piece.kind is not Kind.TEXT:
+        if piece.kind is not PieceKind.TEXT:
             yield _Cut(piece, piece.text, marks.touch(piece.start, piece.end))
             continue
         edges = marks.edges_within(piece.start, piece.end)
@@ -185,7 +185,7 @@ def _find_element(cut: _Cut) -> str | None:
     return _ELEMENTS.get(cut.piece.kind)
 
 
-def _write_inside(script: Piece) -> str:
+def _write_inside(script: TexPiece) -> str:
     return _write_html(_Cut(piece, piece.text, is_marked=False) for piece in script.inside)
 
 

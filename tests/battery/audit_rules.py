@@ -91,10 +91,10 @@ class _IndexedText(WordText):
         self._is_by_stems = is_stemmed and Rule.STEMS in rules
         super().__init__(raw, is_stemmed=is_stemmed)
 
-    def _parse(self, raw: str) -> Iterable[tex.Piece]:
+    def _parse(self, raw: str) -> Iterable[tex.TexPiece]:
         if Rule.TEX not in self._rules:
             return super()._parse(raw)
-        return (tex.Piece(0, len(raw), tex.Kind.TEXT, raw.replace(EDGE, " ")),)
+        return (tex.TexPiece(0, len(raw), tex.PieceKind.TEXT, raw.replace(EDGE, " ")),)
 
     def _read(self, words: Sequence[str]) -> None:
         cut = _join_at_colons(self.plain) if Rule.COLONS in self._rules else map(spell_word, words)

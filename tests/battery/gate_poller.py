@@ -21,7 +21,7 @@ from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.model import clock as clock_module
 from digest.model.clock import Grant, SystemClock
 from digest.model.errors import DigestError
-from digest.store import Gate, open_store
+from digest.store import StoreGate, open_store
 from digest.store import gate as gate_module
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class PollerSettings:
         return json.dumps(asdict(self))
 
 
-class DawdlingGate(Gate):
+class DawdlingGate(StoreGate):
     """Counts its grants, and takes its time before it hands one over."""
 
     granted = 0

@@ -219,7 +219,7 @@ def measure_ours(site: Site, mails: int, number: int) -> Pace:
     with site.store.begin() as conn:
         (due,) = subscription_store.load_subscriptions(conn)
         empty = make_digest((), subscription="everybody", slot=f"run:{number}", planned_at=now)
-        digest_store.save_digests(conn, [digest_store.Draft(due.id, empty, plans, ())], at=now)
+        digest_store.save_digests(conn, [digest_store.DigestDraft(due.id, empty, plans, ())], at=now)
     sent: list[int] = []
     pace = _measure(mails, lambda: sent.append(deliver(site, lanes=LANES[:1]).total))
     if sent != [mails]:

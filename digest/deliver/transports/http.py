@@ -67,7 +67,7 @@ logging.getLogger("httpx").setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What came back over HTTP.
 
     Attributes:
@@ -125,7 +125,7 @@ class HttpSender:
         is_ours: Callable[[], bool] = always_ours,
         unread: Container[int] = (),
         is_change: bool = True,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Make one request and return its answer, whose data is its text.
 
         Args:
@@ -149,7 +149,9 @@ class HttpSender:
                 ) as reply:
                     text = b"" if reply.status_code in unread else _read(reply, most)
                 exchange.require_in_time()
-                return Answer(reply.status_code, reply.headers, {"text": text.decode("utf-8", "replace").strip()})
+                return HttpAnswer(
+                    reply.status_code, reply.headers, {"text": text.decode("utf-8", "replace").strip()}
+                )
             except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
                 raise exchange.judge(who, error, is_change=is_change) from error
 
@@ -276,12 +278,12 @@ def _read(reply: httpx.Response, most: int) -> bytes:
     return body[:most]
 
 
-def read_wish(answer: Answer) -> float | None:
+def read_wish(answer: HttpAnswer) -> float | None:
     """Return the seconds an answer asks to wait, None where it says nothing usable."""
     return read_retry_after(answer.header("Retry-After"))
 
 
-def judge_status(who: str, answer: Answer, *, is_post: bool) -> DeliveryError:
+def judge_status(who: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryError:
     """Turn an HTTP status into an error, whatever the body."""
     status = answer.status
     if status == HTTPStatus.TOO_MANY_REQUESTS:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from digest.deliver.transports.http import TIMEOUT, Answer, HttpSender, judge_status, read_wish
+from digest.deliver.transports.http import TIMEOUT, HttpAnswer, HttpSender, judge_status, read_wish
 from digest.deliver.transports.registry import always_ours
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
@@ -195,7 +195,7 @@ class SlackTransport:
             if channel.get("id")
         }
 
-    def _walk(self, method: str, form: dict[str, str], *, is_hopeless: bool = False) -> Iterator[Answer]:
+    def _walk(self, method: str, form: dict[str, str], *, is_hopeless: bool = False) -> Iterator[HttpAnswer]:
         """Read page by page.
 
         Args:
@@ -230,7 +230,7 @@ def _read_payload(post: dict[str, object]) -> dict[str, object]:
     return payload if isinstance(payload, dict) else {}
 
 
-def _read_warnings(answer: Answer) -> list[str]:
+def _read_warnings(answer: HttpAnswer) -> list[str]:
     listed = answer.get("response_metadata", "warnings")
     found = [str(warning) for warning in listed] if isinstance(listed, list) else []
     found += answer.text("warning").split(",") if answer.text("warning") else []
@@ -271,7 +271,7 @@ class SlackClient(WebClient):
         form: Mapping[str, str] | None = None,
         json: dict[str, Any] | None = None,
         is_ours: Callable[[], bool] = always_ours,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Make one request and return the answer Slack called ok.
 
         Args:
@@ -290,11 +290,11 @@ class SlackClient(WebClient):
         except SlackApiError as error:
             reply = error.response
             raise judge_answer(
-                method, Answer(reply.status_code, reply.headers, reply.data), is_post=is_post
+                method, HttpAnswer(reply.status_code, reply.headers, reply.data), is_post=is_post
             ) from None
         except _UNREADABLE as error:
             raise DeliveryError(f"Slack's answer can't be read: {error}", ambiguous=is_post) from error
-        return Answer(response.status_code, response.headers, response.data)
+        return HttpAnswer(response.status_code, response.headers, response.data)
 
     def _perform_urllib_http_request_internal(self, url: str, req: urllib.request.Request) -> dict[str, Any]:
         body = req.data if isinstance(req.data, bytes) else b""
@@ -376,7 +376,7 @@ DESTINATION: dict[str, str] = {
 """This channel only."""
 
 
-def judge_answer(method: str, answer: Answer, *, is_post: bool) -> DeliveryError:
+def judge_answer(method: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryError:
     """Turn an answer that is not ok into an error. Only a post can be ambiguous."""
     if answer.status != HTTPStatus.OK:
         return judge_status("Slack", answer, is_post=is_post)
@@ -402,7 +402,7 @@ def _judge_unreadable(*, is_post: bool) -> DeliveryError:
     )
 
 
-def _judge_refusal(method: str, code: str, answer: Answer) -> DeliveryError:
+def _judge_refusal(method: str, code: str, answer: HttpAnswer) -> DeliveryError:
     if code in WORKSPACE:
         needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
         return DeliveryError(
@@ -444,7 +444,7 @@ def is_our_fault(code: str) -> bool:
     return any(word in code for word in words) or code in others
 
 
-def _read_details(answer: Answer) -> list[str]:
+def _read_details(answer: HttpAnswer) -> list[str]:
     for path in (("response_metadata", "messages"), ("errors",)):
         values = answer.get(*path)
         if isinstance(values, list) and values:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, Answer, HttpSender, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HttpAnswer, HttpSender, judge_status
 from digest.deliver.transports.registry import always_ours
 from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
 from digest.model.errors import DeliveryError
@@ -109,7 +109,7 @@ class WebhookTransport:
         return url
 
 
-def _judge(answer: Answer, text: str) -> DeliveryError:
+def _judge(answer: HttpAnswer, text: str) -> DeliveryError:
     code = text if text.replace("_", "").isalnum() else ""
     if answer.status in CLIENT_ERRORS and code in _REFUSALS:
         return DeliveryError(f"{_WHO} answered {code}", permanent=True, hint=_REFUSALS[code])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, Answer, HttpSender, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HttpAnswer, HttpSender, judge_status
 from digest.deliver.transports.registry import always_ours
 from digest.model.errors import DeliveryError
 from digest.model.messages import Receipt
@@ -118,7 +118,7 @@ class SignedWebhookTransport:
         )
 
 
-def _judge(who: str, answer: Answer) -> DeliveryError:
+def _judge(who: str, answer: HttpAnswer) -> DeliveryError:
     failure = judge_status(who, answer, is_post=True)
     # Each webhook is an address of its own: what one answers says nothing about the others. A proxy does.
     failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED

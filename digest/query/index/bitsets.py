@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from digest.query.index.lexicon import NOWHERE, Kind
+from digest.query.index.lexicon import NOWHERE, LeafKind
 
 if TYPE_CHECKING:
     from array import array
@@ -299,8 +299,8 @@ class Layout:
         starts = np.array(graph.starts, np.int64)
         operands = np.array(graph.operands, np.uint32)
         counts = np.diff(starts)
-        is_and = kinds == Kind.AND
-        inner = np.flatnonzero(kinds != Kind.LEAF)
+        is_and = kinds == LeafKind.AND
+        inner = np.flatnonzero(kinds != LeafKind.LEAF)
         inner = inner[np.lexsort((-counts[inner], is_and[inner], levels[inner]))]
         changes = np.flatnonzero(np.diff(levels[inner] * np.int64(2) + is_and[inner])) + 1
         self.stages = [

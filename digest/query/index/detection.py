@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from digest.model.papers import Paper
     from digest.query.index.batch import Batch, Values
     from digest.query.index.bitsets import Begun
-    from digest.query.index.lexicon import Lexicon, Links
+    from digest.query.index.lexicon import Lexicon, TermLinks
     from digest.query.names import NamePattern, PersonPattern
     from digest.query.tree import Condition
 
@@ -240,7 +240,7 @@ class NameTables:
         return both[:, 0], both[:, 1].astype(np.intp)
 
 
-def _make_table(links: Links, sizes: tuple[int, int]) -> PairTable:
+def _make_table(links: TermLinks, sizes: tuple[int, int]) -> PairTable:
     return PairTable(np.array(links.before, np.int64), np.array(links.terms, np.int64), sizes)
 
 
@@ -316,7 +316,7 @@ class _Steps:
         leaves: by column: step -> the leaf of the phrase that ends with it, `NOWHERE` for none.
     """
 
-    def __init__(self, links: Links, sizes: tuple[int, int]) -> None:
+    def __init__(self, links: TermLinks, sizes: tuple[int, int]) -> None:
         self.leaves = [fill_up(table, len(links.before)) for table in links.leaves]
         before, terms, places = (np.array(part, np.int64) for part in (links.before, links.terms, links.places))
         self._by_distance: list[tuple[int, NDArray[np.intp], PairTable]] = []

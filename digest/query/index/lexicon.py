@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from digest.query.evaluation import Run, Test
 
 
-class Kind(IntEnum):
+class LeafKind(IntEnum):
     """What a node is.
 
     `LEAF`: one thing to detect in a paper. `AND`, `OR`: of its operands. `SPREAD`: the OR that one `all:`
@@ -46,11 +46,11 @@ class Kind(IntEnum):
 
 
 _LEAF, _AND, _SPREAD = (
-    Kind.LEAF,
-    Kind.AND,
-    Kind.SPREAD,
+    LeafKind.LEAF,
+    LeafKind.AND,
+    LeafKind.SPREAD,
 )  # naming a member takes Python 3.11 as long as joining two nodes
-_KEYS = [kind.to_bytes() for kind in Kind]
+_KEYS = [kind.to_bytes() for kind in LeafKind]
 
 ALWAYS = 0
 """The reference that every paper meets; `negate(ALWAYS)` none does."""
@@ -65,7 +65,7 @@ class Graph:
     """Nodes, each after its operands.
 
     Attributes:
-        kinds: node -> its `Kind`.
+        kinds: node -> its `LeafKind`.
         levels: node -> 0 for leaves, else one more than the highest of its operands.
         starts: node -> where its operands begin in `operands`; one more at the end.
         operands: references, in growing order within a node.
@@ -90,7 +90,7 @@ class Graph:
         self.starts.append(len(self.operands))
         return node
 
-    def join(self, kind: Kind, references: Iterable[int]) -> int:
+    def join(self, kind: LeafKind, references: Iterable[int]) -> int:
         """Return a reference to the node that joins these; the same one for the same operands in any order.
 
         An operand that is a node of the same kind is taken apart, but for a `SPREAD`.
@@ -152,7 +152,7 @@ PLAIN_COLUMNS = (Column.COMMENT, Column.JOURNAL_REF, Column.REPORT_NO)
 WORD_COLUMNS = (*STEMMED_COLUMNS, *PLAIN_COLUMNS)
 
 
-class Links:
+class TermLinks:
     """What is asked for in several terms, as steps from one term to the next; these are the steps of one depth.
 
     Attributes:
@@ -216,8 +216,8 @@ class Lexicon:
         self.terms: dict[str, int] = {}
         self.leaves = [array("i") for _ in Column]
         self.beginnings: list[dict[str, int]] = [{} for _ in Column]
-        self.phrases: list[Links] = []
-        self.parts: list[Links] = []
+        self.phrases: list[TermLinks] = []
+        self.parts: list[TermLinks] = []
         self.signatures: dict[int, int] = {}
         self.names: dict[str, list[NameLeaf]] = {}
         self.begun_names: dict[str, list[NameLeaf]] = {}
@@ -299,11 +299,13 @@ class Lexicon:
             leaf = table[key] = self.graph.add_leaf()
         return leaf
 
-    def _find_step(self, chains: list[Links], columns: int, terms: Sequence[int], places: Sequence[int]) -> int:
+    def _find_step(
+        self, chains: list[TermLinks], columns: int, terms: Sequence[int], places: Sequence[int]
+    ) -> int:
         step = terms[0]
         for depth in range(len(terms) - 1):
             if depth == len(chains):
-                chains.append(Links(columns))
+                chains.append(TermLinks(columns))
             step = chains[depth].find(step, terms[depth + 1], places[depth + 1])
         return step
 
@@ -321,7 +323,7 @@ class Lexicon:
         return leaf
 
 
-_AND_INDEXING, _OR, _SPREAD_INDEXING = Kind.AND, Kind.OR, Kind.SPREAD  # as in the graph
+_AND_INDEXING, _OR, _SPREAD_INDEXING = LeafKind.AND, LeafKind.OR, LeafKind.SPREAD  # as in the graph
 _MOST_KNOWN = 2**14
 _COLUMNS: Mapping[Prefix, Column] = {
     Prefix.TITLE: Column.TITLE,

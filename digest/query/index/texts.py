@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 from digest.tex import parse_words
 from digest.tex.parting import EDGE, is_edge, join_parts, mark_edges
 from digest.tex.reader import Reader, set_formula
-from digest.tex.tokens import DROPPED, Setting, find_formulas, split_tokens
+from digest.tex.tokens import DROPPED, TexSetting, find_formulas, split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_SETTING = Setting(is_formula=True)
+_SETTING = TexSetting(is_formula=True)
 _NEEDS_READING = re.compile(rf"[\\${DROPPED}]")
 _DROPPED = re.compile(rf"[{DROPPED}]")
 
@@ -182,7 +182,7 @@ def _read_island(before: str, island: str, behind: str) -> str:
     """Return TeX between two characters, resolved."""
     reader = Reader(f"{before}{island}{behind}")
     end = len(before) + len(island)
-    pieces = reader.read(len(reader.tokens), Setting())
+    pieces = reader.read(len(reader.tokens), TexSetting())
     within = [piece for piece in pieces if len(before) <= piece.start < end]
     return "".join([piece.text for piece in mark_edges(reader.text, within, reader.noted_formulas)])
 

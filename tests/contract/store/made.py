@@ -18,7 +18,7 @@ from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Ver
 from digest.model.subscriptions import Destination, DestinationKind, Origin, Subscription
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
-from digest.store.digests import Draft, save_digests
+from digest.store.digests import DigestDraft, save_digests
 from digest.store.queries import sync_queries
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
@@ -232,7 +232,7 @@ def save_digest(
     at: datetime,
 ) -> int | None:
     """Freeze one digest; return its number, None where its slot was taken."""
-    return save_digests(conn, [Draft(subscription_id, digest, plans, consumed)], at=at).get(subscription_id)
+    return save_digests(conn, [DigestDraft(subscription_id, digest, plans, consumed)], at=at).get(subscription_id)
 
 
 def states(store: Store) -> list[str]:

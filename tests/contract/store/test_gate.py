@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select, update
 
-from digest.model.clock import GateOutcome, ManualClock, Outcome, SystemClock, monotonic
+from digest.model.clock import GateOutcome, ManualClock, RequestOutcome, SystemClock, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
-from digest.store import Gate, create_standalone
+from digest.store import StoreGate, create_standalone
 from digest.store import gate as gate_module
 from digest.store.schema import gate as gate_table
 from tests.contract.store.made import NOW
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from digest.store import Store
 
-OK = GateOutcome(Outcome.OK)
+OK = GateOutcome(RequestOutcome.OK)
 SPACING = 0.15
 
 
@@ -37,7 +37,7 @@ def breaker(store: Store, clock: ManualClock | None = None) -> gate_module.Break
 
 
 def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_next(store: Store) -> None:
-    gate, clock = Gate(store, SystemClock(), "me", spacing=SPACING), SystemClock()
+    gate, clock = StoreGate(store, SystemClock(), "me", spacing=SPACING), SystemClock()
     released = None
     for _ in range(3):
         grant = gate.acquire()
@@ -48,7 +48,7 @@ def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_ne
 
 
 def test_only_the_newest_grant_is_current(store: Store) -> None:
-    gate = Gate(store, ManualClock(NOW), "me")
+    gate = StoreGate(store, ManualClock(NOW), "me")
     first = gate.acquire()
     gate.release(first, OK)
     with store.begin() as conn:
@@ -63,16 +63,16 @@ def test_processes_at_once_never_come_too_close_nor_overlap(url: str) -> None:
     worker = (
         "import sys\n"
         "from digest.model.clock import SystemClock, monotonic\n"
-        "from digest.model.clock import GateOutcome, Outcome\n"
-        "from digest.store import Gate, open_store\n"
+        "from digest.model.clock import GateOutcome, RequestOutcome\n"
+        "from digest.store import StoreGate, open_store\n"
         "store, clock = open_store(sys.argv[1]), SystemClock()\n"
-        "gate = Gate(store, clock, sys.argv[2], spacing=0.1)\n"
+        "gate = StoreGate(store, clock, sys.argv[2], spacing=0.1)\n"
         "for _ in range(3):\n"
         "    grant = gate.acquire()\n"
         "    begun = monotonic()\n"
         "    clock.sleep(0.01)\n"
         "    ended = monotonic()\n"
-        "    gate.release(grant, GateOutcome(Outcome.OK))\n"
+        "    gate.release(grant, GateOutcome(RequestOutcome.OK))\n"
         "    print(grant.token, begun, ended, flush=True)\n"
     )
     running = [
@@ -92,17 +92,17 @@ def test_processes_at_once_never_come_too_close_nor_overlap(url: str) -> None:
 
 def test_a_process_that_died_holds_the_gate_no_longer_than_its_lease(store: Store) -> None:
     clock = ManualClock(NOW)
-    Gate(store, clock, "dead", lease=270).acquire()
-    Gate(store, clock, "alive").acquire()
+    StoreGate(store, clock, "dead", lease=270).acquire()
+    StoreGate(store, clock, "alive").acquire()
     assert 270 <= elapsed(clock) < 290
 
 
 def test_a_lost_grant_frees_nothing_but_still_asks_for_patience(store: Store) -> None:
     clock = ManualClock(NOW)
-    slow, quick = Gate(store, clock, "slow", lease=1), Gate(store, clock, "quick")
+    slow, quick = StoreGate(store, clock, "slow", lease=1), StoreGate(store, clock, "quick")
     lost = slow.acquire()
     held = quick.acquire()
-    slow.release(lost, GateOutcome(Outcome.THROTTLED))
+    slow.release(lost, GateOutcome(RequestOutcome.THROTTLED))
     with store.begin() as conn:
         row = conn.execute(select(gate_table)).one()
     assert row.token == held.token
@@ -112,10 +112,10 @@ def test_a_lost_grant_frees_nothing_but_still_asks_for_patience(store: Store) ->
 
 def test_the_breaker_doubles_with_every_refusal_up_to_an_hour_and_an_answer_resets_it(store: Store) -> None:
     clock = ManualClock(NOW)
-    gate = Gate(store, clock, "me", patience=10**6)
+    gate = StoreGate(store, clock, "me", patience=10**6)
     pauses = []
     for _ in range(8):
-        gate.release(gate.acquire(), GateOutcome(Outcome.THROTTLED))
+        gate.release(gate.acquire(), GateOutcome(RequestOutcome.THROTTLED))
         pauses.append(round(breaker(store, clock).seconds))
     assert pauses == [60, 120, 240, 480, 960, 1920, 3600, 3600]
     assert breaker(store, clock).failures == 8
@@ -129,24 +129,24 @@ def test_arxivs_own_wish_counts_where_it_is_a_wish_at_all(store: Store) -> None:
         clock = ManualClock(NOW)
         with store.begin() as conn:
             conn.execute(update(gate_table).values(breaker_until=0, breaker_failures=0, next_at=0, lease_until=0))
-        gate = Gate(store, clock, "me")
-        gate.release(gate.acquire(), GateOutcome(Outcome.THROTTLED, asked_for))
+        gate = StoreGate(store, clock, "me")
+        gate.release(gate.acquire(), GateOutcome(RequestOutcome.THROTTLED, asked_for))
         assert round(breaker(store, clock).seconds) == pause
 
 
 def test_the_back_off_is_spread_and_never_above_an_hour(store: Store) -> None:
     clock = ManualClock(NOW)
-    gate = Gate(store, clock, "me", jitter=lambda seconds: seconds * 100)
-    gate.release(gate.acquire(), GateOutcome(Outcome.THROTTLED))
+    gate = StoreGate(store, clock, "me", jitter=lambda seconds: seconds * 100)
+    gate.release(gate.acquire(), GateOutcome(RequestOutcome.THROTTLED))
     assert round(breaker(store, clock).seconds) == 3600
 
 
 def test_a_robot_block_closes_the_gate_for_hours_and_says_so(store: Store) -> None:
     clock = ManualClock(NOW)
-    gate = Gate(store, clock, "me")
-    gate.release(gate.acquire(), GateOutcome(Outcome.REFUSED))
+    gate = StoreGate(store, clock, "me")
+    gate.release(gate.acquire(), GateOutcome(RequestOutcome.REFUSED))
     with pytest.raises(ArxivThrottled, match=r"blocked this client.*240 min") as caught:
-        Gate(store, clock, "another").acquire()
+        StoreGate(store, clock, "another").acquire()
     assert caught.value.retry_after == pytest.approx(4 * 3600, abs=1)
     clock.advance(timedelta(hours=4))
     gate.acquire()
@@ -154,23 +154,23 @@ def test_a_robot_block_closes_the_gate_for_hours_and_says_so(store: Store) -> No
 
 def test_a_short_pause_is_waited_for(store: Store) -> None:
     clock = ManualClock(NOW)
-    gate = Gate(store, clock, "me", patience=100)
-    gate.release(gate.acquire(), GateOutcome(Outcome.THROTTLED))
+    gate = StoreGate(store, clock, "me", patience=100)
+    gate.release(gate.acquire(), GateOutcome(RequestOutcome.THROTTLED))
     gate.acquire()
     assert 60 <= elapsed(clock) < 70
 
 
 def test_patience_ends_when_others_keep_the_gate_and_they_are_named(store: Store) -> None:
     clock = ManualClock(NOW)
-    Gate(store, clock, "the other one", lease=1000).acquire()
+    StoreGate(store, clock, "the other one", lease=1000).acquire()
     with pytest.raises(StoreBusy, match="the other one kept asking arXiv for longer than 50 s"):
-        Gate(store, clock, "me", patience=50).acquire()
+        StoreGate(store, clock, "me", patience=50).acquire()
     assert 45 <= elapsed(clock) <= 60
 
 
 def test_stopping_ends_the_wait(store: Store) -> None:
     clock = SystemClock()
-    gate = Gate(store, clock, "me", spacing=30)
+    gate = StoreGate(store, clock, "me", spacing=30)
     gate.release(gate.acquire(), OK)
     clock.wake()
     begun = monotonic()
@@ -180,14 +180,14 @@ def test_stopping_ends_the_wait(store: Store) -> None:
 
 
 def test_what_was_granted_so_late_that_it_could_outlive_the_lease_says_so(store: Store) -> None:
-    assert Gate(store, ManualClock(NOW), "tester", spacing=0, lease=0).acquire().good_until == math.inf
+    assert StoreGate(store, ManualClock(NOW), "tester", spacing=0, lease=0).acquire().good_until == math.inf
     begun = monotonic()
-    grant = Gate(store, SystemClock(), "me", lease=20, deadline=15).acquire()
+    grant = StoreGate(store, SystemClock(), "me", lease=20, deadline=15).acquire()
     assert begun + 5 <= grant.good_until <= monotonic() + 5
 
 
 def test_a_clock_put_forward_brings_our_own_requests_no_nearer(store: Store) -> None:
-    gate = Gate(store, SystemClock(), "me", spacing=0.6)
+    gate = StoreGate(store, SystemClock(), "me", spacing=0.6)
     grant = gate.acquire()
     ended = monotonic()
     gate.release(grant, OK)
@@ -202,7 +202,7 @@ def test_a_standalone_gate_keeps_its_pace_over_processes(tmp_path: Path) -> None
     clock = ManualClock(NOW)
     for _ in range(2):
         alone = create_standalone(path)
-        gate = Gate(alone, clock, "try")
+        gate = StoreGate(alone, clock, "try")
         gate.release(gate.acquire(), OK)
         alone.close()
     assert elapsed(clock) >= 3
@@ -218,7 +218,7 @@ def test_a_standalone_gate_that_cannot_be_kept_says_where(tmp_path: Path) -> Non
 def test_a_dead_workers_gate_is_freed_at_the_next_start_and_a_passer_bys_is_not(store: Store) -> None:
     clock = ManualClock(NOW)
     for holder, is_freed in (("host:1:dead", True), (f"{gate_module.PASSER_BY}17", False)):
-        Gate(store, clock, holder, spacing=0.0).acquire()
+        StoreGate(store, clock, holder, spacing=0.0).acquire()
         with store.begin() as conn:
             gate_module.adopt_gate(conn, clock, spacing=0.0)
             lease_until = conn.execute(select(gate_table.c.lease_until)).scalar_one()

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from digest.model.clock import SystemClock
 from digest.model.polls import LastLooks, RunOutcome
 from digest.store import runs, workers
-from digest.store.gate import Gate
+from digest.store.gate import StoreGate
 from digest.store.schema import quarantine, requests
 from digest.store.schema import workers as worker_table
 from digest.store.workers import Worker
@@ -232,7 +232,7 @@ def test_a_cursor_never_moves_back(store: Store) -> None:
 
 def test_a_run_that_lost_the_gate_moves_no_cursor(store: Store) -> None:
     clock = SystemClock()
-    slow, quick = Gate(store, clock, "slow", spacing=0, lease=0), Gate(store, clock, "quick", spacing=0)
+    slow, quick = StoreGate(store, clock, "slow", spacing=0, lease=0), StoreGate(store, clock, "quick", spacing=0)
     lost = slow.acquire()
     clock.sleep(0.31)
     held = quick.acquire()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
-from digest.arxiv.exchange import Asked, Line
+from digest.arxiv.exchange import AskedRequest, Line
 from digest.arxiv.oai import TokenExpired, UnknownPaper
-from digest.model.clock import GateOutcome, Grant, ManualClock, Outcome, monotonic
+from digest.model.clock import GateOutcome, Grant, ManualClock, RequestOutcome, monotonic
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -42,8 +42,8 @@ from tests.unit.arxiv.pages import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OK = GateOutcome(Outcome.OK)
-FAILED = GateOutcome(Outcome.FAILED)
+OK = GateOutcome(RequestOutcome.OK)
+FAILED = GateOutcome(RequestOutcome.FAILED)
 PAGE = atom_feed(atom_entry())
 GOOD = Reply(PAGE)
 VARNISH = b"<!DOCTYPE html><html><body><h1>Error 503 first byte timeout</h1></body></html>"
@@ -153,9 +153,9 @@ def test_every_request_is_reported_after_the_gate_was_released(
     arxiv.script(Reply(b"<feed", 200), GOOD)
     client.search("a", size=1)
     bad, good = requests
-    assert (bad.method, bad.status, bad.size, bad.outcome) == ("GET", 200, 5, Outcome.FAILED)
+    assert (bad.method, bad.status, bad.size, bad.outcome) == ("GET", 200, 5, RequestOutcome.FAILED)
     assert "papers 0-0 of 'a'" in bad.detail
-    assert (good.status, good.size, good.outcome, good.detail) == (200, len(PAGE), Outcome.OK, "")
+    assert (good.status, good.size, good.outcome, good.detail) == (200, len(PAGE), RequestOutcome.OK, "")
     assert good.sha256 == hashlib.sha256(PAGE).hexdigest()
     assert good.at == datetime(2026, 11, 20, 12, tzinfo=UTC)
     assert good.milliseconds >= 0
@@ -203,25 +203,27 @@ def test_what_may_pass_is_asked_again_twice_each_time_with_leave(
 
 FINAL = [
     pytest.param(
-        Reply(b"Rate exceeded.", 429, media_type="text/plain"), ArxivThrottled, Outcome.THROTTLED, id="429"
+        Reply(b"Rate exceeded.", 429, media_type="text/plain"), ArxivThrottled, RequestOutcome.THROTTLED, id="429"
     ),
     pytest.param(
-        Reply(b"Rate exceeded.", 200, media_type="text/plain"), ArxivThrottled, Outcome.THROTTLED, id="200"
+        Reply(b"Rate exceeded.", 200, media_type="text/plain"), ArxivThrottled, RequestOutcome.THROTTLED, id="200"
     ),
-    pytest.param(Reply(b"Rate exceeded."), ArxivThrottled, Outcome.THROTTLED, id="200 as Atom"),
-    pytest.param(Reply(b"", 429), ArxivThrottled, Outcome.THROTTLED, id="429 without a body"),
-    pytest.param(Reply(VARNISH, 503, {"Retry-After": "0"}), ArxivThrottled, Outcome.THROTTLED, id="503"),
-    pytest.param(Reply(b"Not Acceptable", 406), ArxivThrottled, Outcome.THROTTLED, id="406"),
-    pytest.param(Reply(b"<html>Access denied</html>", 403), ArxivRefused, Outcome.REFUSED, id="403"),
-    pytest.param(Reply(error_feed("incorrect id format"), 400), ArxivRejected, Outcome.OK, id="400"),
-    pytest.param(Reply(error_feed("incorrect id format"), 200), ArxivRejected, Outcome.OK, id="400 under 200"),
-    pytest.param(Reply(b"", 301, {"Location": "https://n.example/"}), ArxivMoved, Outcome.FAILED, id="301"),
-    pytest.param(Reply(BOMB), ArxivHostile, Outcome.FAILED, id="entities"),
-    pytest.param(Reply(b"<feed>" + b" " * 25_000_000), ArxivHostile, Outcome.FAILED, id="too large"),
+    pytest.param(Reply(b"Rate exceeded."), ArxivThrottled, RequestOutcome.THROTTLED, id="200 as Atom"),
+    pytest.param(Reply(b"", 429), ArxivThrottled, RequestOutcome.THROTTLED, id="429 without a body"),
+    pytest.param(Reply(VARNISH, 503, {"Retry-After": "0"}), ArxivThrottled, RequestOutcome.THROTTLED, id="503"),
+    pytest.param(Reply(b"Not Acceptable", 406), ArxivThrottled, RequestOutcome.THROTTLED, id="406"),
+    pytest.param(Reply(b"<html>Access denied</html>", 403), ArxivRefused, RequestOutcome.REFUSED, id="403"),
+    pytest.param(Reply(error_feed("incorrect id format"), 400), ArxivRejected, RequestOutcome.OK, id="400"),
+    pytest.param(
+        Reply(error_feed("incorrect id format"), 200), ArxivRejected, RequestOutcome.OK, id="400 under 200"
+    ),
+    pytest.param(Reply(b"", 301, {"Location": "https://n.example/"}), ArxivMoved, RequestOutcome.FAILED, id="301"),
+    pytest.param(Reply(BOMB), ArxivHostile, RequestOutcome.FAILED, id="entities"),
+    pytest.param(Reply(b"<feed>" + b" " * 25_000_000), ArxivHostile, RequestOutcome.FAILED, id="too large"),
     pytest.param(
         Reply(gzip.compress(b" " * 30_000_000), headers=GZIP),
         ArxivHostile,
-        Outcome.FAILED,
+        RequestOutcome.FAILED,
         id="too large unpacked",
     ),
 ]
@@ -234,7 +236,7 @@ def test_what_will_not_pass_soon_is_not_asked_again(  # noqa: PLR0917 - three fi
     gate: WatchedGate,
     bad: Reply,
     expected: type[ArxivError],
-    outcome: Outcome,
+    outcome: RequestOutcome,
 ) -> None:
     arxiv.script(bad, GOOD)
     with pytest.raises(ArxivError) as caught:
@@ -262,7 +264,7 @@ def test_the_gate_is_told_how_long_arxiv_wants_to_wait(
     with pytest.raises(ArxivThrottled) as caught:
         client.list_records(from_date=date(2026, 11, 17))
     assert caught.value.retry_after == seconds
-    assert gate.outcomes == [GateOutcome(Outcome.THROTTLED, seconds)]
+    assert gate.outcomes == [GateOutcome(RequestOutcome.THROTTLED, seconds)]
 
 
 def test_a_short_page_comes_with_what_it_holds(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
@@ -313,7 +315,7 @@ def test_silence_is_borne_only_so_long(arxiv: ScriptedArxiv) -> None:
     arxiv.script(Reply(way=Way.SILENT))
     line = Line(AGENT, deadline=20)
     with pytest.raises(ArxivUnreachable, match=r"said nothing for 0\.2 seconds"):
-        line.ask(Asked(f"{arxiv.url}/api/query", "papers", read_seconds=0.2))
+        line.ask(AskedRequest(f"{arxiv.url}/api/query", "papers", read_seconds=0.2))
     line.close()
 
 

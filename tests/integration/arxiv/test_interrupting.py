@@ -9,7 +9,7 @@ import pytest
 
 from digest.arxiv.client import ArxivClient
 from digest.arxiv.exchange import RequestLog
-from digest.model.clock import GateOutcome, Outcome, SystemClock
+from digest.model.clock import GateOutcome, RequestOutcome, SystemClock
 from tests.integration.arxiv.conftest import WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Way
 
@@ -36,5 +36,5 @@ def test_the_gate_is_released_when_the_operator_interrupts(
     interrupt.join()
     signal.signal(signal.SIGINT, before)
     assert gate.open is None
-    assert gate.outcomes == [GateOutcome(Outcome.FAILED)]
+    assert gate.outcomes == [GateOutcome(RequestOutcome.FAILED)]
     assert requests[0].detail == "KeyboardInterrupt"

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.client import ArxivAddresses
-from digest.arxiv.exchange import Answer, gate_outcome, judge_status, read_retry_after
-from digest.model.clock import GateOutcome, Outcome
+from digest.arxiv.exchange import ArxivAnswer, gate_outcome, judge_status, read_retry_after
+from digest.model.clock import GateOutcome, RequestOutcome
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -28,7 +28,7 @@ WEB_PAGE = b"<!DOCTYPE html><html><body><h1>Error 503 first byte timeout</h1></b
 
 def judge(status: int, body: bytes = WEB_PAGE, media_type: str = "text/html", **headers: str) -> None:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    judge_status(Answer(status, {"content-type": media_type, **named}, body), parse_atom)
+    judge_status(ArxivAnswer(status, {"content-type": media_type, **named}, body), parse_atom)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_rate_exceeded_is_throttling_under_every_status(status: int) -> None:
 def test_where_nothing_is_at_an_address_it_and_its_setting_are_named() -> None:
     place = ArxivAddresses(oai_url="https://x.example/oai").describe("https://x.example/oai?verb=ListRecords")
     with pytest.raises(ArxivRejected) as caught:
-        judge_status(Answer(404, {}, WEB_PAGE), parse_atom, place=place)
+        judge_status(ArxivAnswer(404, {}, WEB_PAGE), parse_atom, place=place)
     assert caught.value.message == (
         "arXiv rejects the request (404): nothing is at oai_url under [arxiv], https://x.example/oai"
     )
@@ -133,19 +133,19 @@ def test_no_retry_after_breaks_the_reader(text: str) -> None:
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        (None, Outcome.OK),
-        (ArxivRejected("x"), Outcome.OK),
-        (ArxivRefused("x"), Outcome.REFUSED),
-        (ArxivUnreachable("x"), Outcome.FAILED),
-        (ArxivFaulted("x"), Outcome.FAILED),
-        (ArxivTruncated("x"), Outcome.FAILED),
-        (ArxivHostile("x"), Outcome.FAILED),
-        (ArxivMoved("x"), Outcome.FAILED),
+        (None, RequestOutcome.OK),
+        (ArxivRejected("x"), RequestOutcome.OK),
+        (ArxivRefused("x"), RequestOutcome.REFUSED),
+        (ArxivUnreachable("x"), RequestOutcome.FAILED),
+        (ArxivFaulted("x"), RequestOutcome.FAILED),
+        (ArxivTruncated("x"), RequestOutcome.FAILED),
+        (ArxivHostile("x"), RequestOutcome.FAILED),
+        (ArxivMoved("x"), RequestOutcome.FAILED),
     ],
 )
-def test_the_gate_is_told_how_it_went(error: ArxivError | None, outcome: Outcome) -> None:
+def test_the_gate_is_told_how_it_went(error: ArxivError | None, outcome: RequestOutcome) -> None:
     assert gate_outcome(error) == GateOutcome(outcome)
 
 
 def test_the_gate_is_told_how_long_arxiv_wants_to_be_left_alone() -> None:
-    assert gate_outcome(ArxivThrottled("x", retry_after=30.0)) == GateOutcome(Outcome.THROTTLED, 30.0)
+    assert gate_outcome(ArxivThrottled("x", retry_after=30.0)) == GateOutcome(RequestOutcome.THROTTLED, 30.0)

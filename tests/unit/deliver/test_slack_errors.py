@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.deliver.transports.http import Answer, read_wish
+from digest.deliver.transports.http import HttpAnswer, read_wish
 from digest.deliver.transports.slack import AMBIGUOUS, DESTINATION, WAIT, WORKSPACE, is_our_fault, judge_answer
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _judge(error: str, *, is_post: bool = True, **more: object) -> DeliveryError:
     data = {"ok": False, "error": error} | more
-    return judge_answer("chat.postMessage", Answer(200, {}, data), is_post=is_post)
+    return judge_answer("chat.postMessage", HttpAnswer(200, {}, data), is_post=is_post)
 
 
 @pytest.mark.parametrize("code", sorted(AMBIGUOUS))
@@ -118,20 +118,20 @@ def test_an_unknown_refusal_is_tried_again_within_the_callers_limits() -> None:
     "data", [{}, [], None, "ok", {"ok": True}, {"ok": False}, {"ok": False, "error": "Not JSON: <"}]
 )
 def test_an_unreadable_answer_under_200_leaves_a_posts_fate_open(data: object) -> None:
-    failure = judge_answer("chat.postMessage", Answer(200, {}, data), is_post=True)
+    failure = judge_answer("chat.postMessage", HttpAnswer(200, {}, data), is_post=True)
     assert failure.ambiguous
     assert not failure.permanent
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_a_server_failure_leaves_a_posts_fate_open(status: int) -> None:
-    assert judge_answer("chat.postMessage", Answer(status, {}, {}), is_post=True).ambiguous
-    assert not judge_answer("conversations.list", Answer(status, {}, {}), is_post=False).ambiguous
+    assert judge_answer("chat.postMessage", HttpAnswer(status, {}, {}), is_post=True).ambiguous
+    assert not judge_answer("conversations.list", HttpAnswer(status, {}, {}), is_post=False).ambiguous
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 403, 404, 407, 413])
 def test_a_redirect_or_a_refused_request_was_not_stored_and_needs_the_operator(status: int) -> None:
-    failure = judge_answer("chat.postMessage", Answer(status, {}, {}), is_post=True)
+    failure = judge_answer("chat.postMessage", HttpAnswer(status, {}, {}), is_post=True)
     assert failure.permanent
     assert failure.whole_transport
     assert not failure.ambiguous
@@ -153,14 +153,14 @@ def test_a_redirect_or_a_refused_request_was_not_stored_and_needs_the_operator(s
 def test_retry_after_is_read_as_seconds_or_broken_seconds_and_nothing_else(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    answer = Answer(429, headers, {})
+    answer = HttpAnswer(429, headers, {})
     assert read_wish(answer) == seconds
     assert judge_answer("chat.postMessage", answer, is_post=True).retry_after == seconds
 
 
 @given(st.text(max_size=40))
 def test_no_header_of_any_kind_upsets_the_reading(after: str) -> None:
-    seconds = read_wish(Answer(429, {"Retry-After": after}, {}))
+    seconds = read_wish(HttpAnswer(429, {"Retry-After": after}, {}))
     assert seconds is None or seconds >= 0
 
 

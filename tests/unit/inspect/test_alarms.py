@@ -17,7 +17,7 @@ from digest.model.announcements import alarm_moment, latest_mailing, mailing_mom
 from digest.model.cadences import Cadence
 from digest.model.messages import Coverage
 from digest.model.subscriptions import QuietDays, Rhythm
-from digest.plan.turns import Outcome, TurnFacts, decide_turn, latest_slot, next_slot
+from digest.plan.turns import TurnFacts, TurnOutcome, decide_turn, latest_slot, next_slot
 
 MAILING = date(2026, 11, 19)
 OUT = mailing_moment(MAILING)
@@ -130,4 +130,4 @@ def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of
     matched_at = now - ago
     if max(due.due_at, matched_at) < find_owed(now):
         facts = TurnFacts(due.due_at, before.name, now, coverage, 1, waiting_since=matched_at)
-        assert decide_turn(rhythm, facts).outcome is Outcome.TELL
+        assert decide_turn(rhythm, facts).outcome is TurnOutcome.TELL

@@ -13,7 +13,7 @@ from digest.inspect.explain import (
     Asked,
     Judged,
     Met,
-    Row,
+    TrailRow,
     Verdict,
     find_awaited,
     judge_change,
@@ -41,7 +41,7 @@ def due(state: str = "active", plan_after: int = 0, to: Destination = MAIL, **fi
 def judge(
     kind: Kind = Kind.NEW,
     met: Met = Met.NEVER,
-    row: Row | None = None,
+    row: TrailRow | None = None,
     *,
     of: DueSubscription | None = None,
     would_meet: bool = False,
@@ -60,8 +60,8 @@ def revision(query_id: int, id_: int) -> ActiveRevision:
 
 
 def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
-    assert judge(Kind.NEW, Met.ENTERED, Row(3, 9, Verdict.TOLD)) is Verdict.TOLD
-    assert judge(Kind.REPLACEMENT, Met.NEVER, Row(3, 9, Verdict.TOLD), of=due("ended")) is Verdict.TOLD
+    assert judge(Kind.NEW, Met.ENTERED, TrailRow(3, 9, Verdict.TOLD)) is Verdict.TOLD
+    assert judge(Kind.REPLACEMENT, Met.NEVER, TrailRow(3, 9, Verdict.TOLD), of=due("ended")) is Verdict.TOLD
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_paper_whose_message_is_held_since_it_may_have_arrived_is_perhaps_told
     ],
 )
 def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscription, verdict: Verdict) -> None:
-    assert judge(Kind.NEW, Met.ENTERED, Row(3, None, Verdict.WAITING), of=stored) is verdict
+    assert judge(Kind.NEW, Met.ENTERED, TrailRow(3, None, Verdict.WAITING), of=stored) is verdict
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscr
 def test_what_waits_says_for_what(stored: DueSubscription, is_copy: bool, words: str) -> None:  # noqa: FBT001 - a parameter
     awaited = find_awaited(stored, is_restored=is_copy)
     change = make_change(5, PAPER, Kind.NEW)
-    judged = judge_change(change, stored, (), Row(3, None, Verdict.WAITING), is_matched=True, awaited=awaited)
+    judged = judge_change(change, stored, (), TrailRow(3, None, Verdict.WAITING), is_matched=True, awaited=awaited)
     assert judged.verdict is Verdict.WAITING
     assert judged.why.endswith(words)
 

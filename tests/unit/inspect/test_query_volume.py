@@ -9,24 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.query_volume import Span, count_days, describe_volume, list_submission_days
+from digest.inspect.query_volume import DaySpan, count_days, describe_volume, list_submission_days
 from digest.model.papers import Paper
 from tests.unit.made_up import make_paper
 
 TUESDAY, WEDNESDAY, THURSDAY = date(2026, 11, 17), date(2026, 11, 18), date(2026, 11, 19)
 
 
-def submit(*counts: int) -> tuple[Span, list[Paper]]:
+def submit(*counts: int) -> tuple[DaySpan, list[Paper]]:
     """Make so many papers a day, from 1 November on."""
     days = [datetime(2026, 11, 1, 12, tzinfo=UTC) + timedelta(days=number) for number in range(len(counts))]
     papers = [make_paper(published=day) for day, number in zip(days, counts, strict=True) for _ in range(number)]
-    return Span(tuple(day.date() for day in days)), papers
+    return DaySpan(tuple(day.date() for day in days)), papers
 
 
 def test_papers_are_counted_by_the_day_of_submission() -> None:
     late = make_paper(published=datetime(2026, 11, 18, 23, 59, tzinfo=UTC))
     other = make_paper(published=datetime(2026, 11, 20, 1, 0, tzinfo=UTC))
-    assert count_days(Span((WEDNESDAY,), (THURSDAY,)), [late, other]) == {WEDNESDAY: 1, THURSDAY: 0}
+    assert count_days(DaySpan((WEDNESDAY,), (THURSDAY,)), [late, other]) == {WEDNESDAY: 1, THURSDAY: 0}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_the_volume_is_said_in_words(counts: tuple[int, ...], said: str) -> None
 
 def test_days_that_are_only_begun_are_no_part_of_the_rate_and_said_apart() -> None:
     span, papers = submit(2, 4, 1)
-    begun = Span(span.whole[:2], span.whole[2:])
+    begun = DaySpan(span.whole[:2], span.whole[2:])
     assert describe_volume(begun, papers) == (
         "about 21 papers a week; most on Mon 2 Nov: 4; on the days since, 1 paper so far"
     )
@@ -54,7 +54,7 @@ def test_days_that_are_only_begun_are_no_part_of_the_rate_and_said_apart() -> No
 def test_the_last_days_are_begun_until_all_their_submissions_were_due() -> None:
     friday_morning = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
     span = list_submission_days(friday_morning, 2)
-    assert span == Span((TUESDAY, WEDNESDAY), (THURSDAY, date(2026, 11, 20)))
+    assert span == DaySpan((TUESDAY, WEDNESDAY), (THURSDAY, date(2026, 11, 20)))
 
 
 def test_a_weekend_is_due_with_the_mailing_of_monday() -> None:

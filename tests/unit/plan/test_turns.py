@@ -9,9 +9,9 @@ from digest.model.cadences import Cadence, QuietHours, read_pause_end
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Subscription
 from digest.plan.turns import (
-    Outcome,
     Turn,
     TurnFacts,
+    TurnOutcome,
     covered_since,
     decide_turn,
     first_due,
@@ -60,38 +60,38 @@ def decide(
 
 def test_papers_of_a_complete_mailing_are_told_under_the_days_name() -> None:
     turn = decide(subscribe())
-    assert turn == Turn(Outcome.TELL, "2026-11-20", utc("2026-11-23T08:00"), "2026-11-20")
+    assert turn == Turn(TurnOutcome.TELL, "2026-11-20", utc("2026-11-23T08:00"), "2026-11-20")
 
 
 def test_an_incomplete_mailing_is_waited_for_until_the_latest_moment() -> None:
     late = subscribe(f"{MORNING}, at the latest 12:00")
-    assert decide(late, now="2026-11-20T10:59", coverage=INCOMPLETE).outcome is Outcome.WAIT
-    assert decide(late, now="2026-11-20T11:00", coverage=INCOMPLETE).outcome is Outcome.TELL
-    assert decide(subscribe(), now="2026-11-20T09:29", coverage=INCOMPLETE).outcome is Outcome.WAIT
-    assert decide(subscribe(), now="2026-11-20T09:30", coverage=INCOMPLETE).outcome is Outcome.TELL
+    assert decide(late, now="2026-11-20T10:59", coverage=INCOMPLETE).outcome is TurnOutcome.WAIT
+    assert decide(late, now="2026-11-20T11:00", coverage=INCOMPLETE).outcome is TurnOutcome.TELL
+    assert decide(subscribe(), now="2026-11-20T09:29", coverage=INCOMPLETE).outcome is TurnOutcome.WAIT
+    assert decide(subscribe(), now="2026-11-20T09:30", coverage=INCOMPLETE).outcome is TurnOutcome.TELL
 
 
 def test_a_single_pass_has_less_patience_than_the_cadence() -> None:
-    assert decide(subscribe(), coverage=INCOMPLETE, patience=timedelta(0)).outcome is Outcome.TELL
+    assert decide(subscribe(), coverage=INCOMPLETE, patience=timedelta(0)).outcome is TurnOutcome.TELL
 
 
 def test_a_quiet_day_waits_until_it_is_seen_to_its_end() -> None:
-    assert decide(subscribe(), coverage=COMPLETE, run=0).outcome is Outcome.WAIT
-    assert decide(subscribe(), coverage=COMPLETE, run=7).outcome is Outcome.TELL
-    assert decide(subscribe(), coverage=SETTLED, run=0).outcome is Outcome.PASS
+    assert decide(subscribe(), coverage=COMPLETE, run=0).outcome is TurnOutcome.WAIT
+    assert decide(subscribe(), coverage=COMPLETE, run=7).outcome is TurnOutcome.TELL
+    assert decide(subscribe(), coverage=SETTLED, run=0).outcome is TurnOutcome.PASS
 
 
 @pytest.mark.parametrize(
     ("quiet_days", "coverage", "outcome"),
     [
-        (QuietDays.SKIP, SETTLED, Outcome.PASS),
-        (QuietDays.NOTE, SETTLED, Outcome.TELL),
-        (QuietDays.NOTE, INCOMPLETE, Outcome.PASS),
-        (QuietDays.HEARTBEAT, INCOMPLETE, Outcome.TELL),
+        (QuietDays.SKIP, SETTLED, TurnOutcome.PASS),
+        (QuietDays.NOTE, SETTLED, TurnOutcome.TELL),
+        (QuietDays.NOTE, INCOMPLETE, TurnOutcome.PASS),
+        (QuietDays.HEARTBEAT, INCOMPLETE, TurnOutcome.TELL),
     ],
 )
 def test_a_turn_without_papers_speaks_as_it_was_asked_to(
-    quiet_days: QuietDays, coverage: Coverage, outcome: Outcome
+    quiet_days: QuietDays, coverage: Coverage, outcome: TurnOutcome
 ) -> None:
     turn = decide(subscribe(quiet_days=quiet_days), run=0, coverage=coverage, now="2026-11-20T09:30")
     assert turn.outcome is outcome
@@ -100,25 +100,25 @@ def test_a_turn_without_papers_speaks_as_it_was_asked_to(
 
 def test_all_turns_that_were_missed_become_one_digest_under_the_last_name() -> None:
     turn = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T13:00", taken="2026-11-16")
-    assert (turn.outcome, turn.slot, turn.next_due_at) == (Outcome.TELL, "2026-11-20", utc("2026-11-23T08:00"))
+    assert (turn.outcome, turn.slot, turn.next_due_at) == (TurnOutcome.TELL, "2026-11-20", utc("2026-11-23T08:00"))
 
 
 def test_missed_turns_with_nothing_to_tell_wait_together_for_the_last_ones_mailing() -> None:
     turn = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T08:20", coverage=INCOMPLETE, run=0)
-    assert turn == Turn(Outcome.WAIT, "", utc("2026-11-20T08:00"), "2026-11-19")
+    assert turn == Turn(TurnOutcome.WAIT, "", utc("2026-11-20T08:00"), "2026-11-19")
     told = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T08:20", coverage=INCOMPLETE, run=7)
-    assert told.outcome is Outcome.TELL
+    assert told.outcome is TurnOutcome.TELL
     heartbeat = subscribe(quiet_days=QuietDays.HEARTBEAT)
     said = decide(heartbeat, due="2026-11-17T08:00", now="2026-11-20T08:20", coverage=INCOMPLETE, run=0)
-    assert said.outcome is Outcome.TELL
+    assert said.outcome is TurnOutcome.TELL
 
 
 def test_nothing_goes_out_in_quiet_hours_whatever_waits() -> None:
     quiet = subscribe("daily at 18:00 Europe/Berlin", quiet_hours=QuietHours.parse("22:00-07:00"))
     resting = decide(quiet, due="2026-11-19T17:00", now="2026-11-19T23:00", taken="2026-11-18")
-    assert resting == Turn(Outcome.REST, "", utc("2026-11-20T06:00"), "2026-11-18")
+    assert resting == Turn(TurnOutcome.REST, "", utc("2026-11-20T06:00"), "2026-11-18")
     told = decide(quiet, due="2026-11-20T06:00", now="2026-11-20T06:00", taken="2026-11-18", coverage=INCOMPLETE)
-    assert (told.outcome, told.slot) == (Outcome.TELL, "2026-11-19")
+    assert (told.outcome, told.slot) == (TurnOutcome.TELL, "2026-11-19")
 
 
 def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the_next_days_mailing() -> None:
@@ -126,32 +126,32 @@ def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the
     reader = subscribe("daily at 07:30 Europe/Berlin, at the latest 19:30", quiet_hours=quiet)
     morning, evening = "2026-11-20T08:00", "2026-11-20T17:00"
     waiting = decide(reader, due=morning, now=morning, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
-    assert waiting.outcome is Outcome.WAIT
+    assert waiting.outcome is TurnOutcome.WAIT
     resting = decide(reader, due=morning, now=evening, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
-    assert (resting.outcome, resting.next_due_at) == (Outcome.REST, utc("2026-11-21T08:00"))
+    assert (resting.outcome, resting.next_due_at) == (TurnOutcome.REST, utc("2026-11-21T08:00"))
     following = "2026-11-21T08:00"
     told = decide(reader, due=following, now=following, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
-    assert told == Turn(Outcome.TELL, "2026-11-20", utc(following), "2026-11-20")
+    assert told == Turn(TurnOutcome.TELL, "2026-11-20", utc(following), "2026-11-20")
     fresh = decide(
         reader, due=following, now=following, taken="2026-11-20", coverage=INCOMPLETE, matched=following
     )
-    assert fresh.outcome is Outcome.WAIT
+    assert fresh.outcome is TurnOutcome.WAIT
 
 
 def test_runs_of_one_night_become_one_digest_at_its_end() -> None:
     at_once = subscribe("at once", quiet_hours=NIGHT)
     assert decide(at_once, now="2026-11-20T02:00", taken="").next_due_at == utc("2026-11-20T06:00")
     told = decide(at_once, due="2026-11-20T06:00", now="2026-11-20T06:00", taken="run:3 2026-11-01", run=12)
-    assert told == Turn(Outcome.TELL, "run:12", None, "2026-11-01 run:12")
-    assert decide(at_once, run=0, now="2026-11-20T12:00").outcome is Outcome.PASS
+    assert told == Turn(TurnOutcome.TELL, "run:12", None, "2026-11-01 run:12")
+    assert decide(at_once, run=0, now="2026-11-20T12:00").outcome is TurnOutcome.PASS
 
 
 def test_papers_on_announcement_go_out_in_the_morning_even_when_more_may_come() -> None:
     waiting = subscribe("on announcement")
     facts = {"due": "2026-11-20T01:00", "taken": "mailing:2026-11-18", "coverage": INCOMPLETE}
-    assert decide(waiting, now="2026-11-20T10:59", **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # as decide takes them
+    assert decide(waiting, now="2026-11-20T10:59", **facts).outcome is TurnOutcome.WAIT  # type: ignore[arg-type]  # as decide takes them
     assert decide(waiting, now="2026-11-20T11:00", **facts).slot == "mailing:2026-11-19"  # type: ignore[arg-type]  # the same
-    assert decide(waiting, now="2026-11-20T20:00", run=0, **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # the same
+    assert decide(waiting, now="2026-11-20T20:00", run=0, **facts).outcome is TurnOutcome.WAIT  # type: ignore[arg-type]  # the same
 
 
 def decide_early(
@@ -173,15 +173,15 @@ def decide_early(
 def test_papers_on_announcement_that_came_by_an_earlier_mailing_wait_for_no_other() -> None:
     told = decide_early(matched="2026-11-19T06:00")
     thursday = utc("2026-11-20T01:00")
-    assert told == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
+    assert told == Turn(TurnOutcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
 
 
 def test_papers_on_announcement_that_came_with_the_last_mailing_wait_for_the_rest_of_it() -> None:
-    assert decide_early(matched="2026-11-20T05:00").outcome is Outcome.WAIT
+    assert decide_early(matched="2026-11-20T05:00").outcome is TurnOutcome.WAIT
     after_a_pause = decide_early(matched="2026-11-16T06:00", due="2026-11-20T01:00")
-    assert after_a_pause.outcome is Outcome.WAIT
+    assert after_a_pause.outcome is TurnOutcome.WAIT
     late = decide_early(matched="2026-11-19T09:00", due="2026-11-20T01:00", taken="mailing:2026-11-18")
-    assert late.outcome is Outcome.WAIT
+    assert late.outcome is TurnOutcome.WAIT
 
 
 def test_papers_that_the_night_put_off_to_the_next_mailings_moment_do_not_wait_for_that_one() -> None:
@@ -189,13 +189,13 @@ def test_papers_that_the_night_put_off_to_the_next_mailings_moment_do_not_wait_f
     assert decide_early(matched=matched, now=matched, quiet=night).next_due_at == utc("2026-11-20T01:00")
     told = decide_early(matched=matched, due="2026-11-20T01:00", now="2026-11-20T01:15", quiet=night)
     thursday = utc("2026-11-20T01:00")
-    assert told == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
+    assert told == Turn(TurnOutcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
 
 
 def test_a_heartbeat_on_announcement_waits_for_its_mailing_until_the_morning() -> None:
     heartbeat = subscribe("on announcement", quiet_days=QuietDays.HEARTBEAT)
     facts = {"due": "2026-11-20T01:00", "taken": "mailing:2026-11-18", "coverage": INCOMPLETE, "run": 0}
-    assert decide(heartbeat, now="2026-11-20T10:59", **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # as decide takes them
+    assert decide(heartbeat, now="2026-11-20T10:59", **facts).outcome is TurnOutcome.WAIT  # type: ignore[arg-type]  # as decide takes them
     assert decide(heartbeat, now="2026-11-20T11:00", **facts).slot == "mailing:2026-11-19"  # type: ignore[arg-type]  # the same
 
 
@@ -209,9 +209,9 @@ def test_a_heartbeat_that_was_missed_leaves_the_next_mailings_turn_to_that_maili
         )
         late = {"due": due, "now": "2026-11-20T01:15", "coverage": INCOMPLETE, "run": 0}
         said = decide(heartbeat, taken="mailing:2026-11-17", **late)  # type: ignore[arg-type]  # as decide takes them
-        assert said == Turn(Outcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
+        assert said == Turn(TurnOutcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
         after = decide(heartbeat, taken=said.taken, **late | {"due": "2026-11-20T01:00"})  # type: ignore[arg-type]  # the same
-        assert after.outcome is Outcome.WAIT
+        assert after.outcome is TurnOutcome.WAIT
 
 
 def test_a_heartbeat_that_quiet_hours_kept_past_the_latest_moment_comes_when_they_end() -> None:
@@ -222,12 +222,12 @@ def test_a_heartbeat_that_quiet_hours_kept_past_the_latest_moment_comes_when_the
     following = "2026-11-21T08:00"
     facts = {"due": following, "now": following, "coverage": INCOMPLETE, "run": 0}
     said = decide(heartbeat, taken="2026-11-19", **facts)  # type: ignore[arg-type]  # as decide takes them
-    assert said == Turn(Outcome.TELL, "2026-11-20", utc(following), "2026-11-20")
-    assert decide(heartbeat, taken=said.taken, **facts).outcome is Outcome.WAIT  # type: ignore[arg-type]  # the same
-    assert decide(heartbeat, taken="", **facts).outcome is Outcome.WAIT, "a new one had no turn to be put off"  # type: ignore[arg-type]  # the same
+    assert said == Turn(TurnOutcome.TELL, "2026-11-20", utc(following), "2026-11-20")
+    assert decide(heartbeat, taken=said.taken, **facts).outcome is TurnOutcome.WAIT  # type: ignore[arg-type]  # the same
+    assert decide(heartbeat, taken="", **facts).outcome is TurnOutcome.WAIT, "a new one had no turn to be put off"  # type: ignore[arg-type]  # the same
     facts["coverage"] = replace(INCOMPLETE, failure="no answer")
     for taken in ("", "2026-11-18"):  # new, or with two days put off at once
-        assert decide(heartbeat, taken=taken, **facts).outcome is Outcome.TELL  # type: ignore[arg-type]  # the same
+        assert decide(heartbeat, taken=taken, **facts).outcome is TurnOutcome.TELL  # type: ignore[arg-type]  # the same
 
 
 def test_a_new_turn_begins_where_the_pause_ends() -> None:

@@ -14,7 +14,7 @@ from digest.model.announcements import latest_mailing
 from digest.model.cadences import Cadence, CadenceKind, QuietHours
 from digest.model.messages import Coverage
 from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Subscription
-from digest.plan.turns import Outcome, TurnFacts, decide_turn, first_due, is_taken, next_due, realign_due
+from digest.plan.turns import TurnFacts, TurnOutcome, decide_turn, first_due, is_taken, next_due, realign_due
 
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -108,7 +108,7 @@ class Reader:
             return
         run = self.matched if self.waiting else 0
         turn = decide_turn(subscription, TurnFacts(self.due_at, self.taken, self.now, self._cover(), run))
-        if turn.outcome is Outcome.TELL:
+        if turn.outcome is TurnOutcome.TELL:
             self._judge(turn.slot)
             self.told.append((turn.slot, self.waiting))
             self.waiting = []

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from digest.query import parse_query
-from digest.query.index.lexicon import ALWAYS, Graph, Indexer, Kind, Lexicon, negate
+from digest.query.index.lexicon import ALWAYS, Graph, Indexer, LeafKind, Lexicon, negate
 
 
 def test_the_same_operands_in_any_order_are_one_node() -> None:
     graph = Graph()
     one, two = graph.add_leaf() << 1, graph.add_leaf() << 1
-    assert graph.join(Kind.AND, (one, two)) == graph.join(Kind.AND, (two, one, two))
-    assert graph.join(Kind.AND, (one, two)) != graph.join(Kind.OR, (one, two))
-    assert graph.join(Kind.AND, (one, negate(two))) != graph.join(Kind.AND, (one, two))
+    assert graph.join(LeafKind.AND, (one, two)) == graph.join(LeafKind.AND, (two, one, two))
+    assert graph.join(LeafKind.AND, (one, two)) != graph.join(LeafKind.OR, (one, two))
+    assert graph.join(LeafKind.AND, (one, negate(two))) != graph.join(LeafKind.AND, (one, two))
 
 
 def test_a_single_operand_needs_no_node() -> None:
     graph = Graph()
     leaf = graph.add_leaf() << 1
     size = len(graph)
-    assert graph.join(Kind.OR, (leaf, leaf)) == graph.join(Kind.AND, (leaf, ALWAYS)) == leaf
+    assert graph.join(LeafKind.OR, (leaf, leaf)) == graph.join(LeafKind.AND, (leaf, ALWAYS)) == leaf
     assert len(graph) == size
 
 
 def test_nothing_to_require_is_always_met_and_nothing_to_choose_from_never() -> None:
     graph = Graph()
-    assert graph.join(Kind.AND, ()) == ALWAYS
-    assert graph.join(Kind.OR, ()) == negate(ALWAYS)
+    assert graph.join(LeafKind.AND, ()) == ALWAYS
+    assert graph.join(LeafKind.OR, ()) == negate(ALWAYS)
 
 
 def find_all(*texts: str) -> list[int]:

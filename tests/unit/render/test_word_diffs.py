@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from digest.render.revisions import Part, Piece, compare_lists, compare_words, count_words
+from digest.render.revisions import DiffPiece, Part, compare_lists, compare_words, count_words
 from tests.conftest import IS_NIGHTLY
 
 SOME = ("a", "the", "tail", "GPUs", "x,", "$y$", "汉字", "one-by-one", " ", ".")
@@ -16,7 +16,7 @@ WORDS = st.lists(st.sampled_from(SOME), max_size=30)
 TEXTS = st.one_of(WORDS.map(" ".join), WORDS.map("".join), st.text(max_size=60))
 
 
-def join(pieces: Iterable[Piece], part: Part) -> str:
+def join(pieces: Iterable[DiffPiece], part: Part) -> str:
     return "".join(piece.text for piece in pieces if piece.part in (Part.KEPT, part))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from digest.tex import Kind, Piece, parse_tex
+from digest.tex import PieceKind, TexPiece, parse_tex
 
 
-def found(text: str, part: str) -> Piece:
+def found(text: str, part: str) -> TexPiece:
     """The piece that prints `part`."""
     return next(piece for piece in parse_tex(text) if piece.text == part)
 
@@ -18,7 +18,7 @@ def raw(text: str, part: str) -> str:
 
 def test_plain_text_is_one_piece() -> None:
     text = "Plain words, 10^-3 and a_b: {1} & more"
-    assert parse_tex(text) == (Piece(0, len(text), Kind.TEXT, text),)
+    assert parse_tex(text) == (TexPiece(0, len(text), PieceKind.TEXT, text),)
 
 
 def test_a_symbol_stands_for_its_command() -> None:
@@ -37,7 +37,7 @@ def test_a_script_stands_for_its_sign_and_argument() -> None:
 
 def test_the_parts_of_a_script_are_inside_it() -> None:
     piece = found(r"$x^{3/2}$", "^(3/2)")
-    assert piece.kind is Kind.SUPERSCRIPT
+    assert piece.kind is PieceKind.SUPERSCRIPT
     assert [part.text for part in piece.inside] == ["3", "/", "2"]
 
 
@@ -53,7 +53,7 @@ def test_the_parts_of_a_fraction_stand_for_its_arguments() -> None:
 
 def test_unknown_commands_are_text() -> None:
     text = r"the \civ{a} line"
-    assert parse_tex(text) == (Piece(0, len(text), Kind.TEXT, text),)
+    assert parse_tex(text) == (TexPiece(0, len(text), PieceKind.TEXT, text),)
 
 
 def test_variables_are_set_in_italics_and_function_names_are_not() -> None:
@@ -70,7 +70,7 @@ def test_no_fraction_is_left_to_be_set() -> None:
         r"\hat{\frac12}",
         r"{\cal \frac12}",
     ):
-        assert all(piece.kind is not Kind.FRACTION for piece in parse_tex(text))
+        assert all(piece.kind is not PieceKind.FRACTION for piece in parse_tex(text))
 
 
 def test_what_is_nested_too_deep_is_printed_as_typed() -> None:

@@ -11,7 +11,7 @@ import lxml.html
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.tex import Kind, Segment, parse_tex, to_html, to_plain, to_segments
+from digest.tex import PieceKind, Segment, parse_tex, to_html, to_plain, to_segments
 from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
 from digest.tex.symbols import MATH_ACCENTS, SYMBOLS
@@ -98,8 +98,8 @@ def test_nothing_forbidden_is_printed_and_white_space_is_folded(text: str) -> No
 def test_pieces_stay_within_the_text_and_text_pieces_are_the_raw_text(text: str) -> None:
     for piece in parse_tex(text):
         assert 0 <= piece.start <= piece.end <= len(text)
-        assert piece.kind is not Kind.FRACTION
-        if piece.kind is Kind.TEXT:
+        assert piece.kind is not PieceKind.FRACTION
+        if piece.kind is PieceKind.TEXT:
             assert text[piece.start : piece.end] == piece.text
 
 
@@ -109,7 +109,7 @@ def test_every_printed_piece_a_highlight_covers_is_marked(text: str, start: int,
     marked = "".join("".join(segment.text.split()) for segment in segments if segment.is_marked)
     covered = [
         piece.text[max(0, start - piece.start) : start + length - piece.start]
-        if piece.kind is Kind.TEXT
+        if piece.kind is PieceKind.TEXT
         else piece.text
         for piece in parse_tex(text)
         if piece.start < start + length and start < piece.end
