@@ -1,5 +1,3 @@
-import email
-import email.policy
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +8,6 @@ import pytest
 from digest.model.messages import Digest, Feed, FeedEntry, Links
 from digest.model.papers import Author
 from digest.model.secrets import feed_uri
-from digest.model.subscriptions import Destination
 from digest.render import (
     ErrorContext,
     HomeContext,
@@ -34,7 +31,7 @@ from digest.render.samples import (
     weekly_digest,
 )
 from tests.golden.conftest import Golden
-from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts
 
 DIGESTS: dict[str, Digest] = {
     "ordinary": sample_digest(),
@@ -52,8 +49,7 @@ def test_mails_look_as_they_did(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, name: str
 ) -> None:
     message = renderer.render_mail(DIGESTS[name], deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
-    mail = email.message_from_bytes(message.body, policy=email.policy.default)
-    plain, html = (str(part.get_content()).replace("\r\n", "\n") for part in mail.iter_parts())
+    plain, html = read_parts(message.body)
     head = message.body.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n", "\n")
     golden(f"{name}.mail.head.txt", f"{head}\n")
     golden(f"{name}.mail.txt", plain)
@@ -64,16 +60,7 @@ def test_mails_look_as_they_did(
 def test_slack_messages_look_as_they_did(
     renderer: Renderer, deliver: MakeDelivery, golden: Golden, name: str
 ) -> None:
-    parts = renderer.count_parts(DIGESTS[name], Destination.parse("slack:#papers"))
-    messages = [
-        renderer.render_slack(
-            DIGESTS[name],
-            deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1764000000.000100" if part else ""),
-            SAMPLE_LINKS,
-        )
-        for part in range(parts)
-    ]
-    payloads = [json.loads(message.body) for message in messages]
+    payloads = read_posts(renderer, deliver, DIGESTS[name])
     golden(f"{name}.slack.json", json.dumps(payloads, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -91,9 +78,7 @@ def test_a_lab_rebrands_mail_and_slack_with_three_files(
     own = Renderer([Path(__file__).with_name("theme")])
     assert check_templates(own.templates) == ()
     mail = own.render_mail(sample_digest(), deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
-    message = email.message_from_bytes(mail.body, policy=email.policy.default)
-    _, html = (str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts())
-    golden("theme.mail.html", html)
+    golden("theme.mail.html", read_parts(mail.body)[1])
     post = own.render_slack(sample_digest(), deliver("slack:#papers"), SAMPLE_LINKS)
     golden("theme.slack.json", json.dumps(json.loads(post.body), indent=1, ensure_ascii=False) + "\n")
 

@@ -24,13 +24,6 @@ def test_a_paper_is_served_as_bibtex(shared: Desk) -> None:
     assert (entry.fields["eprint"], entry.fields["abstract"]) == (ID, PAPERS[0].abstract)
 
 
-def test_whoever_has_it_is_told_so(shared: Desk) -> None:
-    tag = shared.http.get(f"/refs/{ID}.bib").headers["ETag"]
-    again = shared.http.get(f"/refs/{ID}.bib", headers={"If-None-Match": tag})
-    assert (again.status_code, again.content) == (304, b"")
-    assert shared.http.get(f"/refs/{ID}.ris", headers={"If-None-Match": tag}).status_code == 200
-
-
 @pytest.mark.parametrize(
     "name",
     [

@@ -1,16 +1,19 @@
-"""What the tests of rendering share: a renderer and deliveries."""
+"""What the tests of rendering share: a renderer and deliveries, and how messages are read back."""
 
 from __future__ import annotations
 
+import email
+import email.policy
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from digest.model.messages import Delivery, DeliveryState
+from digest.model.messages import Delivery, DeliveryState, Digest, Links
 from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
-from digest.render.samples import EVENING
+from digest.render.samples import EVENING, SAMPLE_LINKS
 
 KEY = "5a1d0b0e-93a4-4a35-8c39-6ad6c55a2f10"
 
@@ -47,3 +50,22 @@ def deliver() -> MakeDelivery:
         return Delivery(destination=Destination.parse(to), **(values | fields))
 
     return make
+
+
+def read_posts(
+    renderer: Renderer, deliver: MakeDelivery, digest: Digest, links: Links = SAMPLE_LINKS
+) -> list[dict[str, Any]]:
+    """Return the bodies of all Slack messages of a digest."""
+    parts = renderer.count_parts(digest, Destination.parse("slack:#papers"))
+    deliveries = [
+        deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1764000000.000100" * bool(part))
+        for part in range(parts)
+    ]
+    return [json.loads(renderer.render_slack(digest, delivery, links).body) for delivery in deliveries]
+
+
+def read_parts(raw: bytes) -> tuple[str, str]:
+    """Return what the text and the HTML part of a mail say."""
+    message = email.message_from_bytes(raw, policy=email.policy.default)
+    plain, html = (str(part.get_content()).replace("\r\n", "\n") for part in message.iter_parts())
+    return plain, html

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import email
-import email.policy
 import json
 import re
 from dataclasses import replace
@@ -14,14 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from digest.model.announcements import Kind
-from digest.model.messages import Delivery, Digest, Links
+from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Destination, Grouping
 from digest.render import MailIdentity, Renderer
 from digest.render.digests import MOST_NAMED, group_papers, view_papers, view_rest
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_coverage, make_digest, make_entry
 from digest.render.text import count_papers
 from tests.conftest import IS_NIGHTLY
-from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts
 
 RENDERER = Renderer()
 _TITLE = re.compile(r"Paper no\. (\d+)\.")
@@ -63,29 +61,6 @@ DIGESTS = st.builds(
 )
 
 
-def read_mail(digest: Digest, delivery: Delivery, links: Links) -> tuple[str, str]:
-    body = RENDERER.render_mail(digest, delivery, links, IDENTITY).body
-    plain, html = email.message_from_bytes(body, policy=email.policy.default).iter_parts()
-    return str(plain.get_content()), str(html.get_content())
-
-
-def read_slack(digest: Digest, deliver: MakeDelivery, links: Links) -> list[str]:
-    parts = RENDERER.count_parts(digest, SLACK)
-    return [
-        json.dumps(
-            json.loads(
-                RENDERER.render_slack(
-                    digest,
-                    deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1.1" * bool(part)),
-                    links,
-                ).body
-            ),
-            ensure_ascii=False,
-        )
-        for part in range(parts)
-    ]
-
-
 @settings(max_examples=60 if IS_NIGHTLY else 10)
 @given(DIGESTS)
 def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> None:
@@ -112,7 +87,8 @@ def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     hidden = digest.hidden
     left_out = [str(entry.paper.id) for entry in digest.entries[digest.shown :]]
     titles = {f"{number:03d}" for number in range(1, digest.shown + 1)}
-    plain, html = read_mail(digest, deliver("mailto:reader@example.org"), links)
+    delivery = deliver("mailto:reader@example.org")
+    plain, html = read_parts(RENDERER.render_mail(digest, delivery, links, IDENTITY).body)
     assert set(_TITLE.findall(plain)) == titles <= set(_TITLE.findall(html))
     for mail in (plain, html):
         assert (f"{hidden} more in this digest" in mail) is (hidden > 0)
@@ -120,7 +96,7 @@ def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
         assert all(where in mail for where in named if hidden)
         if not links.web_view:
             assert (f"and {hidden - MOST_NAMED} more" in mail) is (hidden > MOST_NAMED)
-    posts = read_slack(digest, deliver, links)
+    posts = [json.dumps(post, ensure_ascii=False) for post in read_posts(RENDERER, deliver, digest, links)]
     assert set(_TITLE.findall("".join(posts))) >= titles
     assert (f"{count_papers(hidden)} beyond the cap" in posts[0]) is (hidden > 0)
     assert all(where in posts[0] for where in ([links.web_view] if links.web_view else left_out[:20]) if hidden)

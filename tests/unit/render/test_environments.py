@@ -1,3 +1,7 @@
+"""Templates: found, escaped by their names, and refused with file and line."""
+
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -6,6 +10,27 @@ import pytest
 from digest.model.errors import TemplateError
 from digest.render.contexts import ErrorContext, find_context
 from digest.render.environments import Templates, find_shipped_templates
+
+
+def test_a_wheel_carries_its_templates_inside_the_package(tmp_path: Path) -> None:
+    package = tmp_path / "digest"
+    (package / "templates").mkdir(parents=True)
+    (tmp_path / "templates").mkdir()
+    assert find_shipped_templates(package) == package / "templates"
+
+
+def test_a_checkout_has_them_at_its_top(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    assert find_shipped_templates(tmp_path / "digest") == tmp_path / "templates"
+
+
+def test_a_folder_that_only_happens_to_be_called_templates_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    with pytest.raises(TemplateError, match="missing") as caught:
+        find_shipped_templates(tmp_path / "digest")
+    assert "again" in caught.value.hint
+
 
 SHIPPED = find_shipped_templates()
 
@@ -55,28 +80,6 @@ def test_an_operators_file_can_extend_the_shipped_one_it_replaces(tmp_path: Path
     assert "<h1>No page</h1>" in page
 
 
-def test_an_undefined_name_is_an_error_with_file_line_and_the_names_there_are(tmp_path: Path) -> None:
-    templates = _write(tmp_path, "web/error.html", "one\n{{ mesage }}\n")
-    with pytest.raises(TemplateError, match=r"error\.html, line 2: 'mesage' is undefined") as caught:
-        templates.render("web/error.html", ErrorContext(404, "m", "h"))
-    assert caught.value.hint == "It sees hint, home, message, status."
-
-
-def test_an_undefined_name_in_slacks_templates_is_an_error_too(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match="txet"):
-        _write(tmp_path, "slack/x.txt", "{{ txet }}").render("slack/x.txt", _Seen(""))
-
-
-def test_a_syntax_error_names_file_and_line(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"error\.html, line 3"):
-        _write(tmp_path, "web/error.html", "\n\n{% if %}").render("web/error.html", ErrorContext(404, "m", "h"))
-
-
-def test_a_failing_expression_is_the_templates_error(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"line 1: .*by zero"):
-        _write(tmp_path, "web/error.html", "{{ 1 // 0 }}").render("web/error.html", ErrorContext(404, "m", "h"))
-
-
 def test_a_missing_template_names_the_folders_and_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match=r"no template web/nothing\.html") as caught:
         Templates([tmp_path], SHIPPED).render("web/nothing.html", _Seen(""))
@@ -89,14 +92,26 @@ def test_every_shipped_template_is_either_rendered_from_a_context_or_part_of_ano
     assert {name for name in Templates([], SHIPPED).names() if find_context(name) is None} == parts
 
 
-def test_a_style_sheet_cannot_end_its_element(tmp_path: Path) -> None:
-    templates = _write(tmp_path, "web/style.css", "a { } </style><script>")
-    with pytest.raises(TemplateError, match="style sheet"):
-        templates.render("web/error.html", ErrorContext(404, "m", "h"))
-
-
 def test_an_operators_style_sheet_is_written_into_the_elements_of_a_mail(tmp_path: Path) -> None:
     templates = _write(tmp_path, "email/style.css", "mark { background: #00ff00 }")
     comment = '<!--[if mso]><table width="1"><![endif]-->'
     inlined = templates.inline_styles(f"<!doctype html><html><body>{comment}<mark>x</mark></body></html>")
     assert f'{comment}<mark style="background:#00ff00">x</mark>' in inlined
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "problem"),
+    [
+        ("web/error.html", "one\n{{ mesage }}\n", r"error\.html, line 2: 'mesage' is undefined"),
+        ("web/error.html", "\n\n{% if %}", r"error\.html, line 3"),
+        ("web/error.html", "{{ 1 // 0 }}", r"line 1: .*by zero"),
+        ("web/style.css", "a { } </style><script>", "style sheet"),
+    ],
+)
+def test_a_template_that_cannot_be_rendered_is_told_with_file_and_line(
+    tmp_path: Path, name: str, source: str, problem: str
+) -> None:
+    with pytest.raises(TemplateError, match=problem) as caught:
+        _write(tmp_path, name, source).render("web/error.html", ErrorContext(404, "m", "h"))
+    if "undefined" in problem:
+        assert caught.value.hint == "It sees hint, home, message, status."

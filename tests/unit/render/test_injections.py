@@ -16,12 +16,11 @@ from lxml import etree
 from digest.model.announcements import Kind
 from digest.model.messages import Digest, DigestEntry, Feed
 from digest.model.papers import Author, Field
-from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_coverage, make_digest, make_entry
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.blocks import check_blocks
-from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.conftest import MakeDelivery, read_posts
 from tests.unit.render.injections import INJECTIONS, SOME
 from tests.unit.render.test_feeds import make_feed
 
@@ -213,10 +212,7 @@ def test_nothing_comes_alive_in_slack(renderer: Renderer, deliver: MakeDelivery,
 
 
 def _check_slack(renderer: Renderer, deliver: MakeDelivery, digest: Digest) -> None:
-    parts = renderer.count_parts(digest, Destination.parse("slack:#x"))
-    for part in range(parts):
-        body = renderer.render_slack(digest, deliver("slack:#x", part=part, parts=parts), SAMPLE_LINKS).body
-        payload = json.loads(body)
+    for payload in read_posts(renderer, deliver, digest):
         assert check_blocks(payload["blocks"]) == []
         blocks = payload["blocks"]
         texts = [one for block in blocks for one in [block.get("text"), *block.get("elements", [])] if one]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from email.message import EmailMessage
 from itertools import pairwise
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -33,8 +34,8 @@ from digest.render.samples import (
 )
 from tests.conftest import IS_NIGHTLY
 from tests.unit.render.conftest import MakeDelivery
-from tests.unit.render.test_flowing import read_flowed
 from tests.unit.render.test_injections import spread_entries
+from tests.unit.render.test_text import read_flowed
 
 Read = Callable[..., tuple[EmailMessage, str, str]]
 
@@ -156,3 +157,14 @@ def test_from_1_to_500_papers_of_any_kind_a_mail_is_sound_below_100_kb_and_accou
     assert re.match(rf"{count} papers?: \S", message["Subject"])
     assert len(message["Subject"]) <= 105
     assert html.rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize("field", [Field.COMMENT, Field.JOURNAL_REF])
+def test_what_was_met_in_a_small_field_is_marked_there(read: Read, renderer: Renderer, field: Field) -> None:
+    text = "In the Proceedings of the Makeshift Conference"
+    fields: dict[str, Any] = {field.value: text}
+    digest = make_digest([make_entry(2, found=((field, "Makeshift"),), **fields)])
+    _, plain, html = read(digest)
+    assert text in " ".join(plain.split())
+    for shown in (html, renderer.render_page(digest, Links())):
+        assert re.search("<mark[^>]*>Makeshift</mark>", shown)

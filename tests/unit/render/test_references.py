@@ -17,6 +17,7 @@ from digest.model.papers import Author, Paper
 from digest.render.references import WrittenName, cut_name, escape, make_key, write_bibtex, write_ris, write_tex
 from digest.render.text import show_plain
 from tests.unit.made_up import make_paper
+from tests.unit.render.injections import REFERENCES, TEX
 
 FULL = make_paper(
     "2611.14886",
@@ -240,25 +241,7 @@ def check(papers: list[Paper]) -> None:
         assert "unknown_tag" not in found
 
 
-SMUGGLED = [
-    "}} @misc{evil, title={x}}",
-    "},\n  author = {Evil",
-    "a \\} @article{b,",
-    "{{{{",
-    "}}}}",
-    "$}$ {$ ${",
-    "a\nER  - \nTY  - BOOK\nTI  - evil",
-    "a\r\n\r\nER  -  \r\nTY  - BOOK",
-    "%\n@comment{ x",
-    '" # evil # "',
-    r"\write18{rm -rf ~} $\write18{x}$ \csname x\endcsname",
-    "a and b and {c and",
-    ", ,",
-    "AU  - Evil, A.",
-]
-
-
-@pytest.mark.parametrize("text", SMUGGLED)
+@pytest.mark.parametrize("text", [*REFERENCES, *TEX, ", ,", "$}$ {$ ${", "%\n@comment{ x"])
 def test_nothing_written_for_a_reference_manager_leaves_its_field_either(text: str) -> None:
     check(_papers(text))
 

@@ -8,7 +8,6 @@ import pytest
 
 from digest.model.errors import DigestError
 from digest.model.messages import Message
-from digest.model.subscriptions import Destination
 from digest.render import (
     ErrorContext,
     HomeContext,
@@ -17,7 +16,7 @@ from digest.render import (
     MailIdentity,
     Renderer,
 )
-from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, sample_digest
+from digest.render.samples import SAMPLE_LINKS, sample_digest
 from tests.unit.render.conftest import KEY, MakeDelivery
 
 Render = Callable[[str], Message]
@@ -50,12 +49,6 @@ def test_a_destination_gets_its_medium(render: Render, to: str, media_type: str,
 def test_what_readers_fetch_is_never_sent(render: Render, to: str) -> None:
     with pytest.raises(DigestError, match="is a feed"):
         render(to)
-
-
-@pytest.mark.parametrize("to", ["mailto:a@b.example", "console", "file:digests"])
-def test_everything_but_slack_takes_one_part(renderer: Renderer, to: str) -> None:
-    digest = make_digest([make_entry(number) for number in range(1, 120)])
-    assert renderer.count_parts(digest, Destination.parse(to)) == 1
 
 
 def test_a_page_stands_on_its_own_and_needs_nothing_from_elsewhere(renderer: Renderer) -> None:

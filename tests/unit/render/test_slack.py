@@ -7,27 +7,16 @@ from typing import Any
 import pytest
 
 from digest.model.errors import DigestError, TemplateError
-from digest.model.messages import Digest, Links, Share
+from digest.model.messages import Links, Share
 from digest.model.subscriptions import Destination
 from digest.render import Renderer
 from digest.render.check import check_templates
 from digest.render.environments import find_shipped_templates
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, odd_entries, sample_digest
 from tests.fakes.blocks import check_blocks
-from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.conftest import MakeDelivery, read_posts
 
 CHANNEL = Destination.parse("slack:#papers")
-
-
-def _render_all(
-    renderer: Renderer, deliver: MakeDelivery, digest: Digest, links: Links = SAMPLE_LINKS
-) -> list[dict[str, Any]]:
-    parts = renderer.count_parts(digest, CHANNEL)
-    deliveries = [
-        deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1.5" if part else "")
-        for part in range(parts)
-    ]
-    return [json.loads(renderer.render_slack(digest, delivery, links).body) for delivery in deliveries]
 
 
 def _texts(payload: dict[str, Any]) -> str:
@@ -47,7 +36,7 @@ def test_a_webhook_gets_the_same_message_without_what_it_cannot_take(
     digest = sample_digest()
     webhook = Destination.parse("slack-webhook:team")
     assert renderer.count_parts(digest, webhook) == renderer.count_parts(digest, CHANNEL) == 2
-    for part, slack in enumerate(_render_all(renderer, deliver, digest)):
+    for part, slack in enumerate(read_posts(renderer, deliver, digest)):
         delivery = deliver("slack-webhook:team", part=part, parts=2)
         payload = json.loads(renderer.render_webhook(digest, delivery, SAMPLE_LINKS).body)
         assert payload == {
@@ -59,8 +48,8 @@ def test_a_webhook_gets_the_same_message_without_what_it_cannot_take(
 
 def test_addresses_never_change_what_a_part_holds(renderer: Renderer, deliver: MakeDelivery) -> None:
     digest = make_digest([make_entry(number, title="word " * 50) for number in range(1, 80)])
-    with_links = [_ids(payload) for payload in _render_all(renderer, deliver, digest)]
-    without = [_ids(payload) for payload in _render_all(renderer, deliver, digest, Links())]
+    with_links = [_ids(payload) for payload in read_posts(renderer, deliver, digest)]
+    without = [_ids(payload) for payload in read_posts(renderer, deliver, digest, Links())]
     assert with_links == without
 
 
@@ -79,7 +68,7 @@ def _theme(folder: Path, **sources: str) -> Renderer:
 def test_a_page_template_without_room_for_a_paper_is_an_error(tmp_path: Path, deliver: MakeDelivery) -> None:
     renderer = _theme(tmp_path, page="fallback: x\n\n" + f"{'y' * 2_500}\n\n" * 4)
     with pytest.raises(TemplateError, match="paper 6 alone takes more"):
-        _render_all(renderer, deliver, sample_digest())
+        read_posts(renderer, deliver, sample_digest())
 
 
 def test_every_form_of_a_part_down_to_the_briefest_is_sound(renderer: Renderer, deliver: MakeDelivery) -> None:

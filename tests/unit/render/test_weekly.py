@@ -8,7 +8,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ from digest.render.samples import (
     odd_entries,
     weekly_digest,
 )
-from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.conftest import MakeDelivery, read_posts
 
 THURSDAY = date(2026, 11, 19)
 SLACK = Destination.parse("slack:#papers")
@@ -111,18 +110,9 @@ def test_the_subject_names_the_most_matched(
     assert parsed["Subject"] == "8 papers: Paper 5 (15–19 Nov)"
 
 
-def read_slack(renderer: Renderer, digest: Digest, deliver: MakeDelivery, links: Links) -> list[dict[str, Any]]:
-    parts = renderer.count_parts(digest, SLACK)
-    deliveries = [
-        deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1.1" * bool(part))
-        for part in range(parts)
-    ]
-    return [json.loads(renderer.render_slack(digest, delivery, links).body) for delivery in deliveries]
-
-
 def test_in_slack_every_paper_of_a_week_is_in_the_thread_once(renderer: Renderer, deliver: MakeDelivery) -> None:
     digest = make_week([match(make_entry(n, title=f"Paper no. {n:03d}."), 2, 2 + (n < 6)) for n in range(1, 41)])
-    parent, *thread = (json.dumps(payload) for payload in read_slack(renderer, digest, deliver, SAMPLE_LINKS))
+    parent, *thread = (json.dumps(payload) for payload in read_posts(renderer, deliver, digest))
     assert "Most matched" in parent
     assert "40 more in the thread" in parent or "40 papers in the thread" in parent
     for number in range(1, 41):
@@ -141,7 +131,7 @@ def test_the_widest_week_stays_within_slacks_and_mails_limits(
     best = [match(make_entry(n, title=WIDE), 3, 9 + (n < 36)) for n in range(31, 61)]
     odd = [entry for entry in odd_entries() if len(entry.paper.authors) < 99]
     digest = make_week([*crowd, *best, *odd], shown=40)
-    for payload in read_slack(renderer, digest, deliver, links):
+    for payload in read_posts(renderer, deliver, digest, links):
         assert len(payload["blocks"]) <= MOST_BLOCKS
         assert (
             sum(len(text.encode()) for block in payload["blocks"] for text in list_texts(block)) <= MOST_TEXT_BYTES
