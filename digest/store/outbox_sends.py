@@ -441,6 +441,8 @@ def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
         UnknownName: there is no such delivery.
     """
     row = require_delivery(conn, delivery_id)
+    if not row.attempts:
+        return False
     (delivery,) = read_deliveries(conn, [row])
     said = Receipt("", "the operator says it arrived")
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
