@@ -154,7 +154,8 @@ def mark_sent(
     is_tried = conn.execute(select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)).first()
     if not is_tried or not take_step(conn, delivery.id, step, out_of, token=delivery.token):
         return False
-    answered = (attempts.c.delivery_id == delivery.id, attempts.c.token == delivery.token)
+    latest = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id).scalar_subquery()
+    answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
     told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
     conn.execute(update(attempts).where(*answered).values(told))
     place = destination_addresses.c.destination == str(delivery.destination)
@@ -441,8 +442,6 @@ def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
         UnknownName: there is no such delivery.
     """
     row = require_delivery(conn, delivery_id)
-    if not row.attempts:
-        return False
     (delivery,) = read_deliveries(conn, [row])
     said = Receipt("", "the operator says it arrived")
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
