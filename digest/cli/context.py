@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import secrets
@@ -149,7 +150,7 @@ def choose_clock(config: Config) -> Clock:
 
 def set_up_logging(ctx: click.Context) -> None:
     """Let warnings stand among a command's own words; with `--verbose`, let everything be logged line by line."""
-    configure_logging("DEBUG" if ctx.obj["verbose"] else "WARNING", plain=not ctx.obj["verbose"])
+    configure_logging(logging.DEBUG if ctx.obj["verbose"] else logging.WARNING, plain=not ctx.obj["verbose"])
 
 
 @contextmanager

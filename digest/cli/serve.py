@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -69,7 +70,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     with ExitStack() as stack:
         site = _patiently(lambda: stack.enter_context(opened(ctx)), stop)
         stack.enter_context(hold_worker(site.store))
-        configure_logging("DEBUG" if ctx.obj["verbose"] else "INFO")
+        configure_logging(logging.DEBUG if ctx.obj["verbose"] else logging.INFO)
         schedule = Schedule(site)
         webs = [] if no_web else _open_webs(site, schedule)
         for web in webs:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 import threading
 import traceback
 from collections.abc import Mapping
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from digest.inspect.health import is_stuck
 from digest.model.clock import monotonic
-from digest.model.errors import ConfigurationError
 from digest.store.workers import JobTurn
 
 if TYPE_CHECKING:
@@ -132,7 +129,7 @@ class Pulse:
 
 
 LOGGER = "digest"
-_OWN_KEYS = frozenset({"time", "level", "logger", "event", "exception", "stack"})
+"""The logger above all of ours, and the name of the handler that writes for it."""
 
 _TALKATIVE = {
     "slack_sdk": logging.INFO,
@@ -147,9 +144,6 @@ _TALKATIVE = {
     "apscheduler": logging.WARNING,
 }
 """Libraries that say too much below these levels: bodies and addresses, or a line for every tick."""
-
-_SAID_BY_COMMANDS = frozenset({"digest.restore"})
-"""Loggers of what every command that is concerned tells in words of its own."""
 
 
 class Verb(StrEnum):
@@ -172,92 +166,55 @@ def log_event(verb: Verb, outcome: str, *, level: int = logging.INFO, **fields: 
         outcome: what became of it, as one word: `complete`, `failed`, `sent`, `dead` …
         level: as in `logging`.
         fields: what else is known; names of secrets are masked, and so are addresses in values.
-
-    Raises:
-        ValueError: a field is called like one that every line has.
     """
-    taken = _OWN_KEYS & fields.keys()
-    if taken:
-        raise ValueError(f"every line has its own {', '.join(sorted(taken))}")
     logging.getLogger(f"{LOGGER}.{verb}").log(level, "%s.%s", verb, outcome, extra={"fields": fields})
 
 
-def configure_logging(
-    level: str | int = "INFO", *, json: bool = False, plain: bool = False, stream: TextIO | None = None
-) -> None:
+def configure_logging(level: int, *, plain: bool = False, stream: TextIO | None = None) -> None:
     """Send all log lines, masked, to one place. Called again, it replaces what it set up before.
 
     Args:
-        level: name or number of the lowest level written.
-        json: write JSON rather than `key=value`.
-        plain: write `warning: …` for people, among what a command says itself.
+        level: the lowest level written, as in `logging`.
+        plain: write `warning: …` for people, among what a command says itself, rather than `key=value`.
         stream: where to; standard error where none is given.
-
-    Raises:
-        ConfigurationError: there is no such level.
     """
-    number = _read_level(level)
-    handler = _DigestHandler(stream or sys.stderr)
-    formatter: logging.Formatter = _JsonFormatter() if json else _KeyValueFormatter()
-    handler.setFormatter(_PlainFormatter() if plain else formatter)
-    handler.addFilter(RedactionFilter())
-    if plain:
-        handler.addFilter(lambda record: record.name not in _SAID_BY_COMMANDS)
+    handler = logging.StreamHandler(stream)
+    handler.set_name(LOGGER)
+    handler.setFormatter(_PlainFormatter() if plain else _LineFormatter())
     root = logging.getLogger()
-    for former in [one for one in root.handlers if isinstance(one, _DigestHandler)]:
-        root.removeHandler(former)
+    root.handlers[:] = [one for one in root.handlers if one.name != LOGGER]
     root.addHandler(handler)
-    root.setLevel(number)
+    root.setLevel(level)
     for name, lowest in _TALKATIVE.items():
-        logging.getLogger(name).setLevel(max(number, lowest))
-
-
-class _DigestHandler(logging.StreamHandler["TextIO"]):
-    """Ours, so that it can be told from handlers of others, which get each record as it was logged."""
-
-    def handle(self, record: logging.LogRecord) -> bool:
-        """Mask and write a copy: an error reporter beside us must still find the exception itself."""
-        return super().handle(copy(record))
-
-
-class _Formatter(logging.Formatter):
-    """Collects a line's keys in order."""
-
-    def collect(self, record: logging.LogRecord) -> dict[str, object]:
-        moment = datetime.fromtimestamp(record.created, UTC)
-        line: dict[str, object] = {
-            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "event": record.getMessage(),
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info and not record.exc_text:
-            record.exc_text = self.formatException(record.exc_info)
-        if record.exc_text:
-            line["exception"] = record.exc_text
-        if record.stack_info:
-            line["stack"] = record.stack_info
-        return line
+        logging.getLogger(name).setLevel(max(level, lowest))
 
 
 class _PlainFormatter(logging.Formatter):
     """What happened and why, without a traceback: who wants that says `--verbose`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        *_, cause = (record.exc_text or "").splitlines() or [""]
-        why = cause.partition(": ")[2]
-        return f"{record.levelname.lower()}: {record.getMessage()}{f': {why}' if why else ''}"
+        error = record.exc_info[1] if record.exc_info else None
+        why = f": {error}" if error is not None and str(error) else ""
+        return redact(f"{record.levelname.lower()}: {_read_message(record)}{why}")
 
 
-class _JsonFormatter(_Formatter):
+class _LineFormatter(logging.Formatter):
+    """One line of `key=value`. The record stays as it was logged, for handlers of others."""
+
     def format(self, record: logging.LogRecord) -> str:
-        return dumps(self.collect(record), ensure_ascii=False, default=str)
-
-
-class _KeyValueFormatter(_Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        return " ".join(f"{key}={_write_value(value)}" for key, value in self.collect(record).items())
+        moment = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, object] = {
+            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": _read_message(record),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line["exception"] = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
+        if record.stack_info:
+            line["stack"] = record.stack_info
+        return " ".join(f"{key}={_write_value(redact_field(key, value))}" for key, value in line.items())
 
 
 def _write_value(value: object) -> str:
@@ -267,17 +224,6 @@ def _write_value(value: object) -> str:
     text = str(value)
     is_plain = bool(text) and text.isprintable() and not set(' "=') & set(text)
     return text if is_plain else dumps(text, ensure_ascii=not text.isprintable())
-
-
-def _read_level(level: str | int) -> int:
-    if isinstance(level, int):
-        return level
-    names = logging.getLevelNamesMapping()
-    if level.upper() not in names:
-        raise ConfigurationError(
-            f"there is no log level {level!r}", hint="Levels are DEBUG, INFO, WARNING, ERROR and CRITICAL."
-        )
-    return names[level.upper()]
 
 
 _VERB_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900)
@@ -379,25 +325,6 @@ def redact_field(name: str, value: object) -> object:
     if isinstance(value, list | tuple | set | frozenset):
         return [redact_field(name, inner) for inner in value]
     return redact(str(value))
-
-
-class RedactionFilter(logging.Filter):
-    """Masks a record in place: message, fields, exception and stack. It lets every record through."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Mask whatever of the record could be printed."""
-        record.msg, record.args = redact(_read_message(record)), None
-        fields = getattr(record, "fields", None)
-        if isinstance(fields, Mapping):
-            record.fields = {name: redact_field(name, value) for name, value in fields.items()}
-        if record.exc_info and record.exc_info[1] is not None:
-            record.exc_text = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-            record.exc_info = None
-        if record.exc_text:
-            record.exc_text = redact(record.exc_text)
-        if record.stack_info:
-            record.stack_info = redact(record.stack_info)
-        return True
 
 
 def _read_message(record: logging.LogRecord) -> str:

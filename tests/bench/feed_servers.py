@@ -8,6 +8,7 @@ prints where it listens, and serves until standard input closes.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -155,7 +156,7 @@ async def _live(receive: Receive, send: Send) -> None:
 
 
 def _make_ours(folder: Path, stack: ExitStack) -> ASGIApp:
-    configure_logging("INFO")  # as `digest serve` does
+    configure_logging(logging.INFO)  # as `digest serve` does
     config = load_config(folder / "digest.toml", {})
     site = open_site(config, SystemClock(), owner="bench", jitter=lambda: 0.5)
     stack.callback(site.close)
