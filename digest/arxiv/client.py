@@ -155,14 +155,12 @@ class ArxivClient:
         *,
         start: int = 0,
         size: int = 100,
-        sort_by: str = "lastUpdatedDate",
-        order: str = "descending",
         ids: Sequence[str] = (),
     ) -> Fetched[AtomPage]:
         """Fetch one page of a search in arXiv's own query language, or of papers named by id.
 
-        With `ids`, papers arXiv does not know are simply absent, the order is arXiv's, and `sort_by`
-        and `order` mean nothing.
+        What changed last comes first. With `ids`, papers arXiv does not know are simply absent, and the
+        order is arXiv's.
 
         Raises:
             UsageError: nothing is asked for, or more than arXiv gives out.
@@ -174,7 +172,7 @@ class ArxivClient:
         if ids:
             parameters["id_list"] = ",".join(ids)
         if query.strip():
-            parameters |= {"sortBy": sort_by, "sortOrder": order}
+            parameters |= {"sortBy": "lastUpdatedDate", "sortOrder": "descending"}
         else:
             del parameters["search_query"]
         shown = repr(query.strip()[:80]) if query.strip() else f"{len(ids)} ids"

@@ -159,7 +159,6 @@ def opened(
     *,
     progress: Progress | None = None,
     create: bool = True,
-    passer_by: bool = False,
     warns: bool = False,
 ) -> Iterator[Site]:
     """Open the installation the call means, and close it afterwards.
@@ -168,7 +167,6 @@ def opened(
         ctx: the call.
         progress: is told what happens.
         create: make the database where there is none.
-        passer_by: only ask arXiv a few things, perhaps beside the worker, which then waits for its turn.
         warns: see `load`.
 
     Raises:
@@ -179,7 +177,7 @@ def opened(
     site = open_site(
         config,
         choose_clock(config),
-        owner=f"{PASSER_BY if passer_by else ''}{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
+        owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
         jitter=random.SystemRandom().random,
         progress=progress,
         create=create,

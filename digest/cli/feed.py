@@ -137,14 +137,14 @@ def url(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> None
 def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> None:
     """Give NAME's feed a new secret address; the old one is void.
 
-    It is void within half a minute, and for good: for 30 days it says that the feed has moved, then it is gone.
+    It is void within half a minute, and for good: feed readers are told that it is gone.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = _require_place(conn, name, is_query=is_query)
         if is_query:
-            generation = queries.rotate_query_feed(conn, place.key, here.now)
+            generation = queries.rotate_query_feed(conn, place.key)
         else:
-            generation = subscription_store.bump_feed_generation(conn, place.key, here.now)
+            generation = subscription_store.bump_feed_generation(conn, place.key)
         addresses = write_addresses(here, conn, place, generation)
     _print_addresses(place, addresses, as_json=as_json)
     if place.is_open and not as_json:

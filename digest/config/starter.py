@@ -99,7 +99,7 @@ def _write_lines(
     yield from ("", "[queries]")
     yield from _comment('Saved queries: a name, and what arXiv\'s search would be asked. Try one: digest try "…"')
     for name, text in queries.items():
-        yield f"{_write_key(name)} = {write_text(text)}"
+        yield f"{write_text(name) if '.' in name else name} = {write_text(text)}"
     yield from ("", "[[subscriptions]]")
     for setting in SUBSCRIPTION:
         if setting.name not in INHERITED:
@@ -118,10 +118,6 @@ def _write_setting(setting: Setting, filled: str) -> Iterator[str]:
         yield f"{setting.name} = {write_text(filled)}"
     else:
         yield f"# {setting.name} = {write_toml(setting.example or setting.default)}"
-
-
-def _write_key(name: str) -> str:
-    return write_text(name) if "." in name else name
 
 
 def _comment(text: str) -> list[str]:

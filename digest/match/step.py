@@ -104,9 +104,8 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstLook], at: datetime)
         for text, met in standing.hold([change.paper for change in batch]):
             for number in by_text[text]:
                 look = looks[number]
-                found = _drop_excluded(
-                    (batch[place] for place in met), exclusions.get(look.subscription_id, Exclusion())
-                )
+                exclusion = exclusions.get(look.subscription_id, Exclusion())
+                found = [batch[place] for place in met if not exclusion.find_cause(batch[place].paper)]
                 fresh = _drop_seen(conn, look, found)
                 # What is chosen of a part and the next part is what would be chosen of both.
                 kept[number] = list(choose_first_look([*kept[number], *fresh], look.days, at))
@@ -116,10 +115,6 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstLook], at: datetime)
 def _load_exclusions(conn: Connection, subscriptions: Collection[int]) -> Mapping[int, Exclusion]:
     loaded = subscription_store.load_subscriptions(conn, sorted(subscriptions))
     return {stored.id: read_exclusion(stored.subscription) for stored in loaded}
-
-
-def _drop_excluded(found: Iterable[StoredChange], exclusion: Exclusion) -> list[StoredChange]:
-    return [change for change in found if not exclusion.find_cause(change.paper)]
 
 
 def _drop_seen(conn: Connection, look: FirstLook, found: Sequence[StoredChange]) -> list[StoredChange]:

@@ -162,14 +162,14 @@ def _make_feed_entry(
 
 def _find_queries(wordings: Mapping[Wording, Query], at: datetime) -> dict[str, Query]:
     """Return the saved queries as they read at a moment; as they read first where there were none then."""
-    then = {one.name: query for one, query in wordings.items() if _is_in_force(one, at)}
+    then = {
+        one.name: query
+        for one, query in wordings.items()
+        if one.since <= at and (one.until is None or at < one.until)
+    }
     if then:
         return then
     first: dict[str, Query] = {}
     for one, query in wordings.items():
         first.setdefault(one.name, query)
     return first
-
-
-def _is_in_force(wording: Wording, at: datetime) -> bool:
-    return wording.since <= at and (wording.until is None or at < wording.until)

@@ -55,10 +55,6 @@ class LinkMaker:
         """Return the token of a digest's page."""
         return secrets.derive_token(self.secret, "web", subscription, slot)
 
-    def feed_url(self, subscription: str, generation: int, suffix: str = "atom") -> str:
-        """Return a feed's address, "" where there is no public address."""
-        return self.write_feed_url(self.feed_token(subscription, generation), suffix)
-
     def write_feed_url(self, token: str, suffix: str) -> str:
         """Return the address at which a token opens a feed, "" where there is no public address."""
         base = self.config.web.base_url.rstrip("/")

@@ -396,7 +396,8 @@ def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> 
     # A reader's very first digest has the news too, unless its own turn has come: it may be days away, and
     # news waits for it only where there were digests before.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
-    rows = looks if has_turn or due.last_slot or not _is_first(conn, due) else pending
+    had_digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
+    rows = looks if has_turn or due.last_slot or had_digests else pending
     slot = f"run:{looks[-1].match_run_id}"
     drafts.read(conn, rows)
     draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
@@ -479,10 +480,6 @@ def _plan_turns(
     subscription_store.take_turns(conn, taken)
     report.add(_save(conn, drafts, chosen))
     return report
-
-
-def _is_first(conn: Connection, due: DueSubscription) -> bool:
-    return not digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
 
 
 def _load_pending(

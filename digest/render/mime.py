@@ -232,12 +232,8 @@ def write_plain_mail(fields: list[tuple[str, str]], text: str) -> bytes:
 
 def quote_printable(text: str) -> bytes:
     """Encode text as quoted-printable with CRLF line ends and no line above 76 bytes (RFC 2045 §6.7)."""
-    data = _UNSAFE.sub(_quote, text.encode("utf-8"))
+    data = _UNSAFE.sub(lambda found: _quote_octets(found[0]), text.encode("utf-8"))
     return b"\r\n".join(part for line in data.split(b"\n") for part in _break_line(line))
-
-
-def _quote(match: re.Match[bytes]) -> bytes:
-    return _quote_octets(match[0])
 
 
 @lru_cache(1_024)

@@ -54,9 +54,6 @@ class FeedPlace:
         title: what readers list it under.
         generation: of the address that works; those before it are void.
         is_open: it may be read. Not where it was revoked, what it is made of ended, or the file names it no more.
-        closed_at: since when it may not (UTC); None while it may, or where that is not known.
-        rotated_at: since when the addresses before the present one are void (UTC); None where there are none,
-            or it is not known.
         origin: whose saved query it is, `Origin` as text; "" for a subscription's feed.
         excluded: what it never tells of, as written.
     """
@@ -66,8 +63,6 @@ class FeedPlace:
     title: str
     generation: int
     is_open: bool
-    closed_at: datetime | None = None
-    rotated_at: datetime | None = None
     origin: str = ""
     excluded: tuple[str, ...] = ()
 
@@ -90,15 +85,12 @@ def _read_place(row: Row[Any]) -> FeedPlace:
         row.ended_at if row.state == SubscriptionState.ENDED else None,
         row.place_since if row.place_state != DestinationState.ACTIVE else None,
     ]
-    closed_at = min((moment for moment in closed if moment), default=None)
     return FeedPlace(
         key=row.id,
         name=row.name,
         title=row.title or row.name,
         generation=row.feed_generation,
-        is_open=closed_at is None,
-        closed_at=closed_at,
-        rotated_at=row.feed_rotated_at,
+        is_open=not any(closed),
         excluded=(row.exclude_queries, row.exclude_papers),
     )
 
@@ -200,7 +192,9 @@ def sync_queries(
     live = {name: row for name, row in stored.items() if row.state == ACTIVE}
     wanted = {name: _keep_meaning(query, live.get(name)) for name, query in queries.items()}
     added = [name for name in wanted if name not in live]
-    rewritten = [name for name, row in live.items() if name in wanted and _reads(row) != wanted[name][::2]]
+    rewritten = [
+        name for name, row in live.items() if name in wanted and (row.text, row.problem) != wanted[name][::2]
+    ]
     edited = [name for name in wanted if name in live and live[name].canonical != wanted[name][1]]
     ended = sorted(live.keys() - wanted.keys())
     _start(conn, [name for name in added if name not in stored], origin, at)
@@ -330,10 +324,6 @@ def _keep_meaning(query: tuple[str, str, str], present: Row[Any] | None) -> tupl
     return (text, present.canonical, problem) if problem and present is not None else (text, canonical, problem)
 
 
-def _reads(row: Row[Any]) -> tuple[str, str]:
-    return (row.text, row.problem)
-
-
 def _start(conn: Connection, names: list[str], origin: str, at: datetime) -> None:
     rows = [{"name": name, "origin": origin, "state": ACTIVE, "created_at": at} for name in names]
     if rows:
@@ -437,15 +427,12 @@ def load_query_places(conn: Connection) -> list[FeedPlace]:
 
 def _read_place_query_feeds(row: Row[Any]) -> FeedPlace:
     closed = [row.revoked_at, None if row.state == ACTIVE else row.ended_at]
-    closed_at = min((moment for moment in closed if moment), default=None)
     return FeedPlace(
         key=row.query_id,
         name=row.name,
         title=row.name,
         generation=row.generation,
-        is_open=closed_at is None,
-        closed_at=closed_at,
-        rotated_at=row.rotated_at,
+        is_open=not any(closed),
         origin=row.origin,
     )
 
@@ -459,10 +446,10 @@ def open_query_feed(conn: Connection, query_id: int, first_look: Collection[int]
     conn.execute(insert(query_feeds), row)
 
 
-def rotate_query_feed(conn: Connection, query_id: int, at: datetime) -> int:
-    """Give a feed a new address from a moment (UTC) on, also where it was revoked; return the new generation."""
+def rotate_query_feed(conn: Connection, query_id: int) -> int:
+    """Give a feed a new address, also where it was revoked; return the new generation."""
     rotate = update(query_feeds).where(query_feeds.c.query_id == query_id)
-    values = {"generation": query_feeds.c.generation + 1, "rotated_at": at, "revoked_at": None}
+    values = {"generation": query_feeds.c.generation + 1, "revoked_at": None}
     return int(conn.execute(rotate.values(values).returning(query_feeds.c.generation)).scalar_one())
 
 

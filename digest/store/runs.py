@@ -532,11 +532,9 @@ def load_open(conn: Connection) -> list[Gap]:
     return [_read_gap(row) for row in conn.execute(found)]
 
 
-def load_gaps(conn: Connection, state: GapState | None = None, limit: int = 100) -> list[GapLine]:
+def load_gaps(conn: Connection, *, limit: int = 100) -> list[GapLine]:
     """Return missing ids with what became of them, the newest first."""
     found = select(gaps).order_by(gaps.c.month.desc(), gaps.c.number.desc()).limit(limit)
-    if state is not None:
-        found = found.where(gaps.c.state == state)
     return [GapLine(_read_gap(row), GapState(row.state), row.ended_at, row.reason) for row in conn.execute(found)]
 
 

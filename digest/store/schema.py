@@ -358,7 +358,6 @@ query_feeds = Table(
     col.reference("query_id", "saved_queries.id", primary_key=True),
     col.number("generation"),
     col.moment("opened_at"),
-    col.moment("rotated_at", nullable=True),
     col.moment("revoked_at", nullable=True),
     col.blob("first_look"),
 )
@@ -401,7 +400,6 @@ subscriptions = Table(
     col.moment("paused_until", nullable=True),
     col.number("feed_generation"),
     col.moment("feed_revoked_at", nullable=True),
-    col.moment("feed_rotated_at", nullable=True),
     col.reference("subscriber_id", "subscribers.id", nullable=True, index=True),
     col.moment("created_at"),
     col.moment("ended_at", nullable=True),

@@ -164,13 +164,13 @@ def write_exclusion(subscription: Subscription) -> dict[str, str]:
     }
 
 
-def bump_feed_generation(conn: Connection, subscription_id: int, at: datetime) -> int:
-    """Give a feed a new address from a moment (UTC) on, also where it was revoked; return the new generation."""
+def bump_feed_generation(conn: Connection, subscription_id: int) -> int:
+    """Give a feed a new address, also where it was revoked; return the new generation."""
     generation = subscriptions.c.feed_generation + 1
     bump = (
         update(subscriptions)
         .where(subscriptions.c.id == subscription_id)
-        .values(feed_generation=generation, feed_rotated_at=at, feed_revoked_at=None)
+        .values(feed_generation=generation, feed_revoked_at=None)
     )
     return int(conn.execute(bump.returning(subscriptions.c.feed_generation)).scalar_one())
 

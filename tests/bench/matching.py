@@ -169,7 +169,7 @@ def report_matching(bench: Bench) -> float:
     detection = detector.detect(batch)
     pairs = int(np.diff(matches._rows.bounds).sum())
     say(f"{len(bench.day):,} {bench.made_of}, {sum(map(has_tex, bench.day)):,} of them with TeX")
-    say(f"{bench.count:,} queries, {len(layout.roots):,} of them different: {index.count_nodes():,} nodes in all")
+    say(f"{bench.count:,} queries, {len(layout.roots):,} of them different")
     say(f"{len(matches):,} queries match; {pairs:,} pairs of different queries and papers are listed\n")
     resolved = list(map(resolve, bench.day))
     times = measure(

@@ -120,10 +120,6 @@ class ReverseIndex(Generic[Key]):
     def __contains__(self, key: object) -> bool:
         return key in self._roots
 
-    def count_nodes(self) -> int:
-        """Return how many conditions and expressions are stored, all that queries share counted once."""
-        return len(self._lexicon.graph)
-
     def add(self, key: Key, query: Query | Node) -> None:
         """Take a query in, or another one in the place of that under the same key."""
         self._roots[key] = self._indexer.find(query.tree if isinstance(query, Query) else query)

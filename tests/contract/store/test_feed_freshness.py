@@ -95,7 +95,7 @@ def test_an_address_that_was_just_handed_out_works_at_once_at_every_desk(site: S
         assert isinstance(asyncio.run(ask(desk, find_token(site))), FeedCopy)
         assert asyncio.run(ask(desk, "unknown")) is HTTPStatus.NOT_FOUND
     with site.store.begin() as conn:
-        generation = subscription_store.bump_feed_generation(conn, key, NOW)
+        generation = subscription_store.bump_feed_generation(conn, key)
     assert all(isinstance(asyncio.run(ask(desk, find_token(site, generation))), FeedCopy) for desk in desks)
     with site.store.begin() as conn:
         queries.open_query_feed(conn, load_queries(conn)[0].id, (), NOW)

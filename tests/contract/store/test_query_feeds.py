@@ -55,11 +55,11 @@ def test_it_can_be_closed_and_opened_at_another_address(store: Store) -> None:
         open_query_feed(conn, key, [], NOW)
         revoke_query_feed(conn, key, NOW + DAY)
     (closed,) = places(store)
-    assert (closed.is_open, closed.closed_at, closed.rotated_at) == (False, NOW + DAY, None)
+    assert not closed.is_open
     with store.begin() as conn:
-        assert rotate_query_feed(conn, key, NOW + 2 * DAY) == 1
+        assert rotate_query_feed(conn, key) == 1
     (anew,) = places(store)
-    assert (anew.is_open, anew.closed_at, anew.rotated_at, anew.generation) == (True, None, NOW + 2 * DAY, 1)
+    assert (anew.is_open, anew.generation) == (True, 1)
 
 
 def test_it_closes_with_its_query_and_is_there_again_with_it(store: Store) -> None:
@@ -68,7 +68,7 @@ def test_it_closes_with_its_query_and_is_there_again_with_it(store: Store) -> No
         open_query_feed(conn, key, [], NOW)
     ask(store, NOW + DAY, perf="cat:cs.PF")
     (closed,) = places(store)
-    assert (closed.is_open, closed.closed_at) == (False, NOW + DAY)
+    assert not closed.is_open
     ask(store, NOW + 2 * DAY, gpu="ti:gpu")
     assert [place.is_open for place in places(store)] == [True]
 
