@@ -92,7 +92,10 @@ def _die_looking(name: str, between: str, point: Point, stored: Stored, feed: st
 
 TABLE = (
     _die_looking(
-        "C1", "a grant from the gate → the request", Point("digest.store.gate:Gate.acquire", after=True), LOOKING
+        "C1",
+        "a grant from the gate → the request",
+        Point("digest.store.gate:StoreGate.acquire", after=True),
+        LOOKING,
     ),
     _die_looking("C2", "a page fetched → stored", Point(_RUN + "store_page"), LOOKING),
     _die_looking(

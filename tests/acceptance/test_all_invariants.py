@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.acceptance.dying import Point
+from tests.acceptance.dying import Point, find
 from tests.acceptance.expectations import Broken
 from tests.acceptance.fail_points import TABLE, Row
-from tests.acceptance.histories import History, count, make_template, sqlite_maker
+from tests.acceptance.histories import POINTS, History, count, make_template, sqlite_maker
 from tests.battery.planted import FAULTS, move_mark_in_its_own_turn
 from tests.conftest import IS_NIGHTLY
 
@@ -60,6 +60,11 @@ def test_what_was_promised_stays_true(
     )
     with capsys.disabled():
         print(f"\n{count()}")  # noqa: T201 - how much was lived
+
+
+@pytest.mark.parametrize("path", sorted({point.at for point in POINTS}))
+def test_a_point_of_death_names_a_function_that_exists(path: str) -> None:
+    assert callable(getattr(*find(path)))
 
 
 DEATHS = [row for row in TABLE if row.point.happens == "death"]

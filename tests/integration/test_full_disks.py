@@ -107,7 +107,7 @@ def scheduled(world: World) -> Iterator[tuple[Schedule, Site]]:
             schedule.start()
             yield schedule, site
     finally:
-        assert schedule.stop(grace=5, force=2)
+        assert schedule.stop(grace=5, force=20)
         site.close()
 
 

@@ -46,7 +46,7 @@ def scheduled(world: World, every: dict[str, float]) -> Iterator[tuple[Schedule,
         schedule.start()
         yield schedule, site
     finally:
-        assert schedule.stop(grace=5, force=2)
+        assert schedule.stop(grace=5, force=20)
         site.close()
 
 
