@@ -90,7 +90,7 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
 
 def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
     del here
-    runs = run_store.last_runs(conn, limit=limit)
+    runs = run_store.load_last_runs(conn, limit=limit)
     if as_json:
         print_json(runs)
         return

@@ -16,7 +16,7 @@ from digest.model.errors import UsageError, count
 from digest.serve.resume import resume as resume_restored
 from digest.store import database, hold_worker, migrate
 from digest.store.backups import FOLDER, back_up, copy_store, default_backup, prune_backups, restore_backup
-from digest.store.database import INVARIANTS, count_rows, find_violations
+from digest.store.database import INVARIANTS, count_rows, load_violations
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -39,7 +39,7 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     beside a running `digest serve`. Exit code 1 where anything is wrong.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
-        violations = find_violations(conn)
+        violations = load_violations(conn)
         rows = count_rows(conn)
     if as_json:
         found = {violation.name: violation.count for violation in violations}

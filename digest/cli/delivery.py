@@ -122,7 +122,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         stored, attempts = views.load_delivery(conn, delivery_id)
         message = outbox.load_message(conn, delivery_id)
         is_doubtful = outbox.may_have_arrived(conn, delivery_id)
-        replacements = outbox.find_replacements(conn, delivery_id)
+        replacements = outbox.load_replacements(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
         print_json({**delivery_as_json(stored), "replaced_by": replacements, "tries": attempts, "message": glance})
@@ -346,7 +346,7 @@ def refuse_behind(conn: Connection, id_: int) -> None:
     Raises:
         UsageError: there is such a part; the transaction is rolled back.
     """
-    before = outbox.find_obstacle(conn, id_)
+    before = outbox.load_obstacle(conn, id_)
     if before is None:
         return
     raise UsageError(
@@ -364,7 +364,7 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
     """
     stored, _ = views.load_delivery(conn, id_)
     hint = ""
-    if replacements := outbox.find_replacements(conn, id_):
+    if replacements := outbox.load_replacements(conn, id_):
         hint = f"{name_deliveries(replacements)} came in its place, being smaller."
     raise UsageError(
         f"delivery {id_} is {stored.delivery.state} and can't be {what}; nothing was changed",

@@ -313,7 +313,7 @@ def list_queries(ctx: click.Context, *, as_json: bool) -> None:
         stored = query_store.load_queries(conn)
         since = here.now - timedelta(days=30)
         brought = {
-            query.name: sum(day.papers for day in query_store.query_counts(conn, query.name, since))
+            query.name: sum(day.papers for day in query_store.load_query_counts(conn, query.name, since))
             for query in stored
         }
         followers: dict[str, list[str]] = {query.name: [] for query in stored}
@@ -376,7 +376,7 @@ def history(ctx: click.Context, name: str, limit: int, papers: int, *, as_json: 
     """
     with opened_store(ctx) as here, here.store.read() as conn:
         _require_query(here, conn, name)
-        polls = query_store.query_history(conn, name, limit)
+        polls = query_store.load_query_history(conn, name, limit)
         wanted = {id_ for poll in polls for ids in _by_sign(poll, papers, as_json=as_json).values() for id_ in ids}
         changes = paper_store.load_changes(conn, wanted)
     if as_json:

@@ -133,7 +133,7 @@ def resume(ctx: click.Context, name: str) -> None:
     """Let the paused NAME go on; what waits comes with its next digest."""
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here.config, conn, name)
-        has_waiting = bool(match_store.pending_matches(conn, due.id, due.plan_after))
+        has_waiting = bool(match_store.load_pending_matches(conn, due.id, due.plan_after))
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
         has_changed = subscription_store.resume(conn, due.id, turn)
     if not has_changed:

@@ -55,7 +55,7 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
 
 def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
     """Return the changes a subscription's feed is made of."""
-    rows = match_store.feed_matches(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
+    rows = match_store.load_feed_matches(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
     changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
     latest = {change.paper_key: change for _, change in sorted(changes.items())}
     exclusion = read_exclusion(due.subscription)
@@ -104,7 +104,7 @@ def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: d
     had = {one.change.paper_key for one in _load_brought(conn, config, query.id)}
     standing = StandingQueries()
     standing.keep({query.canonical: query.asked})
-    latest = paper_store.latest_changes(conn)
+    latest = paper_store.load_latest_changes(conn)
     kept: list[StoredChange] = []
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
         met = [batch[place] for _, places in standing.hold([one.paper for one in batch]) for place in places]
@@ -115,7 +115,7 @@ def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: d
 
 def _make_setting(conn: Connection, site: Site, self_url: str) -> FeedSetting:
     return FeedSetting(
-        scope=secrets.derive_token(token_store.installation_secret(conn), "feed entries"),
+        scope=secrets.derive_token(token_store.load_secret(conn), "feed entries"),
         self_url=self_url,
         home_url=site.config.web.base_url,
         refs_url=make_refs_url(site.config),

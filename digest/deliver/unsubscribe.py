@@ -44,7 +44,7 @@ class WayOut:
 
 def find_way_out(conn: Connection, token: str) -> WayOut | None:
     """Return what the link with this token ends; None where there is no such link."""
-    stored = token_store.find_token(conn, secrets.token_hash(token))
+    stored = token_store.load_token(conn, secrets.token_hash(token))
     if stored is None or stored.purpose is not token_store.TokenPurpose.LEAVE:
         return None
     found = subscription_store.load_subscriptions(conn, names=[stored.subscription], include_ended=True)

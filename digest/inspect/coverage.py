@@ -71,8 +71,8 @@ def load_mailings(
 ) -> list[MailingLine]:
     """Say what became of each mailing of the last days, the newest first (see `assess_mailings`)."""
     since = now - timedelta(days=days) - _MARGIN
-    polls = run_store.polls_since(conn, source, since)
-    checks = run_store.polls_since(conn, Source.GAPS, since)
+    polls = run_store.load_polls_since(conn, source, since)
+    checks = run_store.load_polls_since(conn, Source.GAPS, since)
     counts = mailing_store.count_announced(conn, since.date(), now.date())
     return assess_mailings(polls, checks, counts, first_at=first_at, days=days, now=now)
 

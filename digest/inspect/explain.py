@@ -361,12 +361,12 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
         due: the subscription, also one that has ended.
         source: how arXiv is asked, `harvest` or `query`.
     """
-    newest = papers.find_newest(conn)
+    newest = papers.load_newest(conn)
     known = papers.load_paper(conn, id_)
     left = tuple(place for place in load_places(conn, due.id) if place.state is DestinationState.LEFT)
     if known is None:
         return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left)
-    history = papers.earlier_changes(conn, [known.key]).get(known.key, ())
+    history = papers.load_earlier_changes(conn, [known.key]).get(known.key, ())
     rows = trail_store.find_rows(conn, due.id, [change.id for change in history])
     digest_ids = sorted({digest_id for _, digest_id, _ in rows.values() if digest_id is not None})
     digests = {digest_id: _load_digest(conn, digest_id, id_) for digest_id in digest_ids}
@@ -379,7 +379,7 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
     return Trail(
         id=id_,
         due=due,
-        mailing=papers.find_first(conn, [known.key]),
+        mailing=papers.load_first_day(conn, [known.key]),
         changes=trails,
         digests=tuple(digests.values()),
         judged=judge_paper([one.judged for one in trails]),
@@ -419,7 +419,7 @@ def _follow(
     source: str,
 ) -> Iterator[ChangeTrail]:
     ids = [change.id for change in history]
-    mark = match_store.matched_mark(conn)
+    mark = match_store.load_matched_mark(conn)
     outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
     by_name = {name: met for met, name in _OUTCOMES.items()}
     met = {(query_id, change_id): by_name[name] for query_id, change_id, name in outcomes}

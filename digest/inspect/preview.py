@@ -60,7 +60,7 @@ def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | Non
         site: the installation.
         due: the subscription.
     """
-    rows = _leave_out_excluded(conn, due, match_store.pending_matches(conn, due.id, due.plan_after))
+    rows = _leave_out_excluded(conn, due, match_store.load_pending_matches(conn, due.id, due.plan_after))
     if not rows:
         return None
     drafts = Drafts(site)
@@ -244,7 +244,7 @@ PAGE: Final = 500
 
 def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[DaySpan, datetime] | None:
     """Return those of the last days of which everything announced is stored, and when arXiv was last looked at."""
-    reach = papers.find_reach(conn)
+    reach = papers.load_reach(conn)
     if reach is None:
         return None
     until = min(reach.until, now)

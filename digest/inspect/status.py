@@ -33,7 +33,7 @@ from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
 from digest.store import workers as alarm_store
 from digest.store.gate import load_breaker
-from digest.store.workers import find_trouble, list_turns, load_workers
+from digest.store.workers import load_job_turns, load_trouble, load_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -200,7 +200,7 @@ def _find_failed_look(
 ) -> Iterator[Trouble]:
     """Yield that the last look failed: of several saved queries once, for they mostly fail alike."""
     for key in keys:
-        runs = run_store.last_runs(conn, source, 1, query_key=key)
+        runs = run_store.load_last_runs(conn, source, 1, query_key=key)
         if runs and runs[0].failure:
             about = f" for {key}" if key else ""
             remedy = _say_tried_again(has_worker=has_worker)
@@ -322,7 +322,7 @@ def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[
     """Yield what makes a process at work not ready, besides what is told of already: its jobs."""
     living = {worker.owner for worker in workers if not worker.is_gone}
     moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
-    for turn in list_turns(conn):
+    for turn in load_job_turns(conn):
         if turn.owner not in living:
             continue
         if turn.trouble:
@@ -336,7 +336,7 @@ def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
     """Say how far arXiv has been looked at: by one harvest, or by every saved query."""
     keys = polled_keys(conn, source) or [""]
     coverage = load_coverage(conn, source, now)
-    last_runs = [run for key in keys for run in run_store.last_runs(conn, source, 1, query_key=key)]
+    last_runs = [run for key in keys for run in run_store.load_last_runs(conn, source, 1, query_key=key)]
     checked = [run.finished_at for run in last_runs if run.finished_at is not None]
     return Intake(
         source=source,
@@ -351,7 +351,7 @@ def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
 
 def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
     """Return from when on the next look at arXiv is worth a request (UTC); now where one is due."""
-    looks = (run_store.last_looks(conn, source, key) for key in polled_keys(conn, source))
+    looks = (run_store.load_last_looks(conn, source, key) for key in polled_keys(conn, source))
     return max(now, min((next_look_at(look) or now for look in looks), default=now))
 
 
@@ -366,12 +366,12 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
     """
     facts = AlarmFacts(_load_mailing(conn, config.arxiv.source, now), is_restored=database.is_restored(conn))
     if not facts.is_restored:
-        digests = alarm_store.find_overdue_digests(conn, now - DIGEST_LIMIT)
+        digests = alarm_store.load_overdue_digests(conn, now - DIGEST_LIMIT)
         facts = replace(
             facts,
-            digests=digests and replace(digests, reason=planning or find_trouble(conn, "plan")),
-            deliveries=alarm_store.find_overdue_deliveries(conn, now - OUTBOX_LIMIT),
-            failed=alarm_store.find_failed_deliveries(conn, now - FAILURE_SHOWN),
+            digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
+            deliveries=alarm_store.load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
+            failed=alarm_store.load_failed_deliveries(conn, now - FAILURE_SHOWN),
         )
     return find_alarms(facts, partial(write_with_zone, zone=choose_zone(config)))
 
@@ -379,7 +379,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
 def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
     """Say what became of the mailing that must be taken in; None where no saved query asked for it by then."""
     mailing = find_due_mailing(now)
-    sent, first_at = mailing_moment(mailing), run_store.find_first_start(conn)
+    sent, first_at = mailing_moment(mailing), run_store.load_first_start(conn)
     if not any(source == "harvest" or watch.since <= sent for watch in query_store.load_watches(conn)):
         return None
     lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1)

@@ -70,7 +70,7 @@ def give_first_looks(site: Site, awaiting: Collection[str]) -> FirstLooks:
     """
     at, given = site.clock.now(), FirstLooks()
     with site.store.read() as conn:
-        owed = match_store.pending_first_looks(conn)
+        owed = match_store.load_first_looks(conn)
         looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
         candidates = _find_candidates(conn, looks, at) if looks else []
     for look, found in zip(looks, candidates, strict=True):
@@ -99,7 +99,7 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstLook], at: datetime)
     by_text: dict[str, list[int]] = {}
     for number, look in wanted:
         by_text.setdefault(look.revision.canonical, []).append(number)
-    latest = paper_store.latest_changes(conn)
+    latest = paper_store.load_latest_changes(conn)
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
         for text, met in standing.hold([change.paper for change in batch]):
             for number in by_text[text]:
@@ -118,7 +118,7 @@ def _load_exclusions(conn: Connection, subscriptions: Collection[int]) -> Mappin
 
 
 def _drop_seen(conn: Connection, look: FirstLook, found: Sequence[StoredChange]) -> list[StoredChange]:
-    seen = match_store.seen_papers(conn, look.subscription_id, [change.paper_key for change in found])
+    seen = match_store.load_seen_papers(conn, look.subscription_id, [change.paper_key for change in found])
     return [change for change in found if change.paper_key not in seen]
 
 
@@ -127,7 +127,7 @@ def _give(
 ) -> None:
     with site.store.begin() as conn:
         # Nobody else matches meanwhile, nor gives another first look of this subscription.
-        mark = match_store.matched_mark(conn, hold=True)
+        mark = match_store.load_matched_mark(conn, hold=True)
         if not match_store.is_first_look_owed(conn, look):
             return
         # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
@@ -224,8 +224,8 @@ def _read(text: str) -> Query | None:
 def _match_batch(site: Site, report: MatchReport) -> bool:
     at = site.clock.now()
     with site.store.begin() as conn:
-        mark = match_store.matched_mark(conn, hold=True)
-        changes = paper_store.changes_after(conn, mark, BATCH)
+        mark = match_store.load_matched_mark(conn, hold=True)
+        changes = paper_store.load_changes_after(conn, mark, BATCH)
         if not changes:
             return False
         revisions = query_store.active_revisions(conn)
@@ -238,7 +238,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         overtaken = find_overtaken(conn, site.config.arxiv.source, changes)
         by_id = {change.id: change for change in changes}
         met = [revision.query_id for revision in revisions if revision.id in outcomes]
-        askers = subscription_store.load_subscriptions(conn, subscription_store.find_askers(conn, met))
+        askers = subscription_store.load_subscriptions(conn, subscription_store.load_askers(conn, met))
         chosen = {}
         for stored in askers:
             kinds, exclusion = stored.subscription.kinds, read_exclusion(stored.subscription)

@@ -88,7 +88,7 @@ def make_refs_url(config: Config) -> str:
 
 def make_links(conn: Connection, config: Config) -> LinkMaker:
     """Return the maker of this installation's addresses, with the secret that the store made."""
-    return LinkMaker(config, token_store.installation_secret(conn))
+    return LinkMaker(config, token_store.load_secret(conn))
 
 
 def remember_tokens(

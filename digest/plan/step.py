@@ -95,7 +95,7 @@ class Drafts:
         at = moment or self.now
         if at not in self._coverages:
             coverage = load_coverage(conn, self._site.config.arxiv.source, at)
-            if matches.matched_mark(conn) < matches.stored_mark(conn):
+            if matches.load_matched_mark(conn) < matches.load_stored_mark(conn):
                 coverage = replace(coverage, is_complete=False, is_settled=False)
             self._coverages[at] = coverage
         return self._coverages[at]
@@ -244,7 +244,7 @@ def _read_recorded(conn: Connection, due: DueSubscription, change_ids: Collectio
 def _load_seen(conn: Connection, due: DueSubscription, changes: Collection[StoredChange]) -> dict[int, Seen]:
     """Return what the reader saw before; of papers that were never stored before, that is nothing."""
     known = [change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN]
-    seen = matches.seen_versions(conn, due.id, known) if known else {}
+    seen = matches.load_seen_versions(conn, due.id, known) if known else {}
     texts = papers.load_versions(conn, {one.key for one in seen.values()}) if seen else {}
     return {key: replace(one, paper=texts[one.key]) for key, one in seen.items()}
 
@@ -252,7 +252,7 @@ def _load_seen(conn: Connection, due: DueSubscription, changes: Collection[Store
 def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int, tuple[StoredChange, ...]]:
     """Return what was found of papers after these changes, by paper."""
     latest = {change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)}
-    histories = papers.earlier_changes(conn, latest.keys())
+    histories = papers.load_earlier_changes(conn, latest.keys())
     return {key: tuple(change for change in histories[key] if change.id > id_) for key, id_ in latest.items()}
 
 
@@ -323,7 +323,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         make_due_what_waits(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
-        first_looks = subscription_store.load_subscriptions(conn, ids=matches.unplanned_first_looks(conn))
+        first_looks = subscription_store.load_subscriptions(conn, ids=matches.load_unplanned_looks(conn))
     for due in first_looks:
         if not _rests(due.subscription, now):
             _attempt(site, report, due.subscription.name, partial(_plan_first_look, drafts, due))
@@ -339,7 +339,7 @@ def make_due_what_waits(conn: Connection, now: datetime) -> None:
     if database.is_restored(conn):
         return
     subscription_store.end_pauses(conn, now)
-    waiting = subscription_store.load_subscriptions(conn, matches.undue_subscriptions(conn))
+    waiting = subscription_store.load_subscriptions(conn, matches.load_undue_subscriptions(conn))
     for due in waiting:
         if due.subscription.has_digests:
             at = first_due(due.subscription, now, due.last_slot)
@@ -353,7 +353,7 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
         batch: list[DueTurn] = []
         try:
             with site.store.begin() as conn:
-                batch = matches.due_turns(conn, drafts.now, BATCH, after=after, lock=True)
+                batch = matches.load_due_turns(conn, drafts.now, BATCH, after=after, lock=True)
                 part = _plan_turns(conn, drafts, batch, patience)
         except DigestError as error:
             is_away = isinstance(error, StoreError) and not isinstance(error, StoreBusy)
@@ -406,7 +406,7 @@ def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> 
 
 def _plan_turn(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
     """Plan the turn of one subscription, unless somebody took it meanwhile."""
-    found = matches.due_turns(conn, drafts.now, 1, lock=True, only=subscription_id)
+    found = matches.load_due_turns(conn, drafts.now, 1, lock=True, only=subscription_id)
     return _plan_turns(conn, drafts, found, patience)
 
 
@@ -492,7 +492,7 @@ def _load_pending(
         plan_after: subscription -> only match runs after this one.
         excluding: those among them that exclude anything.
     """
-    pending = matches.pending_of_many(conn, plan_after)
+    pending = matches.load_pending_of_many(conn, plan_after)
     concerned = [id_ for id_ in excluding if id_ in pending]
     for due in subscription_store.load_subscriptions(conn, concerned) if concerned else ():
         exclusion, rows = read_exclusion(due.subscription), pending[due.id]
@@ -502,7 +502,7 @@ def _load_pending(
         excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
         if excluded:
             let_go(conn, due.id, excluded, rows)
-            left = matches.pending_matches(conn, due.id, due.plan_after)
+            left = matches.load_pending_matches(conn, due.id, due.plan_after)
             if left:
                 pending[due.id] = left
             else:

@@ -33,8 +33,8 @@ def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
     """
     mailing = latest_mailing(now)
     new = mailing_store.count_announced(conn, mailing, mailing).get(mailing, 0)
-    polls = run_store.recent_polls(conn, source, now)
-    checks = run_store.recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
+    polls = run_store.load_recent_polls(conn, source, now)
+    checks = run_store.load_recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
     return assess_coverage(polls, now, checks=checks, new=new)
 
 

@@ -344,10 +344,10 @@ class RecordedRun:
         self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
         self._window_from = window_from
         with site.store.begin() as conn:
-            newest = mailing_store.find_newest(conn, is_harvested=True)
+            newest = mailing_store.load_newest(conn, is_harvested=True)
             cursor = cursor_store.load_cursor(conn, self._source, self._query_key)
-            before = runs.last_runs(conn, self._source, 1, query_key=self._query_key)
-            last_total = runs.last_total(conn, self._source, self._query_key)
+            before = runs.load_last_runs(conn, self._source, 1, query_key=self._query_key)
+            last_total = runs.load_last_total(conn, self._source, self._query_key)
             self._id = runs.start_run(
                 conn,
                 source=self._source,
@@ -546,7 +546,7 @@ def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Coun
         since: mailings that went out until then were there to be seen by the last complete look (UTC).
         until: when this one began (UTC).
     """
-    announced = mailing_store.find_unassigned(conn)
+    announced = mailing_store.load_unassigned(conn)
     candidates = list(mailings_between(since, until)) or [latest_mailing(until)]
     mailings = estimate_mailings([paper.published for paper in announced], candidates)
     mailing_store.assign_mailings(

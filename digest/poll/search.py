@@ -67,7 +67,7 @@ def look_back(site: Site, report: PollReport) -> None:
     """
     now = site.clock.now()
     with site.store.read() as conn:
-        pending = {look.revision.canonical: look for look in match_store.pending_first_looks(conn) if look.days}
+        pending = {look.revision.canonical: look for look in match_store.load_first_looks(conn) if look.days}
         if not pending:
             return
         texts = {revision.canonical for revision in query_store.active_revisions(conn)}
@@ -95,7 +95,7 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     """Return the queries that match too little of what is stored, and were not asked for their newest papers."""
     asked = run_store.load_cursors(conn, Source.FIRST_LOOK)
     queries = {text: parse_query(text) for text in texts if text not in asked}
-    stored = [analyse(change.paper) for change in paper_store.latest_changes(conn)] if queries else []
+    stored = [analyse(change.paper) for change in paper_store.load_latest_changes(conn)] if queries else []
     return [
         text
         for text, query in queries.items()
@@ -152,7 +152,7 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
         horizons = load_horizons(conn)
         texts = {revision.canonical for revision in query_store.active_revisions(conn)}
         pasts = _load_pasts(conn, horizons, texts)
-        last = run_store.last_looks(conn, Source.QUERY, JOINT)
+        last = run_store.load_last_looks(conn, Source.QUERY, JOINT)
         is_few = not is_asked_together(texts) and not last.failures
         rest = Horizon(is_bootstrap=True) if is_few else find_rest(conn, now)
     newcomers = tuple(text for text in pasts if horizons.is_newcomer(text))
@@ -212,7 +212,7 @@ def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) ->
     A query with a mark has news above it only, so a look so far back as to meet what was held for long is
     due a while after its beginning, not at once.
     """
-    reached = {days: run_store.last_reaching(conn, Source.QUERY, days) for days, _ in JOINT_LOOKBACKS}
+    reached = {days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in JOINT_LOOKBACKS}
     pasts: dict[str, SearchPast] = {}
     for text in sorted(texts):
         own, looked = horizons.own[text], horizons.looked.get(text)
@@ -231,7 +231,7 @@ def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) ->
 
 def find_rest(conn: Connection, now: datetime) -> Horizon:
     """Return what is news to queries that have not been looked for: what came out after the last look for all."""
-    runs = run_store.last_runs(conn, Source.QUERY, _RUNS_SEARCHED, query_key=JOINT)
+    runs = run_store.load_last_runs(conn, Source.QUERY, _RUNS_SEARCHED, query_key=JOINT)
     last = next((run for run in runs if run.is_complete), None)
     if last is None or not last.highest_id or now - last.started_at > _FRESH:
         return Horizon(is_bootstrap=True)
@@ -264,8 +264,8 @@ def stand_in_for_harvest(
         return
     with site.store.read() as conn:
         texts = {revision.canonical for revision in query_store.active_revisions(conn)}
-        harvests = run_store.last_runs(conn, Source.HARVEST, _RUNS_SEARCHED)
-        before = run_store.last_runs(conn, Source.FALLBACK, 1)
+        harvests = run_store.load_last_runs(conn, Source.HARVEST, _RUNS_SEARCHED)
+        before = run_store.load_last_runs(conn, Source.FALLBACK, 1)
     failed = [
         run for run in takewhile(lambda run: not run.is_complete, harvests) if run.failure != run_store.ABANDONED
     ]

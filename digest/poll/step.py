@@ -152,9 +152,9 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     with site.store.read() as conn:
         horizons = load_horizons(conn)
         cursor = run_store.load_cursor(conn, Source.HARVEST)
-        last = run_store.last_looks(conn, Source.HARVEST)
-        reaching = {days: run_store.last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
-        newest = mailing_store.find_newest(conn, is_harvested=True)
+        last = run_store.load_last_looks(conn, Source.HARVEST)
+        reaching = {days: run_store.load_last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
+        newest = mailing_store.load_newest(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or is_poll_due(last, now)):
         report.why_not = describe_pause(last, now)
@@ -215,7 +215,7 @@ def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
     Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
     meanwhile moves to its end, so nothing is missed behind the day where it is gone on with.
     """
-    runs = run_store.last_runs(conn, Source.HARVEST, 1)
+    runs = run_store.load_last_runs(conn, Source.HARVEST, 1)
     if not runs or not runs[0].has_failed or not runs[0].next_token:
         return None  # one that runs now belongs to another replica
     same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()

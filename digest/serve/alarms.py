@@ -156,7 +156,7 @@ def _send(site: Site, destination: Destination, context: AlarmContext, name: str
     from digest.render import Envelope, MailIdentity  # noqa: PLC0415 - most looks have nothing to render
 
     with site.store.read() as conn:
-        scope = database.installation_secret(conn)
+        scope = database.load_secret(conn)
     transport, mail = site.transport(destination.kind), site.config.mail
     envelope = Envelope(
         destination=destination,

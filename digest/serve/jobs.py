@@ -117,7 +117,7 @@ class Jobs:
     def publish(self) -> None:
         """Write the feeds that are files, where something was matched since."""
         with self._site.store.read() as conn:
-            newest = feed_store.newest_match_run(conn)
+            newest = feed_store.load_newest_match_run(conn)
         if newest != self._published_run:
             feeds = self._steps.publish()
             for failure in feeds.failures:

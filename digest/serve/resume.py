@@ -91,7 +91,7 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
 
 def _has_looked(conn: Connection, source: str, since: datetime) -> bool:
     looks = [cursor_store.load_cursor(conn, source, key).last_complete_at for key in polled_keys(conn, source)]
-    is_matched = match_store.matched_mark(conn) == match_store.stored_mark(conn)
+    is_matched = match_store.load_matched_mark(conn) == match_store.load_stored_mark(conn)
     return is_matched and all(look is not None and look > since for look in looks)
 
 
@@ -103,7 +103,7 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
     Returns:
         How many changes that are.
     """
-    rows = match_store.pending_matches(conn, due.id, due.plan_after)
+    rows = match_store.load_pending_matches(conn, due.id, due.plan_after)
     changes = paper_store.load_changes(conn, sorted({id_ for row in rows for id_ in row.changes}))
     days = load_mailings(conn, {change.paper_key for change in changes.values()})
     announced = {id_: find_announced(change, *days[change.paper_key]) for id_, change in changes.items()}
@@ -120,7 +120,7 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
             due,
             [changes[id_] for id_ in told],
             {revision.name: query for revision, query in readable(due.revisions)},
-            match_store.seen_versions(conn, due.id, {changes[id_].paper_key for id_ in told}),
+            match_store.load_seen_versions(conn, due.id, {changes[id_].paper_key for id_ in told}),
             load_coverage(conn, source, now),
             slot=f"restored:{now:%Y-%m-%dT%H:%M:%SZ}",
             occasion=Occasion.TAKEN_AS_TOLD,

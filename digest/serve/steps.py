@@ -187,7 +187,7 @@ def recover(site: Site) -> None:
         StoreError: this machine's clock is behind what the database says, or another one ran ahead.
     """
     with site.store.begin() as conn:
-        _refuse_moment_to_come(run_store.find_last_start(conn), site.clock.now())
+        _refuse_moment_to_come(run_store.load_last_start(conn), site.clock.now())
         run_store.abandon_running(conn, site.clock.now())
         if site.store.dialect == "sqlite":
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}

@@ -14,7 +14,7 @@ from sqlalchemy import func, insert, make_url, select, text
 
 from digest.model.errors import AnotherWorker, StoreError
 from digest.store import database
-from digest.store.database import count_rows, find_violations, numbered_tables
+from digest.store.database import count_rows, load_violations, numbered_tables
 from digest.store.dialect import be_patient, metadata
 from digest.store.engine import connect, current_revision, explain_file, migrate, open_store
 from digest.store.schema import gate, installation, marks
@@ -245,7 +245,7 @@ def _refuse_violations(conn: Connection, what: str) -> None:
     Raises:
         StoreError: it does; each one is named.
     """
-    if violations := find_violations(conn):
+    if violations := load_violations(conn):
         broken = "; ".join(f"{violation.name}: {violation.count:,} break this" for violation in violations)
         raise StoreError(f"{what} is not sound: {broken}", hint="`digest db check` shows what is wrong.")
 

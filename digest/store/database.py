@@ -129,7 +129,7 @@ class Violation:
     count: int
 
 
-def find_violations(conn: Connection) -> list[Violation]:
+def load_violations(conn: Connection) -> list[Violation]:
     """Ask a database for every invariant; return those that do not hold, none where all is well."""
     counts = {name: int(conn.execute(text(query)).scalar_one()) for name, query in INVARIANTS.items()}
     return [
@@ -347,7 +347,7 @@ def make_token_row(
     }
 
 
-def find_token(conn: Connection, token_hash: str) -> StoredToken | None:
+def load_token(conn: Connection, token_hash: str) -> StoredToken | None:
     """Return what a token stands for; None where it is unknown."""
     row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
     if row is None:
@@ -361,6 +361,6 @@ def find_token(conn: Connection, token_hash: str) -> StoredToken | None:
     )
 
 
-def installation_secret(conn: Connection) -> str:
+def load_secret(conn: Connection) -> str:
     """Return the secret this installation was given when its tables were made."""
     return str(conn.execute(select(installation.c.secret)).scalar_one())

@@ -84,7 +84,7 @@ class FirstLook:
     revision: ActiveRevision
 
 
-def matched_mark(conn: Connection, *, hold: bool = False) -> int:
+def load_matched_mark(conn: Connection, *, hold: bool = False) -> int:
     """Return the change up to which everything has been matched.
 
     With `hold`, to match on from there: another process that wants the same waits until the transaction
@@ -93,7 +93,7 @@ def matched_mark(conn: Connection, *, hold: bool = False) -> int:
     return load_mark(conn, MATCHED, hold=hold)
 
 
-def stored_mark(conn: Connection) -> int:
+def load_stored_mark(conn: Connection) -> int:
     """Return the last change stored."""
     return load_mark(conn, STORED)
 
@@ -141,7 +141,7 @@ def save_matches(
 
     `chosen` says the change ids by subscription; those without any are left out.
     """
-    paper_of = papers_of(conn, {id_ for ids in chosen.values() for id_ in ids})
+    paper_of = load_papers_of(conn, {id_ for ids in chosen.values() for id_ in ids})
     rows = [
         {
             "match_run_id": match_run_id,
@@ -159,13 +159,13 @@ def save_matches(
         conn.execute(insert(matches), rows)
 
 
-def pending_matches(conn: Connection, subscription_id: int, plan_after: int = 0) -> list[MatchRow]:
+def load_pending_matches(conn: Connection, subscription_id: int, plan_after: int = 0) -> list[MatchRow]:
     """Return the matches of a subscription in no digest yet, oldest first, of match runs after `plan_after`."""
     found = _rows_of(subscription_id).where(matches.c.digest_id.is_(None), matches.c.match_run_id > plan_after)
     return [_read_row(row) for row in conn.execute(found.order_by(matches.c.match_run_id))]
 
 
-def pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dict[int, list[MatchRow]]:
+def load_pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dict[int, list[MatchRow]]:
     """Return the same of several subscriptions, by subscription; those without any are missing.
 
     `plan_after` says after which match run those of each subscription count.
@@ -184,7 +184,7 @@ _PENDING = (
 )
 
 
-def undue_subscriptions(conn: Connection) -> list[int]:
+def load_undue_subscriptions(conn: Connection) -> list[int]:
     """Return the active subscriptions with matches in no digest that wait for no turn, in order."""
     found = (
         select(subscriptions.c.id)
@@ -202,7 +202,7 @@ def undue_subscriptions(conn: Connection) -> list[int]:
     return list(conn.execute(found).scalars())
 
 
-def feed_matches(conn: Connection, subscription_id: int, *, span: timedelta, at_least: int) -> list[MatchRow]:
+def load_feed_matches(conn: Connection, subscription_id: int, *, span: timedelta, at_least: int) -> list[MatchRow]:
     """Return the latest matches of a subscription, newest first, whether in a digest or not.
 
     That is everything within a span before the latest, and as much from before as it takes for so many papers.
@@ -221,7 +221,7 @@ def feed_matches(conn: Connection, subscription_id: int, *, span: timedelta, at_
     return kept
 
 
-def seen_changes(
+def load_seen_changes(
     conn: Connection, subscription_id: int, change_ids: Iterable[int], *, in_digest: bool = False
 ) -> frozenset[int]:
     """Return which of these changes a subscription was matched with; with `in_digest`, had in a digest."""
@@ -243,27 +243,27 @@ def seen_changes(
     return frozenset().union(*(wanted.intersection(unpack(blob)) for blob in rows))
 
 
-def seen_versions(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> dict[int, Seen]:
+def load_seen_versions(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> dict[int, Seen]:
     """Return the highest version a subscription had in a digest, by paper key; papers it never had are missing.
 
     Of that version it is the text it had last.
     """
     told = _changes_of(conn, paper_keys)
     seen: dict[int, Seen] = {}
-    for id_ in sorted(seen_changes(conn, subscription_id, told, in_digest=True)):
+    for id_ in sorted(load_seen_changes(conn, subscription_id, told, in_digest=True)):
         key, version, text = told[id_]
         if key not in seen or version >= seen[key].version:
             seen[key] = Seen(version, text)
     return seen
 
 
-def seen_papers(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> frozenset[int]:
+def load_seen_papers(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> frozenset[int]:
     """Return which of these papers a subscription was ever matched with, by whichever of their changes."""
     told = _changes_of(conn, paper_keys)
-    return frozenset(told[id_][0] for id_ in seen_changes(conn, subscription_id, told))
+    return frozenset(told[id_][0] for id_ in load_seen_changes(conn, subscription_id, told))
 
 
-def pending_first_looks(conn: Connection) -> list[FirstLook]:
+def load_first_looks(conn: Connection) -> list[FirstLook]:
     """Return the first looks still to come, of live subscriptions and readable saved queries, in a fixed order."""
     current = current_revision().subquery()
     found = (
@@ -303,7 +303,7 @@ def close_first_look(conn: Connection, first_look: FirstLook, match_run_id: int)
         )
 
 
-def unplanned_first_looks(conn: Connection) -> list[int]:
+def load_unplanned_looks(conn: Connection) -> list[int]:
     """Return the active subscriptions whose first look waits to be made a digest and has somewhere to go."""
     found = (
         select(matches.c.subscription_id, subscription_destinations.c.destination)
@@ -357,7 +357,7 @@ def _changes_of(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[
     return found
 
 
-def papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
+def load_papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
     """Return the key of the paper that each change is about."""
     paper_of: dict[int, int] = {}
     for chunk in in_chunks(change_ids):
@@ -371,7 +371,7 @@ def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], 
 
     `rows` are its waiting matches, as read in this transaction.
     """
-    paper_of = papers_of(conn, {id_ for row in rows for id_ in row.changes})
+    paper_of = load_papers_of(conn, {id_ for row in rows for id_ in row.changes})
     for row in rows:
         kept = [id_ for id_ in row.changes if id_ not in change_ids]
         if not kept:
@@ -390,7 +390,7 @@ def split_told(
     Returns:
         The match runs whose row holds only what was told.
     """
-    paper_of = papers_of(conn, {id_ for row in rows for id_ in row.changes})
+    paper_of = load_papers_of(conn, {id_ for row in rows for id_ in row.changes})
     runs = []
     for row in rows:
         told = [id_ for id_ in row.changes if id_ in change_ids]
@@ -463,7 +463,7 @@ _WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.
 _MAIL = f"{DestinationKind.MAIL}:"
 
 
-def due_turns(
+def load_due_turns(
     conn: Connection,
     now: datetime,
     limit: int,

@@ -198,7 +198,7 @@ def claim(
     }
     take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id))).values(claimed)
     rows = conn.execute(take.returning(deliveries)).all()
-    picks = read_deliveries(conn, sorted(rows, key=lambda row: (row.not_before, row.id)))
+    picks = load_deliveries_of(conn, sorted(rows, key=lambda row: (row.not_before, row.id)))
     taken = _one_to_each_paced(picks)
     for delivery in picks:
         if delivery not in taken:
@@ -285,7 +285,7 @@ def adopt_orphans(
     return _take_back(conn, true(), now, settle)
 
 
-def read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
+def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
     """Return deliveries from rows of the table, with what the other side calls their places and parents."""
     addresses = _load_addresses(conn, {row.destination for row in rows if not row.remote_address})
     parents = _load_parents(conn, {row.digest_id for row in rows if row.part > 0})

@@ -20,11 +20,11 @@ from digest.store.outbox import (
     Transition,
     goes_by,
     is_behind,
-    read_deliveries,
+    load_deliveries_of,
     take_step,
 )
 from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, destination_addresses
-from digest.store.subscribers import find_refusal, unblock_destination
+from digest.store.subscribers import load_refusal, unblock_destination
 from digest.store.views import require_delivery
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def begin_sending(
     row = conn.execute(select(*known).where(*mine).with_for_update()).one_or_none()
     if row is None:
         return DeliveryState.READY
-    if refusal := find_refusal(conn, delivery.id):
+    if refusal := load_refusal(conn, delivery.id):
         mark_unsent(conn, delivery, DeliveryState.SUPPRESSED, refusal, now)
         return DeliveryState.SUPPRESSED
     begun = {
@@ -230,7 +230,7 @@ def take_unknown(
             sending_at=row.sending_at,
             repeats=repeats.get(row.id, 0),
         )
-        for row, delivery in zip(rows, read_deliveries(conn, rows), strict=True)
+        for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True)
     ]
 
 
@@ -303,7 +303,7 @@ def supersede(
     return tuple(row.id for row in sorted(made, key=lambda row: row.part))
 
 
-def find_replacements(conn: Connection, delivery_id: int) -> tuple[int, ...]:
+def load_replacements(conn: Connection, delivery_id: int) -> tuple[int, ...]:
     """Return the deliveries that came in place of one, in order; () for one that went out as it was."""
     digest = select(deliveries.c.digest_id).where(deliveries.c.id == delivery_id).scalar_subquery()
     found = select(deliveries.c.id).where(deliveries.c.digest_id == digest, deliveries.c.replaces == delivery_id)
@@ -442,7 +442,7 @@ def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
         UnknownName: there is no such delivery.
     """
     row = require_delivery(conn, delivery_id)
-    (delivery,) = read_deliveries(conn, [row])
+    (delivery,) = load_deliveries_of(conn, [row])
     said = Receipt("", "the operator says it arrived")
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
 
@@ -461,7 +461,7 @@ def may_have_arrived(conn: Connection, delivery_id: int) -> bool:
     return conn.execute(found).scalar() in (DeliveryState.UNKNOWN, IN_DOUBT)
 
 
-def find_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
+def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
     """Return the first of the parts before a delivery that keeps it from going out until somebody has a say.
 
     Raises:
@@ -479,7 +479,7 @@ def find_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
         .order_by(deliveries.c.part)
         .limit(1)
     )
-    return next(iter(read_deliveries(conn, conn.execute(before).all())), None)
+    return next(iter(load_deliveries_of(conn, conn.execute(before).all())), None)
 
 
 def _look_first(conn: Connection, row: Row[Any], now: datetime) -> bool:

@@ -55,7 +55,7 @@ class Reach:
     told_from: date
 
 
-def find_reach(conn: Connection) -> Reach | None:
+def load_reach(conn: Connection) -> Reach | None:
     """Return what harvests cover without a gap; None where none was complete yet.
 
     An installation that asks arXiv's search stores what its saved queries brought, which says nothing of others.
@@ -68,7 +68,7 @@ def find_reach(conn: Connection) -> Reach | None:
         poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
     )
     first = conn.execute(since).scalar()
-    if cursor is None or cursor.last_complete_at is None or first is None or find_newest(conn) is None:
+    if cursor is None or cursor.last_complete_at is None or first is None or load_newest(conn) is None:
         return None
     mark = (cursor.mark_month, cursor.mark_number)
     told_from = _find_told_from(conn, cursor.bootstrapped_at, mark)
@@ -121,7 +121,7 @@ class Announced:
     published: datetime
 
 
-def find_unassigned(conn: Connection) -> list[Announced]:
+def load_unassigned(conn: Connection) -> list[Announced]:
     """Return the papers met as new that belong to no mailing yet, in the order of their announcement."""
     found = (
         select(papers.c.id, papers.c.month, papers.c.number, versions.c.published)
@@ -150,7 +150,7 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
     return {row[0]: row[1] for row in conn.execute(counted)}
 
 
-def find_first(conn: Connection, keys: Iterable[int]) -> date | None:
+def load_first_day(conn: Connection, keys: Iterable[int]) -> date | None:
     """Return the earliest mailing that brought one of some papers, by their keys; None where none is known."""
     found = [
         conn.execute(select(func.min(papers.c.mailing)).where(papers.c.id.in_(chunk))).scalar()
@@ -170,7 +170,7 @@ def load_mailings(conn: Connection, keys: Iterable[int]) -> dict[int, tuple[date
     }
 
 
-def find_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
+def load_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
     """Return the paper announced last of all that are stored, with its datestamp; None where none is.
 
     Args:
@@ -378,13 +378,13 @@ def load_changes(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange
     return loaded
 
 
-def changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:
+def load_changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:
     """Return the changes found after one, in order, at most `limit`."""
     found = select(changes_table).where(changes_table.c.id > change_id)
     return _read_changes(conn, found.order_by(changes_table.c.id).limit(limit))
 
 
-def latest_changes(conn: Connection) -> Iterator[StoredChange]:
+def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
     """Yield the newest change of each paper, the paper announced last first; stop when you have enough."""
     order = (papers.c.month, papers.c.number, papers.c.id)
     newest = select(func.max(changes_table.c.id)).where(changes_table.c.paper_id == papers.c.id)
@@ -402,7 +402,7 @@ def latest_changes(conn: Connection) -> Iterator[StoredChange]:
         rows = conn.execute(page.where(tuple_(*order) < (last.month, last.number, last.paper_id))).all()
 
 
-def earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[StoredChange, ...]]:
+def load_earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[StoredChange, ...]]:
     """Return every change of some papers by paper key, oldest first."""
     history: dict[int, tuple[StoredChange, ...]] = {}
     for chunk in in_chunks(paper_keys):

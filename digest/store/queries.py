@@ -95,7 +95,7 @@ def _read_place(row: Row[Any]) -> FeedPlace:
     )
 
 
-def newest_match_run(conn: Connection) -> int:
+def load_newest_match_run(conn: Connection) -> int:
     """Return the number of the last match run: while it stays, no feed has anything new. 0 before the first."""
     return int(conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one())
 
@@ -247,7 +247,7 @@ def _read_stored(row: Row[Any]) -> StoredQuery:
     )
 
 
-def query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryRow]:
+def load_query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryRow]:
     """Return what the latest match runs brought for a saved query, newest first; those without news are left out.
 
     Raises:
@@ -262,7 +262,7 @@ def _read_query_row(row: Row[Any]) -> QueryRow:
     return QueryRow(row.match_run_id, row.matched_at, row.number, outcome)
 
 
-def query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
+def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
     """Return how many papers entered a saved query per UTC day since a moment, days without any left out.
 
     Raises:

@@ -175,7 +175,7 @@ def finish_run(conn: Connection, run_id: int, *, outcome: str, at: datetime, **f
     return conn.execute(finish).rowcount == 1
 
 
-def last_runs(
+def load_last_runs(
     conn: Connection, source: str | None = None, limit: int = 10, *, query_key: str | None = None
 ) -> list[PollRun]:
     """Return the latest runs, newest first; of one source or query only where named."""
@@ -187,17 +187,17 @@ def last_runs(
     return [_read_run(row) for row in conn.execute(found)]
 
 
-def find_first_start(conn: Connection) -> datetime | None:
+def load_first_start(conn: Connection) -> datetime | None:
     """Return when arXiv was first asked, with or without success (UTC); None for never."""
     return conn.execute(select(poll_runs.c.started_at).order_by(poll_runs.c.id).limit(1)).scalar()
 
 
-def find_last_start(conn: Connection) -> datetime | None:
+def load_last_start(conn: Connection) -> datetime | None:
     """Return when arXiv was asked last, with or without success (UTC); None for never."""
     return conn.execute(select(poll_runs.c.started_at).order_by(poll_runs.c.id.desc()).limit(1)).scalar()
 
 
-def recent_polls(conn: Connection, source: str, now: datetime) -> list[PollSummary]:
+def load_recent_polls(conn: Connection, source: str, now: datetime) -> list[PollSummary]:
     """Return the finished runs of a source of the last four days.
 
     After a longer pause also those since the last complete one, which tells how far arXiv had come by then.
@@ -208,10 +208,10 @@ def recent_polls(conn: Connection, source: str, now: datetime) -> list[PollSumma
         poll_runs.c.outcome.in_(_COMPLETE),
         poll_runs.c.finished_at < now - _RECENT,
     )
-    return polls_since(conn, source, conn.execute(before).scalar() or now - _RECENT)
+    return load_polls_since(conn, source, conn.execute(before).scalar() or now - _RECENT)
 
 
-def polls_since(conn: Connection, source: str, since: datetime) -> list[PollSummary]:
+def load_polls_since(conn: Connection, source: str, since: datetime) -> list[PollSummary]:
     """Return the runs of a source that have finished since a moment (UTC), oldest first."""
     found = select(poll_runs).where(
         poll_runs.c.source == source, poll_runs.c.query_key == "", poll_runs.c.finished_at >= since
@@ -232,7 +232,7 @@ def polls_since(conn: Connection, source: str, since: datetime) -> list[PollSumm
     ]
 
 
-def last_reaching(conn: Connection, source: str, lookback: int) -> datetime | None:
+def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime | None:
     """Return when the last complete run started (UTC) that reached back so many days or more."""
     latest = select(func.max(poll_runs.c.started_at)).where(
         poll_runs.c.source == source,
@@ -243,7 +243,7 @@ def last_reaching(conn: Connection, source: str, lookback: int) -> datetime | No
     return conn.execute(latest).scalar()
 
 
-def last_total(conn: Connection, source: str, query_key: str) -> int | None:
+def load_last_total(conn: Connection, source: str, query_key: str) -> int | None:
     """Return how many papers arXiv said there were at the last complete look; None where it never did."""
     latest = (
         select(poll_runs.c.total)
@@ -258,7 +258,7 @@ def last_total(conn: Connection, source: str, query_key: str) -> int | None:
     return conn.execute(latest).scalar()
 
 
-def last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
+def load_last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
     """Return when a source was last looked at and with what; runs whose process died say nothing.
 
     News of a search are not told: a second look soon after would prove nothing.

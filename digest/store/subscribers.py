@@ -66,7 +66,7 @@ def load_aliases(conn: Connection, destination: Destination) -> list[str]:
     key = destination_key(destination)
     if destination.kind is not DestinationKind.SLACK:
         return [key]
-    remote = known_address(conn, destination) or destination.address
+    remote = load_known_address(conn, destination) or destination.address
     same = select(destination_addresses.c.destination).where(
         destination_addresses.c.remote_address == remote,
         destination_addresses.c.destination.startswith(f"{DestinationKind.SLACK}:"),
@@ -109,7 +109,7 @@ def remember_address(conn: Connection, destination: Destination, remote_address:
     _upsert(conn, {"destination": destination_key(destination), **known}, known)
 
 
-def known_address(conn: Connection, destination: Destination) -> str:
+def load_known_address(conn: Connection, destination: Destination) -> str:
     """Return what the other side calls a destination, "" where it was never asked."""
     found = select(destination_addresses.c.remote_address).where(
         destination_addresses.c.destination == destination_key(destination)
@@ -312,7 +312,7 @@ def load_left_alone(conn: Connection, destination: Destination | str) -> list[st
     return list(conn.execute(found).scalars())
 
 
-def find_refusal(conn: Connection, delivery_id: int) -> str:
+def load_refusal(conn: Connection, delivery_id: int) -> str:
     """Say why a delivery must not be sent, "" where it may.
 
     The decision of record: the transaction that records the intent to send asks here.

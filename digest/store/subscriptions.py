@@ -76,7 +76,7 @@ def load_subscriptions(
     return _read_all(conn, rows)
 
 
-def find_askers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
+def load_askers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
     """Return the subscriptions, live or not, that ask for any of these saved queries, in order."""
     askers: set[int] = set()
     for chunk in in_chunks(query_ids):

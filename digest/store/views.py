@@ -22,7 +22,7 @@ from digest.model.errors import UnknownName
 from digest.model.messages import DayCount, DeliveryState
 from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, SubscriptionState
 from digest.store.dialect import in_chunks, unpack
-from digest.store.outbox import IN_DOUBT, read_deliveries, waits_for_held
+from digest.store.outbox import IN_DOUBT, load_deliveries_of, waits_for_held
 from digest.store.queries import every_revision, read_revision
 from digest.store.schema import (
     ACTIVE_DELIVERY,
@@ -199,7 +199,7 @@ def _with_surroundings() -> Select[tuple[Any, ...]]:
 def _read(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredDelivery]:
     return [
         StoredDelivery(delivery, row.subscription, row.slot, row.sending_at, row.ended_at)
-        for row, delivery in zip(rows, read_deliveries(conn, rows), strict=True)
+        for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True)
     ]
 
 

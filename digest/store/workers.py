@@ -112,7 +112,7 @@ def mark_told(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
         conn.execute(update(alarms).where(mine).values(told_at=now, not_before=now + PAUSE))
 
 
-def find_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
+def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
     """Return the active subscriptions with a digest that should be planned by a moment (UTC); None for none.
 
     A turn by the clock is overdue when its time was before that, and so is one `at once`. One that may wait longer
@@ -169,7 +169,7 @@ def _is_heard() -> tuple[ColumnElement[bool], ...]:
     return subscriptions.c.state == SubscriptionState.ACTIVE, is_sent_for()
 
 
-def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
+def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
     """Return the deliveries planned before a moment (UTC) that have not ended; None for none.
 
     Parts behind one that is held are not among them: that one is told of.
@@ -183,7 +183,7 @@ def find_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
     return Overdue(number, row.destination, row.created_at, row.id)
 
 
-def find_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
+def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
     """Return the deliveries given up, or held, since a moment (UTC), naming the last; None for none."""
     tried_at = select(func.max(attempts.c.ended_at)).where(attempts.c.delivery_id == deliveries.c.id)
     failed_at = func.coalesce(deliveries.c.ended_at, tried_at.scalar_subquery(), deliveries.c.created_at)
@@ -248,7 +248,7 @@ def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
         conn.execute(kept.on_conflict_do_update(index_elements=["owner", "job"], set_=row))
 
 
-def list_turns(conn: Connection) -> list[JobTurn]:
+def load_job_turns(conn: Connection) -> list[JobTurn]:
     """Return every job of every worker, by worker and name."""
     found = (
         select(job_turns)
@@ -258,7 +258,7 @@ def list_turns(conn: Connection) -> list[JobTurn]:
     return [JobTurn(**row) for row in conn.execute(found).mappings()]
 
 
-def find_trouble(conn: Connection, job: str) -> str:
+def load_trouble(conn: Connection, job: str) -> str:
     """Return what went wrong in the last turn of a job, of the worker at work that met it last; "" for nothing."""
     failed = (job_turns.c.job == job, job_turns.c.trouble != "", is_living(job_turns.c.owner))
     found = select(job_turns.c.trouble).where(*failed).order_by(job_turns.c.ended_at.desc(), job_turns.c.owner)

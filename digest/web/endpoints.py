@@ -299,7 +299,7 @@ def show_digest(request: Request) -> Response:
     """Show every paper of a digest. The address is shared by all who got it, so it says nothing of any of them."""
     shell = shell_of(request)
     with shell.site.store.read() as conn:
-        found = token_store.find_token(conn, secrets.token_hash(request.path_params["token"]))
+        found = token_store.load_token(conn, secrets.token_hash(request.path_params["token"]))
     if found is None or found.digest_id is None:
         return shell.pages.fail(404)
     return HTMLResponse(shell.render_digest(found.digest_id))

@@ -240,7 +240,7 @@ class FeedDesk:
 
     def _read(self, *, is_whole: bool) -> None:
         with self._site.store.read() as conn:
-            self._newest_run = queries.newest_match_run(conn)
+            self._newest_run = queries.load_newest_match_run(conn)
             self._addresses = self._read_addresses(conn) if is_whole else self._addresses
 
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:

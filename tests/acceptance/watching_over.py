@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from digest.model.announcements import StoredChange, mailing_moment
-from digest.store.database import find_violations
+from digest.store.database import load_violations
 from digest.store.dialect import unpack
 from digest.store.papers import load_changes
 from tests.acceptance.expectations import ask, choose, compare, fail, find_turn, look_into, read_moment
@@ -55,7 +55,7 @@ class Watch:
         """
         self.looks += 1
         with self.life.site.store.read() as conn:
-            for violation in find_violations(conn):
+            for violation in load_violations(conn):
                 fail("the database's own rules", f"{violation.name} ({violation.count})")
             self._look_at_steps(conn)
             self._look_at_papers(conn)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from digest.store import open_store
-from digest.store.database import find_violations
+from digest.store.database import load_violations
 from tests.battery.database_world import DATABASE, REPLICAS, Arrived, DatabaseWorld, open_world
 
 CUTS = 3
@@ -137,7 +137,7 @@ def live(seed: int, rounds: int, folder: Path) -> bool:
         codes = [replica.stop() for replica in world.replicas]
         store = open_store(world.primary.url(DATABASE))
         with store.read() as conn:
-            broken = find_violations(conn)
+            broken = load_violations(conn)
         store.close()
     print(f"database faults, seed {seed}: {time.monotonic() - begun:.0f} s, {len(faults)} faults")  # noqa: T201
     print(  # noqa: T201

@@ -50,20 +50,20 @@ class Book:
         """Whether the first look at arXiv is complete, and matched."""
         with self._store.read() as conn:
             is_known = cursor_store.load_cursor(conn, "harvest").is_bootstrapped
-            return is_known and matches.matched_mark(conn) == matches.stored_mark(conn)
+            return is_known and matches.load_matched_mark(conn) == matches.load_stored_mark(conn)
 
     def has_found(self, paper_ids: Iterable[str]) -> bool:
         """Whether papers are stored and everything stored is matched."""
         wanted = set(paper_ids)
         with self._store.read() as conn:
             stored = conn.execute(select(func.count()).where(papers.c.arxiv_id.in_(wanted))).scalar_one()
-            return stored == len(wanted) and matches.matched_mark(conn) == matches.stored_mark(conn)
+            return stored == len(wanted) and matches.load_matched_mark(conn) == matches.load_stored_mark(conn)
 
     def has_due(self, now: datetime) -> bool:
         """Whether a digest is due, or matches wait for a turn that nobody gave them."""
         with self._store.read() as conn:
-            due = matches.due_turns(conn, now, 1)
-            return bool(due or matches.undue_subscriptions(conn))
+            due = matches.load_due_turns(conn, now, 1)
+            return bool(due or matches.load_undue_subscriptions(conn))
 
     def count_open(self) -> int:
         """Return how many deliveries have not come to an end."""

@@ -86,14 +86,14 @@ def _move_mark_first() -> Iterator[None]:
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         with site.store.begin() as conn:
-            mark = matches.matched_mark(conn)
-            found = paper_store.changes_after(conn, mark, BATCH)
+            mark = matches.load_matched_mark(conn)
+            found = paper_store.load_changes_after(conn, mark, BATCH)
             if not found:
                 return False
             matches.set_matched_mark(conn, found[-1].id, expected=mark)
         between()
         with (
-            patch.object(matches, "matched_mark", lambda *_, **__: mark),
+            patch.object(matches, "load_matched_mark", lambda *_, **__: mark),
             patch.object(matches, "set_matched_mark", lambda *_, **__: None),
         ):
             return original(site, report)
@@ -262,7 +262,7 @@ def _advance_first() -> Iterator[None]:
     def begin_drafts(site: Site) -> Drafts:
         now = site.clock.now()
         with site.store.read() as conn:
-            come = [turn.id for turn in matches.due_turns(conn, now, _ADVANCED)]
+            come = [turn.id for turn in matches.load_due_turns(conn, now, _ADVANCED)]
             dues = subscription_store.load_subscriptions(conn, come)
         waiting = [
             due
@@ -285,7 +285,7 @@ def _advance_first() -> Iterator[None]:
 
 def _load_waiting(site: Site, subscription_id: int) -> bool:
     with site.store.read() as conn:
-        return bool(matches.pending_matches(conn, subscription_id))
+        return bool(matches.load_pending_matches(conn, subscription_id))
 
 
 FAULTS = {

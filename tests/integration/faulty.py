@@ -183,7 +183,7 @@ class World:
     def last_run(self, source: str = "") -> PollRun:
         """Return the last look of a source."""
         with self.reading() as conn:
-            return run_store.last_runs(conn, source or self.source, 1)[0]
+            return run_store.load_last_runs(conn, source or self.source, 1)[0]
 
     def cursors(self) -> list[tuple[object, ...]]:
         """Return how far each source has been looked through."""

@@ -70,7 +70,7 @@ class World:
     def runs(self, source: str, key: str | None = None) -> list[PollRun]:
         """Return the looks of a source, the newest first."""
         with self._kept.open(self.folder, self.clock).store.read() as conn:
-            return run_store.last_runs(conn, source, 100, query_key=key)
+            return run_store.load_last_runs(conn, source, 100, query_key=key)
 
 
 @contextmanager

@@ -130,7 +130,7 @@ def test_the_same_pages_stored_by_several_at_once_make_each_paper_once(world: Wo
         with sites[0].store.read() as conn:
             stored = conn.execute(select(papers.c.arxiv_id)).scalars().all()
             assert sorted(stored) == sorted(paper.id for paper in PAPERS)
-            assert {run.outcome for run in runs.last_runs(conn, "harvest")} == {"complete"}
+            assert {run.outcome for run in runs.load_last_runs(conn, "harvest")} == {"complete"}
         assert len(world.arxiv.requests) == REPLICAS
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from digest.store import views
-from digest.store.database import find_violations
+from digest.store.database import load_violations
 from tests.integration.test_delivering import CHANNEL, pass_by
 from tests.integration.test_lanes import by_night
 from tests.integration.web.world import World, live_in, make_paper
@@ -41,7 +41,7 @@ def states(world: World) -> dict[int, str]:
     site = world.open()
     try:
         with site.store.read() as conn:
-            assert find_violations(conn) == []
+            assert load_violations(conn) == []
             return {one.delivery.id: one.delivery.state.value for one in views.list_deliveries(conn)}
     finally:
         site.close()

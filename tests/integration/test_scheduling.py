@@ -20,7 +20,7 @@ from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
 from digest.store import matches as match_store
 from digest.store import views
-from digest.store.workers import JobTurn, list_turns, load_alarms, load_workers
+from digest.store.workers import JobTurn, load_alarms, load_job_turns, load_workers
 from digest.web.endpoints import find_failures
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in, wait_until
 
@@ -57,7 +57,7 @@ def states(site: Site) -> list[str]:
 
 def is_all_matched(site: Site) -> bool:
     with site.store.read() as conn:
-        return match_store.matched_mark(conn) == match_store.stored_mark(conn) > len(PAPERS)
+        return match_store.load_matched_mark(conn) == match_store.load_stored_mark(conn) > len(PAPERS)
 
 
 def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(world: World) -> None:
@@ -134,7 +134,7 @@ def kept_alarms(site: Site) -> list[str]:
 
 def turns(site: Site) -> dict[str, JobTurn]:
     with site.store.read() as conn:
-        return {turn.job: turn for turn in list_turns(conn) if turn.owner == site.owner}
+        return {turn.job: turn for turn in load_job_turns(conn) if turn.owner == site.owner}
 
 
 def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_off_at_the_end(

@@ -214,7 +214,7 @@ def recording(store: Store) -> Iterator[list[str]]:
 def next_number(store: Store) -> int:
     """Return the number of a paper that is not stored yet."""
     with store.read() as conn:
-        return match_store.stored_mark(conn) + 1
+        return match_store.load_stored_mark(conn) + 1
 
 
 def make_message(text: str = "From: digest@example.org\r\n\r\nHello") -> Message:

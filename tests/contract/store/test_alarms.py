@@ -93,8 +93,8 @@ def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(st
 
 def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
     with store.read() as conn:
-        assert workers.find_overdue_deliveries(conn, NOW) is None
-        assert workers.find_failed_deliveries(conn, NOW) is None
+        assert workers.load_overdue_deliveries(conn, NOW) is None
+        assert workers.load_failed_deliveries(conn, NOW) is None
     store_digest(store, SLACK, parts=4)
     with store.begin() as conn:
         ids = conn.execute(select(deliveries.c.id).order_by(deliveries.c.id)).scalars().all()
@@ -102,11 +102,11 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
             values = {"state": state, "created_at": NOW - number * HOUR, "last_error": f"reason {number}"}
             ended = NOW if state in ("sent", "dead") else None
             conn.execute(update(deliveries).where(deliveries.c.id == id_).values(values | {"ended_at": ended}))
-        assert workers.find_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
-        assert workers.find_overdue_deliveries(conn, NOW) is None
-        assert workers.find_failed_deliveries(conn, NOW - DAY) == Overdue(2, str(SLACK), NOW, ids[3], "reason 3")
-        assert workers.find_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
-        assert workers.find_failed_deliveries(conn, NOW) is None
+        assert workers.load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
+        assert workers.load_overdue_deliveries(conn, NOW) is None
+        assert workers.load_failed_deliveries(conn, NOW - DAY) == Overdue(2, str(SLACK), NOW, ids[3], "reason 3")
+        assert workers.load_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
+        assert workers.load_failed_deliveries(conn, NOW) is None
 
 
 def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
@@ -115,9 +115,9 @@ def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -
         (first,) = outbox_module.claim(conn, owner="me", limit=9, now=MORNING)
         assert outbox.mark_unsent(conn, first, DeliveryState.HELD, "no token", MORNING)
     with store.read() as conn:
-        assert workers.find_overdue_deliveries(conn, MORNING + HOUR) is None
+        assert workers.load_overdue_deliveries(conn, MORNING + HOUR) is None
         assert views.load_open(conn, MORNING + HOUR).oldest_due is None
-        held = workers.find_failed_deliveries(conn, MORNING - HOUR)
+        held = workers.load_failed_deliveries(conn, MORNING - HOUR)
     assert held is not None
     assert (held.number, held.delivery) == (1, first.id)
 
@@ -127,13 +127,13 @@ def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: S
     with store.begin() as conn:
         due = {"next_due_at": NOW, "cadence": "daily at 09:00 UTC"}
         conn.execute(update(subscriptions).values(due))
-        overdue = workers.find_overdue_digests(conn, NOW + MINUTE)
+        overdue = workers.load_overdue_digests(conn, NOW + MINUTE)
         assert overdue is not None
         assert overdue.due_at == NOW
-        assert workers.find_overdue_digests(conn, NOW) is None
+        assert workers.load_overdue_digests(conn, NOW) is None
         for change in ({"cadence": "on announcement"}, due | {"state": "paused"}):
             conn.execute(update(subscriptions).values(change))
-            assert workers.find_overdue_digests(conn, NOW + MINUTE) is None
+            assert workers.load_overdue_digests(conn, NOW + MINUTE) is None
 
 
 EVENING = datetime(2026, 11, 19, 1, 0, tzinfo=UTC)
@@ -154,7 +154,7 @@ def announce(
 
 def find_overdue(store: Store, before: datetime) -> Overdue | None:
     with store.read() as conn:
-        return workers.find_overdue_digests(conn, before)
+        return workers.load_overdue_digests(conn, before)
 
 
 def test_papers_that_wait_on_announcement_are_overdue_once_their_mailing_keeps_them_back_no_more(
@@ -204,8 +204,8 @@ def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_lat
     patient = Cadence.parse("daily at 08:00 UTC, at the latest 12:00")  # two and a half hours more than usual
     subscribe(store, make_subscription("patient", cadence=patient), make_subscription("usual"))
     with store.read() as conn:
-        early = workers.find_overdue_digests(conn, NOW + DAY + 2 * HOUR)
-        late = workers.find_overdue_digests(conn, NOW + DAY + 3 * HOUR)
+        early = workers.load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
+        late = workers.load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
     assert [(one.number, one.named, one.due_at) for one in (early, late)] == [

@@ -24,14 +24,14 @@ def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -
 def test_without_a_harvest_nothing_is_known_to_be_whole(store: Store) -> None:
     store_papers(store, [make_paper()])
     with store.read() as conn:
-        assert papers.find_reach(conn) is None
+        assert papers.load_reach(conn) is None
 
 
 def test_a_harvest_that_failed_reaches_nowhere(store: Store) -> None:
     store_papers(store, [make_paper()])
     harvest(store, outcome="failed")
     with store.read() as conn:
-        assert papers.find_reach(conn) is None
+        assert papers.load_reach(conn) is None
 
 
 def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: Store) -> None:
@@ -39,7 +39,7 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
     harvest(store, outcome="failed", since=date(2026, 1, 1))
     harvest(store)
     with store.read() as conn:
-        assert papers.find_reach(conn) == papers.Reach(TUESDAY, NOW, told_from=WEDNESDAY)
+        assert papers.load_reach(conn) == papers.Reach(TUESDAY, NOW, told_from=WEDNESDAY)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_mailings_are_told_from_the_first_that_was_not_there_at_the_first_harves
     store_papers(store, [make_paper(3, published=NOW - timedelta(hours=1))])
     harvest(store)
     with store.read() as conn:
-        reach = papers.find_reach(conn)
+        reach = papers.load_reach(conn)
     assert reach is not None
     assert reach.told_from == told_from
 

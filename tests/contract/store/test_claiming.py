@@ -149,8 +149,8 @@ def test_an_address_once_resolved_comes_with_later_claims(store: Store) -> None:
     with store.begin() as conn:
         subscribers.remember_address(conn, SLACK, "C0FFEE", MORNING)
         subscribers.block_destination(conn, SLACK, MORNING)
-        assert subscribers.known_address(conn, SLACK) == "C0FFEE"
-        assert subscribers.known_address(conn, MAIL) == ""
+        assert subscribers.load_known_address(conn, SLACK) == "C0FFEE"
+        assert subscribers.load_known_address(conn, MAIL) == ""
     (delivery,) = claim(store)
     assert delivery.remote_address == "C0FFEE"
 

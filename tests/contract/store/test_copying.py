@@ -9,7 +9,7 @@ from sqlalchemy import insert, text, update
 from digest.model.errors import AnotherWorker, StoreError
 from digest.store import Store, hold_worker, open_store
 from digest.store.backups import copy_store
-from digest.store.database import find_violations
+from digest.store.database import load_violations
 from digest.store.runs import start_run
 from digest.store.schema import marks, workers
 from tests.contract.store.filled import all_rows, fill
@@ -46,7 +46,7 @@ def test_every_row_of_every_table_comes_to_the_other_kind_of_database(filled: St
     with target.read() as conn:
         after = all_rows(conn)
         assert after == before, "the secret among them"
-        assert find_violations(conn) == []
+        assert load_violations(conn) == []
     target.close()
 
 

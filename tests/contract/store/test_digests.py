@@ -78,7 +78,7 @@ def test_a_digest_its_deliveries_and_its_matches_are_one_decision(store: Store) 
     planned = store_digest(store, MAIL, SLACK, parts=2)
     with store.read() as conn:
         rows = conn.execute(select(deliveries).order_by(deliveries.c.id)).all()
-        assert matches.pending_matches(conn, planned.subscription_id) == []
+        assert matches.load_pending_matches(conn, planned.subscription_id) == []
     assert [(row.destination, row.part, row.parts, row.state) for row in rows] == [
         ("mailto:reader@example.org", 0, 2, "ready"),
         ("mailto:reader@example.org", 1, 2, "ready"),
@@ -100,7 +100,9 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
         )
         set_next_due(conn, planned.subscription_id, MORNING + DAY, last_slot="2026-11-20")
     with store.read() as conn:
-        assert [row.match_run_id for row in matches.pending_matches(conn, planned.subscription_id)] == [run_id]
+        assert [row.match_run_id for row in matches.load_pending_matches(conn, planned.subscription_id)] == [
+            run_id
+        ]
         assert len(conn.execute(select(deliveries)).all()) == 1
         assert load_subscriptions(conn)[0].next_due_at == MORNING + DAY
 
@@ -108,7 +110,7 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
 def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store) -> None:
     planned = store_digest(store, slot="2026-11-20")
     with store.read() as conn:
-        (row,) = matches.feed_matches(conn, planned.subscription_id, span=9 * DAY, at_least=1)
+        (row,) = matches.load_feed_matches(conn, planned.subscription_id, span=9 * DAY, at_least=1)
         digest = replace(digests.load_digest(conn, planned.digest_id), slot="2026-11-21")
     with pytest.raises(StoreBusy), store.begin() as conn:
         save_digest(conn, planned.subscription_id, digest, plan(key="x"), consumed=[row.match_run_id], at=MORNING)

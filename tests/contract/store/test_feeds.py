@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.model.subscriptions import EVERYTHING
-from digest.store.queries import FeedPlace, load_feed_places, newest_match_run
+from digest.store.queries import FeedPlace, load_feed_places, load_newest_match_run
 from digest.store.subscribers import leave, load_departures
 from digest.store.subscriptions import bump_feed_generation, end, revoke_feed
 from tests.contract.store.made import (
@@ -70,11 +70,11 @@ def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(s
 def test_the_newest_match_run_is_none_at_first_and_then_moves_on(store: Store) -> None:
     (key,) = subscribe(store, make_subscription()).values()
     with store.read() as conn:
-        assert newest_match_run(conn) == 0
+        assert load_newest_match_run(conn) == 0
     (change,) = store_papers(store, [make_paper()])
     run = store_match(store, {key: (change.id,)})
     with store.read() as conn:
-        assert newest_match_run(conn) == run
+        assert load_newest_match_run(conn) == run
 
 
 def test_departures_name_what_one_destination_left_and_nothing_of_others(store: Store) -> None:

@@ -78,22 +78,22 @@ def test_each_new_paper_is_assigned_to_its_mailing_once(store: Store) -> None:
     store_paper(store, "2611.15001")
     store_paper(store, "2611.15002", Kind.KNOWN)
     with store.begin() as conn:
-        (announced,) = papers.find_unassigned(conn)
+        (announced,) = papers.load_unassigned(conn)
         assert announced.order == (202611, 15001)
         papers.assign_mailings(conn, {announced.key: NOW.date()})
         papers.assign_mailings(conn, {})
-        assert papers.find_unassigned(conn) == []
+        assert papers.load_unassigned(conn) == []
         assert papers.count_announced(conn, NOW.date(), NOW.date()) == {NOW.date(): 1}
 
 
 def test_the_newest_paper_is_known_with_the_day_it_was_touched(store: Store) -> None:
     with store.read() as conn:
-        assert papers.find_newest(conn) is None
+        assert papers.load_newest(conn) is None
     touched = replace(make_paper("2611.15003"), datestamp=NOW.date())
     with store.begin() as conn:
         papers.save_changes(conn, [Change(Kind.NEW, touched)], content_hash, run_id=1, at=NOW, as_of=NOW)
     store_paper(store, "2611.15002")
     with store.read() as conn:
-        assert papers.find_newest(conn) == (touched.id, NOW.date())
+        assert papers.load_newest(conn) == (touched.id, NOW.date())
         known = papers.load_known(conn, [touched.id])[touched.id]
     assert (known.as_of, known.paper.datestamp, known.earlier) == (NOW, NOW.date(), frozenset())

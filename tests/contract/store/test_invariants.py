@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from digest.store import Store, open_store
-from digest.store.database import INVARIANTS, find_violations
+from digest.store.database import INVARIANTS, load_violations
 from tests.contract.store.filled import fill
 
 _FREE = """CREATE TABLE free AS SELECT * FROM {0}; DROP TABLE {0}; ALTER TABLE free RENAME TO {0};
@@ -70,7 +70,7 @@ def names(path: Path) -> list[str]:
     store = open_store(f"sqlite:///{path}")
     try:
         with store.read() as conn:
-            return [violation.name for violation in find_violations(conn)]
+            return [violation.name for violation in load_violations(conn)]
     finally:
         store.close()
 
@@ -78,7 +78,7 @@ def names(path: Path) -> list[str]:
 def test_a_sound_store_breaks_none_of_them(store: Store) -> None:
     fill(store)
     with store.read() as conn:
-        assert find_violations(conn) == []
+        assert load_violations(conn) == []
 
 
 def test_each_of_them_is_broken_here_by_something() -> None:
@@ -121,7 +121,7 @@ def test_a_sequence_behind_its_table_is_noticed(emptied_postgresql: object) -> N
     fill(store)
     with store.begin() as conn:
         conn.execute(text("SELECT setval('papers_id_seq', 1)"))
-        assert [violation.name for violation in find_violations(conn)] == [
+        assert [violation.name for violation in load_violations(conn)] == [
             "new rows of papers get numbers of their own"
         ]
         conn.execute(text("SELECT setval('papers_id_seq', 2)"))

@@ -12,7 +12,7 @@ from digest.model.messages import DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store.database import find_violations
+from digest.store.database import load_violations
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import leave
 from tests.contract.store.made import MAIL, MATCHED_LATE, MORNING, SLACK, store_digest
@@ -165,4 +165,4 @@ def test_the_outbox_holds_its_invariants_under_any_sequence_of_events(
         life.happen(event, number)
         life.check()
     with store.read() as conn:
-        assert {one.name for one in find_violations(conn)} <= {MATCHED_LATE}
+        assert {one.name for one in load_violations(conn)} <= {MATCHED_LATE}

@@ -12,7 +12,7 @@ from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store import subscribers, views
-from digest.store.database import find_violations
+from digest.store.database import load_violations
 from digest.store.dialect import make_storable
 from tests.contract.store.made import MAIL, MORNING, SLACK, states, store_digest
 from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of
@@ -43,7 +43,7 @@ def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind
         assert outbox.take_as_arrived(conn, delivery.id, LATER)
         assert not outbox.take_as_arrived(conn, delivery.id, LATER)
         _, (tried,) = views.load_delivery(conn, delivery.id)
-        assert "what was sent was attempted" not in {one.name for one in find_violations(conn)}
+        assert "what was sent was attempted" not in {one.name for one in load_violations(conn)}
     assert states(store) == [DeliveryState.SENT, DeliveryState.READY]
     assert (tried.outcome, tried.detail) == ("sent", "the operator says it arrived")
     assert claim(store, now=LATER).part == 1
@@ -120,7 +120,7 @@ def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store
     for state in DeliveryState:
         put(store, delivery, state)
         with store.read() as conn:
-            obstacle = outbox.find_obstacle(conn, delivery.id + 2)
+            obstacle = outbox.load_obstacle(conn, delivery.id + 2)
         is_final = state in {"held", "dead", "suppressed"}
         assert (obstacle is not None and obstacle.id == delivery.id) is is_final
 

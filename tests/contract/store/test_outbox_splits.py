@@ -8,7 +8,7 @@ from digest.model.messages import DeliveryState, Receipt, Share
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store import views
-from digest.store.database import find_violations
+from digest.store.database import load_violations
 from tests.contract.store.made import MATCHED_LATE, SLACK, store_digest
 from tests.contract.store.test_deliveries import LATER, begin, claim, row_of
 
@@ -56,8 +56,8 @@ def test_smaller_parts_come_in_place_of_one_and_what_is_behind_it_waits_for_them
         send(store, delivery)
     assert told == [(4, HALVES[0], 2, "ts 1"), (5, HALVES[1], 2, "ts 1"), (3, None, 0, "ts 1")]
     with store.read() as conn:
-        assert {one.name for one in find_violations(conn)} <= {MATCHED_LATE}
-        assert outbox.find_replacements(conn, 2) == (4, 5)
+        assert {one.name for one in load_violations(conn)} <= {MATCHED_LATE}
+        assert outbox.load_replacements(conn, 2) == (4, 5)
         (stored, (tried,)) = views.load_delivery(conn, 2)
     assert (stored.ended_at, tried.outcome, tried.detail) == (LATER, "superseded", "msg_blocks_too_long")
 
@@ -77,7 +77,7 @@ def test_the_first_part_stays_the_one_whose_thread_the_others_are_in(store: Stor
         send(store, delivery)
     assert [row[2:] for row in list_parts(store)][4:] == [(1, "superseded"), (3, "superseded")]
     with store.read() as conn:
-        assert {one.name for one in find_violations(conn)} <= {MATCHED_LATE}
+        assert {one.name for one in load_violations(conn)} <= {MATCHED_LATE}
 
 
 def test_whoever_lost_the_claim_replaces_nothing(store: Store) -> None:
@@ -112,4 +112,4 @@ def test_a_superseded_part_can_neither_be_tried_again_nor_dropped(store: Store) 
     with store.begin() as conn:
         assert outbox.retry(conn, 1, LATER) is None
         assert not outbox.drop(conn, 1, LATER)
-        assert outbox.find_obstacle(conn, 2) is None
+        assert outbox.load_obstacle(conn, 2) is None

@@ -84,7 +84,7 @@ def test_a_new_version_is_another_text_and_the_first_stays(store: Store) -> None
     assert (change.paper, change.previous) == (second, first)
     with store.read() as conn:
         known = paper_store.load_paper(conn, first.id)
-        history = paper_store.earlier_changes(conn, [change.paper_key])
+        history = paper_store.load_earlier_changes(conn, [change.paper_key])
     assert known is not None
     assert known.paper == second
     assert [past.paper for past in history[change.paper_key]] == [first, second]
@@ -107,8 +107,8 @@ def test_change_ids_grow_without_gaps_over_runs(store: Store) -> None:
     second = store_papers(store, [make_paper(3)])
     assert [change.id for change in (*first, *second)] == [1, 2, 3]
     with store.read() as conn:
-        assert [change.id for change in paper_store.changes_after(conn, 1, limit=10)] == [2, 3]
-        assert [change.id for change in paper_store.changes_after(conn, 0, limit=2)] == [1, 2]
+        assert [change.id for change in paper_store.load_changes_after(conn, 1, limit=10)] == [2, 3]
+        assert [change.id for change in paper_store.load_changes_after(conn, 0, limit=2)] == [1, 2]
 
 
 def test_a_rolled_back_page_leaves_no_trace(store: Store) -> None:
@@ -148,7 +148,7 @@ def test_the_latest_changes_come_in_order_of_announcement_newest_first(
         store_papers(store, [make_paper(id=ArxivId.parse(text))])
     (replaced,) = store_papers(store, [make_paper(2, version=2)], kind=Kind.REPLACEMENT)
     with store.read() as conn:
-        latest = list(paper_store.latest_changes(conn))
+        latest = list(paper_store.load_latest_changes(conn))
     assert [str(change.paper.id) for change in latest] == [
         "2611.00011",
         "2611.00003",

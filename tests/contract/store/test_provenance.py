@@ -11,8 +11,8 @@ from digest.serve.resume import Resumed, resume
 from digest.store import Store, database
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store.database import find_violations
-from digest.store.matches import stored_mark
+from digest.store.database import load_violations
+from digest.store.matches import load_stored_mark
 from digest.store.runs import move_cursor, start_run
 from digest.store.schema import deliveries, marks
 from tests.contract.store.filled import fill
@@ -57,7 +57,7 @@ def test_what_waited_is_sent_once_it_is_resumed(copy: Store) -> None:
         assert not database.is_restored(conn)
         assert outbox_module.claim(conn, owner="worker", limit=9, now=LATER)
         assert len(outbox.take_unknown(conn, LATER)) == 1
-        assert find_violations(conn) == []
+        assert load_violations(conn) == []
     with copy.begin() as conn, pytest.raises(UsageError, match="nothing is held back"):
         resume(conn, "harvest", LATER)
 
@@ -67,7 +67,7 @@ def test_what_was_due_by_the_moment_counts_as_sent(copy: Store) -> None:
     with copy.begin() as conn:
         assert database.take_as_sent(conn, MORNING - timedelta(seconds=1), LATER) == 0
         assert database.take_as_sent(conn, MORNING, LATER) == waiting > 0
-        assert find_violations(conn) == []
+        assert load_violations(conn) == []
     assert count_waiting(copy) == 0
     assert count_states(copy, DeliveryState.SUPPRESSED) == before + waiting
 
@@ -77,7 +77,7 @@ def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(copy: Store) -> No
         resume(conn, "harvest", LATER, since=MORNING)
     with copy.begin() as conn:
         move_cursor(conn, source="harvest", run_id=start_run(conn, source="harvest", at=LATER), started_at=LATER)
-        conn.execute(update(marks).where(marks.c.name == "matched").values(value=stored_mark(conn)))
+        conn.execute(update(marks).where(marks.c.name == "matched").values(value=load_stored_mark(conn)))
         assert resume(conn, "harvest", LATER, since=MORNING).dropped
 
 

@@ -152,9 +152,9 @@ def test_the_history_of_a_query_shows_what_each_run_brought_over_all_its_revisio
         third = matches.begin_match_run(conn, from_change=12, to_change=13, at=NOW + DAY, occasion="poll")
         matches.save_query_matches(conn, third, {})
     with store.read() as conn:
-        history = queries.query_history(conn, "perf")
-        assert queries.query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
-        assert queries.query_counts(conn, "perf", NOW + DAY) == []
+        history = queries.load_query_history(conn, "perf")
+        assert queries.load_query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
+        assert queries.load_query_counts(conn, "perf", NOW + DAY) == []
     assert history == [
         queries.QueryRow(second, NOW + DAY, 2, QueryOutcome((), (11,), ())),
         queries.QueryRow(first, NOW, 1, QueryOutcome((1, 3), (2,), (4,))),
@@ -163,5 +163,5 @@ def test_the_history_of_a_query_shows_what_each_run_brought_over_all_its_revisio
 
 def test_the_history_of_no_query_says_where_to_find_the_names(store: Store) -> None:
     with pytest.raises(UnknownName, match="'perv'") as caught, store.read() as conn:
-        queries.query_history(conn, "perv")
+        queries.load_query_history(conn, "perv")
     assert "digest query list" in caught.value.hint

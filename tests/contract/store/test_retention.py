@@ -25,7 +25,7 @@ def send_one(store: Store) -> None:
 def count_kept(store: Store) -> dict[str, int]:
     bodies = select(func.count()).where(deliveries.c.body.is_not(None))
     with store.read() as conn:
-        assert {violation.name for violation in database.find_violations(conn)} <= {MATCHED_LATE}
+        assert {violation.name for violation in database.load_violations(conn)} <= {MATCHED_LATE}
         tables = (raw_pages, deliveries, attempts, digests, matches)
         kept = {table.name: conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
         return {**kept, "bodies": conn.execute(bodies).scalar_one()}

@@ -50,7 +50,7 @@ def test_a_run_is_kept_with_what_it_asked_and_found(store: Store) -> None:
     run_id = start(store, window_from=date(2026, 11, 16), is_bootstrap=True)
     assert finish(store, run_id)
     with store.read() as conn:
-        (run,) = runs.last_runs(conn, "harvest", 1)
+        (run,) = runs.load_last_runs(conn, "harvest", 1)
     assert run == runs.PollRun(
         id=run_id,
         source="harvest",
@@ -75,8 +75,8 @@ def test_the_latest_runs_come_first_and_of_one_query_where_asked(store: Store) -
     ids = [start(store, "query", query_key=key) for key in ("all:a", "all:b", "all:a")]
     harvest = start(store)
     with store.read() as conn:
-        assert [run.id for run in runs.last_runs(conn)] == [harvest, *reversed(ids)]
-        assert [run.id for run in runs.last_runs(conn, "query", query_key="all:a")] == [ids[2], ids[0]]
+        assert [run.id for run in runs.load_last_runs(conn)] == [harvest, *reversed(ids)]
+        assert [run.id for run in runs.load_last_runs(conn, "query", query_key="all:a")] == [ids[2], ids[0]]
 
 
 def test_pages_are_kept_as_they_came_and_counted_while_the_run_lasts(store: Store) -> None:
@@ -86,7 +86,7 @@ def test_pages_are_kept_as_they_came_and_counted_while_the_run_lasts(store: Stor
             runs.save_page(conn, run_id, number=number, url="http://127.0.0.1/oai", at=NOW, body=body)
     with store.read() as conn:
         assert runs.load_pages(conn, run_id) == [b"<first/>", b"<second/>" * 1000]
-        assert runs.last_runs(conn)[0].pages == 2
+        assert runs.load_last_runs(conn)[0].pages == 2
 
 
 def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
@@ -110,25 +110,25 @@ def test_every_request_is_logged(store: Store) -> None:
 
 def test_failures_count_until_a_later_run_is_well(store: Store) -> None:
     with store.read() as conn:
-        assert runs.last_looks(conn, "harvest") == LastLooks()
+        assert runs.load_last_looks(conn, "harvest") == LastLooks()
     finish(store, start(store), "failed", failure="503")
     finish(store, start(store), "partial", failure="reset")
     start(store)
     with store.read() as conn:
-        assert runs.last_looks(conn, "harvest") == LastLooks(failure=MORNING, failures=2)
-        assert runs.last_looks(conn, "query", "all:a") == LastLooks()
+        assert runs.load_last_looks(conn, "harvest") == LastLooks(failure=MORNING, failures=2)
+        assert runs.load_last_looks(conn, "query", "all:a") == LastLooks()
     finish(store, start(store), "empty")
     with store.read() as conn:
-        assert runs.last_looks(conn, "harvest").failure is None
+        assert runs.load_last_looks(conn, "harvest").failure is None
 
 
 def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_look_is_none(store: Store) -> None:
     finish(store, start(store, is_bootstrap=True))
     with store.read() as conn:
-        assert runs.last_looks(conn, "harvest").news is None
+        assert runs.load_last_looks(conn, "harvest").news is None
     finish(store, start(store))
     with store.read() as conn:
-        assert runs.last_looks(conn, "harvest").news == MORNING
+        assert runs.load_last_looks(conn, "harvest").news == MORNING
 
 
 def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
@@ -136,9 +136,9 @@ def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
     finish(store, start(store, lookback=3))
     finish(store, start(store, lookback=14), "failed", failure="503")
     with store.read() as conn:
-        assert runs.last_reaching(conn, "harvest", 14) == NOW - DAY
-        assert runs.last_reaching(conn, "harvest", 3) == NOW
-        assert runs.last_reaching(conn, "harvest", 35) is None
+        assert runs.load_last_reaching(conn, "harvest", 14) == NOW - DAY
+        assert runs.load_last_reaching(conn, "harvest", 3) == NOW
+        assert runs.load_last_reaching(conn, "harvest", 35) is None
 
 
 def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
@@ -146,7 +146,7 @@ def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
     with store.begin() as conn:
         runs.note_page(conn, run_id, papers=9, new=4, changed=2, highest_id="2611.14001", next_token="p2")
     with store.read() as conn:
-        (run,) = runs.last_runs(conn)
+        (run,) = runs.load_last_runs(conn)
         assert (run.papers, run.new, run.changed, run.highest_id, run.next_token) == (9, 4, 2, "2611.14001", "p2")
 
 
@@ -158,9 +158,9 @@ def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(st
         assert runs.abandon_running(conn, MORNING) == 0
     assert not finish(store, run_id)
     with store.read() as conn:
-        abandoned = runs.last_runs(conn)[1]
+        abandoned = runs.load_last_runs(conn)[1]
         assert (abandoned.outcome, abandoned.failure) == ("failed", runs.ABANDONED)
-        assert runs.last_looks(conn, "harvest").failure is None, "it says nothing of arXiv"
+        assert runs.load_last_looks(conn, "harvest").failure is None, "it says nothing of arXiv"
 
 
 def make_worker(owner: str) -> Worker:
@@ -191,7 +191,7 @@ def test_recent_polls_are_the_finished_ones(store: Store) -> None:
     finish(store, start(store, "harvest"), at=NOW)
     start(store, "query")
     with store.read() as conn:
-        polls = runs.recent_polls(conn, "query", NOW)
+        polls = runs.load_recent_polls(conn, "query", NOW)
     assert [(poll.started_at, poll.is_complete, poll.papers, poll.failure) for poll in polls] == [
         (NOW - 6 * DAY, True, 412, ""),
         (NOW, True, 412, ""),

@@ -223,14 +223,14 @@ def test_a_token_is_found_by_its_hash_and_stays_as_it_was_kept_first(store: Stor
         for at in (NOW, MORNING):
             row = database.make_token_row("f00d", "leave", destination=str(MAIL), subscription="team")
             database.remember_tokens(conn, [row], at=at)
-        assert database.find_token(conn, "f00d") == database.StoredToken(
+        assert database.load_token(conn, "f00d") == database.StoredToken(
             database.TokenPurpose.LEAVE, str(MAIL), "team", None, NOW
         )
-        assert database.find_token(conn, "beef") is None
+        assert database.load_token(conn, "beef") is None
 
 
 def test_the_installations_secret_stays_the_same(store: Store) -> None:
     with store.read() as conn:
-        secret = database.installation_secret(conn)
+        secret = database.load_secret(conn)
         assert len(secret) >= 32
-        assert database.installation_secret(conn) == secret
+        assert database.load_secret(conn) == secret

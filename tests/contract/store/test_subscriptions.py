@@ -31,7 +31,7 @@ SECOND = timedelta(seconds=1)
 
 def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
     with store.read() as conn:
-        return [turn.name for turn in matches.due_turns(conn, now, limit)]
+        return [turn.name for turn in matches.load_due_turns(conn, now, limit)]
 
 
 def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
@@ -120,7 +120,7 @@ def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: 
 def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
-        locked = matches.due_turns(conn, NOW + DAY, 10, lock=True)
+        locked = matches.load_due_turns(conn, NOW + DAY, 10, lock=True)
         subscriptions.take_turns(
             conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")}
         )

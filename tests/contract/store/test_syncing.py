@@ -231,19 +231,19 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
     found = load(store)
     assert (found.plan_after, found.next_due_at) == (run_id, NOW + 2 * DAY)
     with store.read() as conn:
-        assert matches.pending_matches(conn, found.id, found.plan_after) == []
-        assert len(matches.feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
+        assert matches.load_pending_matches(conn, found.id, found.plan_after) == []
+        assert len(matches.load_feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
 
 
 def test_a_first_look_is_to_come_for_each_saved_query_once(store: Store) -> None:
     ids = subscribe(store, make_subscription(first_look=5), make_subscription("calm", first_look=0))
     with store.begin() as conn:
-        (pending,) = matches.pending_first_looks(conn)
+        (pending,) = matches.load_first_looks(conn)
         assert (pending.subscription_id, pending.days, pending.revision.name) == (ids["team"], 5, "perf")
         matches.close_first_look(conn, pending, 1)
     subscribe(store, make_subscription(first_look=5, queries=("perf", "gpu")), make_subscription("calm"))
     with store.read() as conn:
-        (pending,) = matches.pending_first_looks(conn)
+        (pending,) = matches.load_first_looks(conn)
         wanted = conn.execute(select(subscription_queries.c.first_look_run_id)).scalars().all()
     assert pending.revision.name == "gpu"
     assert sorted(wanted, key=str) == [subscriptions.NO_FIRST_LOOK, 1, None]

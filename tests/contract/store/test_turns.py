@@ -26,7 +26,7 @@ def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: 
         for name in names[:2]:
             subscriptions.set_next_due(conn, ids[name], NOW)
         met, after = [], None
-        while batch := matches.due_turns(conn, NOW + DAY, 3, after=after):
+        while batch := matches.load_due_turns(conn, NOW + DAY, 3, after=after):
             met += [turn.name for turn in batch]
             after = batch[-1].next_due_at, batch[-1].id
     assert met[:2] == names[:2], "the longest waiting first"
@@ -38,7 +38,7 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
     picky = make_subscription("picky", exclude=("cat:cs.CV",))
     subscribe(store, told, picky)
     with store.read() as conn:
-        first, second = sorted(matches.due_turns(conn, NOW + DAY, 9), key=lambda turn: turn.name)
+        first, second = sorted(matches.load_due_turns(conn, NOW + DAY, 9), key=lambda turn: turn.name)
     assert second.rhythm == Rhythm(told.cadence, told.quiet_hours, told.quiet_days)
     assert (first.excludes, second.excludes) == (True, False)
     assert first.likeness == second.likeness, "what is excluded does not decide over a turn"
@@ -65,6 +65,6 @@ def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None
         subscriptions.take_turns(conn, dict.fromkeys(ids.values(), (NOW + 2 * DAY, "2026-11-20")))
     assert len([statement for statement in statements if statement.startswith("UPDATE")]) == 1
     with store.read() as conn:
-        taken = matches.due_turns(conn, NOW + 2 * DAY, 99)
+        taken = matches.load_due_turns(conn, NOW + 2 * DAY, 99)
     assert {(turn.next_due_at, turn.last_slot) for turn in taken} == {(NOW + 2 * DAY, "2026-11-20")}
     assert len(taken) == len(ids)

@@ -44,11 +44,11 @@ def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_liv
         ):
             for owner, turn in zip(("one", "other"), turns, strict=True):
                 workers.save_turns(conn, owner, [turn])
-            assert workers.find_trouble(conn, "plan") == trouble
-            assert workers.find_trouble(conn, "poll") == ""
+            assert workers.load_trouble(conn, "plan") == trouble
+            assert workers.load_trouble(conn, "poll") == ""
     fall_silent(store, "one", GONE_AFTER + 1)
     with store.read() as conn:
-        assert workers.find_trouble(conn, "plan") == "no such name"
+        assert workers.load_trouble(conn, "plan") == "no such name"
 
 
 def listed(store: Store) -> list[Worker]:
@@ -87,7 +87,7 @@ def test_who_ends_or_is_long_silent_is_struck_off_with_what_it_was_at(store: Sto
     sign(store, third)
     assert [worker.owner for worker in listed(store)] == ["third"]
     with store.read() as conn:
-        assert [turn.owner for turn in workers.list_turns(conn)] == ["third"]
+        assert [turn.owner for turn in workers.load_job_turns(conn)] == ["third"]
 
 
 def test_one_that_knows_itself_alone_strikes_off_all_others(store: Store) -> None:
@@ -105,7 +105,7 @@ def test_how_jobs_stand_is_kept_anew_each_time(store: Store) -> None:
         workers.save_turns(conn, "one", [JobTurn("deliver"), first])
         workers.save_turns(conn, "one", [later])
     with store.read() as conn:
-        kept = workers.list_turns(conn)
+        kept = workers.load_job_turns(conn)
     assert kept == [JobTurn("deliver", owner="one"), replace(later, owner="one")]
     assert [turn.is_under_way for turn in (first, later, kept[0])] == [True, False, False]
 
@@ -128,7 +128,7 @@ def test_a_job_that_had_its_time_and_left_the_turn_to_another_keeps_nobody_from_
     assert begin(store, "other") == ""
     with store.begin() as conn:
         workers.save_turns(conn, "other", [JobTurn("poll", began_at=NOW, ended_at=NOW)])
-        assert [turn.job for turn in workers.list_turns(conn)] == ["poll", "poll"]
+        assert [turn.job for turn in workers.load_job_turns(conn)] == ["poll", "poll"]
     assert begin(store, "one") == "other"
 
 
