@@ -28,9 +28,3 @@ def test_reading_the_longest_page_takes_ten_megabytes_with_all_its_papers(
     page.write_bytes(make())
     assert page.stat().st_size > 4_000_000
     assert measure_growth(interface, page) <= LIMIT
-
-
-def test_memory_that_python_does_not_manage_is_counted_too(tmp_path: Path) -> None:
-    page = tmp_path / "page.xml"
-    page.write_bytes(make_atom_page())
-    assert measure_growth("atom", page, "tree") > 2 * LIMIT

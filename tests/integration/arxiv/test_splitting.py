@@ -12,6 +12,7 @@ import pytest
 from digest.arxiv import pages
 from digest.arxiv.pages import SearchTooWide, walk_search
 from digest.model.errors import ArxivShort
+from tests.conftest import IS_NIGHTLY
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
 from tests.unit.arxiv.pages import atom_entry, atom_feed
 
@@ -104,7 +105,7 @@ def scatter(library: Library, count: int, days: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("is_exclusive", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(8 if IS_NIGHTLY else 3))
 def test_a_search_beyond_the_limit_brings_all_that_is_wanted_once(
     library: Library, client: ArxivClient, seed: int, *, is_exclusive: bool
 ) -> None:

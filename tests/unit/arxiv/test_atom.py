@@ -3,8 +3,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.authors import parse_authors
@@ -13,7 +11,6 @@ from digest.model.errors import (
     ArxivFaulted,
     ArxivRejected,
     ArxivShort,
-    ArxivTruncated,
     ArxivUnreadable,
 )
 from digest.model.papers import ArxivId, Author, Paper
@@ -208,14 +205,6 @@ def test_an_error_feed_is_an_error_under_any_status(body: bytes, expected: type[
 def test_a_page_that_does_not_say_what_it_is_cannot_be_trusted(body: bytes) -> None:
     with pytest.raises(ArxivUnreadable):
         parse_atom(body)
-
-
-@given(st.data())
-def test_no_prefix_of_a_page_is_taken_for_a_page(data: st.DataObject) -> None:
-    body = atom_feed(atom_entry("2611.00007v1"), atom_entry("2611.00009v1"), total=2)
-    cut = data.draw(st.integers(0, len(body) - 1))
-    with pytest.raises(ArxivTruncated):
-        parse_atom(body[:cut])
 
 
 def page_of(entries: int, total: int, start: int = 0) -> AtomPage:

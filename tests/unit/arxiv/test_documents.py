@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import tracemalloc
 
 import pytest
 
-from digest.arxiv.documents import BODY_LIMIT, SNIPPET_LIMIT, Document, MalformedEntry, check_body, put_aside
+from digest.arxiv.documents import BODY_LIMIT, Document, MalformedEntry, check_body, put_aside
 from digest.model.errors import ArxivError, ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable
 
 
@@ -113,14 +112,3 @@ def test_an_entry_put_aside_is_kept_with_what_is_wrong_with_it() -> None:
     kept = put_aside(3, entry, MalformedEntry("no id"))
     assert (kept.position, kept.error) == (3, "no id")
     assert kept.snippet.decode() == '<p a="&gt;">ö</p>'
-
-
-def test_memory_holds_a_handful_of_entries_at_a_time() -> None:
-    body = b"<r>" + (b"<p>" + b"<i>word</i>" * 50 + b"</p>") * 4_000 + b"</r>"
-    tracemalloc.start()
-    count = sum(1 for _ in Document(body, root="r", entry="p", depth=1))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert count == 4_000
-    assert peak < 2 * len(body)
-    assert SNIPPET_LIMIT < 10_000

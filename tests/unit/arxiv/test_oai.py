@@ -3,8 +3,6 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
 from digest.model.errors import (
@@ -12,7 +10,6 @@ from digest.model.errors import (
     ArxivFaulted,
     ArxivRejected,
     ArxivShort,
-    ArxivTruncated,
     ArxivUnreadable,
 )
 from digest.model.papers import ArxivId, Author, Paper, Version
@@ -252,11 +249,3 @@ def test_everything_else_is_an_error_of_its_own(body: bytes, expected: type[Arxi
 def test_a_harvest_can_tell_an_expired_token_from_other_rejections() -> None:
     assert issubclass(TokenExpired, ArxivRejected)
     assert not issubclass(UnknownPaper, TokenExpired)
-
-
-@given(st.data())
-def test_no_prefix_of_a_page_is_taken_for_a_page(data: st.DataObject) -> None:
-    body = oai_page(oai_entry(), oai_entry(id_="2611.00002"), token="t")
-    cut = data.draw(st.integers(0, len(body) - 1))
-    with pytest.raises(ArxivTruncated):
-        parse_oai(body[:cut])
