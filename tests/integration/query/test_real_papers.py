@@ -90,17 +90,6 @@ def test_a_query_means_this_many_of_the_fifteen(text: str, count: int, seed: lis
     assert sum(matches(query, paper) for paper in seed) == count
 
 
-@pytest.mark.parametrize(
-    "text", ["cat:math", "cat:cs.*", "cat:hep-th", "withdrawn", "abs:model*", 'co:"12 pages"']
-)
-def test_a_query_and_its_negation_share_out_all_papers(text: str, odd: list[AnalysedPaper]) -> None:
-    found = [paper for paper in odd if matches(parse_query(text), paper)]
-    others = [paper for paper in odd if matches(parse_query(f"NOT ({text})"), paper)]
-    assert found
-    assert {id(paper) for paper in found}.isdisjoint(map(id, others))
-    assert len(found) + len(others) == len(odd)
-
-
 def own_queries(paper: AnalysedPaper) -> Iterator[str]:
     """Yield queries made from what a paper says of itself."""
     yield f"id:{paper.paper.id}"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.papers import Paper
-from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, analyse, matches, parse_query
+from digest.query import analyse, matches, parse_query
 
 MakePaper = Callable[..., Paper]
 
@@ -226,111 +226,6 @@ def test_a_paper_is_analysed_once(paper: Paper) -> None:
 
 
 # A plain evaluator over made-up words whose stems are known: no index, no compilation, sets only.
-
-STEMS = {"gpu": "gpu", "gpus": "gpu", "latency": "latenc", "latencies": "latenc", "tail": "tail", "the": None}
-WORDS = st.sampled_from(sorted(STEMS))
-TEXTS = st.lists(WORDS, max_size=5).map(" ".join)
-NAMES = st.lists(st.sampled_from(["bin", "liu", "gpu"]), min_size=1, max_size=3).map(" ".join)
-CATEGORIES = st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th"])
-
-LEAVES = st.one_of(
-    st.builds(
-        Condition,
-        st.sampled_from([Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.ALL]),
-        st.just(Shape.WORD),
-        st.sampled_from([word for word, stem in STEMS.items() if stem]),
-    ),
-    st.builds(
-        Condition,
-        st.sampled_from([Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.ALL]),
-        st.just(Shape.PHRASE),
-        st.sampled_from(["tail latency", "tail the gpu", "gpu gpus", "latencies tail gpu"]),
-    ),
-    st.builds(
-        Condition, st.just(Prefix.AUTHOR), st.just(Shape.PHRASE), st.sampled_from(["bin liu", "gpu liu bin"])
-    ),
-    st.builds(
-        Condition,
-        st.just(Prefix.CATEGORY),
-        st.just(Shape.WORD),
-        CATEGORIES.map(lambda c: c.replace("cs.N", "math.N")),
-    ),
-)
-TREES: st.SearchStrategy[Node] = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.lists(inner, min_size=2, max_size=3).map(lambda nodes: And(tuple(nodes))),
-        st.lists(inner, min_size=2, max_size=3).map(lambda nodes: Or(tuple(nodes))),
-        inner.map(Not),
-    ),
-    max_leaves=8,
-)
-
-
-def stems_at(text: str, *, is_stemmed: bool) -> set[tuple[int, str]]:
-    kept = ((place, word) for place, word in enumerate(text.split()) if STEMS.get(word, word))
-    return {(place, STEMS[word] or "" if is_stemmed and word in STEMS else word) for place, word in kept}
-
-
-def holds_words(text: str, wanted: str, *, is_stemmed: bool) -> bool:
-    there, sought = stems_at(text, is_stemmed=is_stemmed), stems_at(wanted, is_stemmed=is_stemmed)
-    return any(
-        {(place + shift, word) for place, word in sought} <= there for shift in range(len(text.split()) + 1)
-    )
-
-
-def holds(paper: Paper, condition: Condition) -> bool:
-    prefix, text = condition.prefix, condition.text
-    in_title = holds_words(paper.title, text, is_stemmed=True)
-    in_abstract = holds_words(paper.abstract, text, is_stemmed=True)
-    in_comment = holds_words(paper.comment, text, is_stemmed=False)
-    in_authors = any(set(text.split()) <= set(author.name.split()) for author in paper.authors)
-    in_categories = text in {category.replace("cs.NA", "math.NA") for category in paper.categories}
-    return {
-        Prefix.TITLE: in_title,
-        Prefix.ABSTRACT: in_abstract,
-        Prefix.COMMENT: in_comment,
-        Prefix.AUTHOR: in_authors,
-        Prefix.CATEGORY: in_categories,
-        Prefix.ALL: in_title or in_abstract or in_comment or in_authors or in_categories,
-    }[prefix]
-
-
-def evaluate(node: Node, papers: set[Paper]) -> set[Paper]:
-    match node:
-        case Condition():
-            return {paper for paper in papers if holds(paper, node)}
-        case Not(operand):
-            return papers - evaluate(operand, papers)
-        case And(operands):
-            return set.intersection(*(evaluate(operand, papers) for operand in operands))
-        case Or(operands):
-            return set.union(*(evaluate(operand, papers) for operand in operands))
-
-
-@given(
-    tree=TREES,
-    fields=st.lists(
-        st.fixed_dictionaries(
-            {
-                "title": TEXTS,
-                "abstract": TEXTS,
-                "comment": TEXTS,
-                "authors": st.lists(NAMES, max_size=2),
-                "categories": st.lists(CATEGORIES, max_size=2).map(tuple),
-            }
-        ),
-        min_size=1,
-        max_size=4,
-    ),
-)
-def test_evaluation_agrees_with_a_plain_evaluator(
-    tree: Node, fields: list[dict[str, object]], make_paper: MakePaper
-) -> None:
-    papers = {make_paper(**each) for each in fields}
-    found = {paper for paper in papers if matches(Query("", tree), paper)}
-    assert found == evaluate(tree, papers)
-
 
 authors = st.sampled_from(
     [

@@ -140,6 +140,8 @@ def read(text: str) -> str:
         ("submittedDate: [2024 TO *]", "submittedDate:[202401010000 TO *]"),
         # identifiers
         ("id:https://arxiv.org/abs/hep-th/9901001v2", "id:hep-th/9901001v2"),
+        ("id:arXiv:1605.08386", "id:1605.08386"),
+        ("id:math.GT/0309136", "id:math/0309136"),
         ("doi:https://doi.org/10.1000/AbC", "doi:10.1000/AbC"),
         ("doi:10.1016/0370-2693(93)90001-T x1", 'doi:"10.1016/0370-2693(93)90001-T" AND all:x1'),
         ("(doi:10.1000/abc)", "doi:10.1000/abc"),
@@ -301,7 +303,12 @@ def test_what_is_no_row_of_a_few_words_is_offered_as_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a1 AND b1", "a1 NOT b1", "a1 -b1", "ti:(a1 OR b1) ANDNOT cat:cs.PF", "cat:astro-ph"]
+    "text",
+    [
+        *("a1 AND b1", "a1 NOT b1", "a1 -b1", "ti:(a1 OR b1) ANDNOT cat:cs.PF", "cat:astro-ph"),
+        *("ti: a1", "a1 and not b1", "C++", "ti:dequantiz*", "ti:Gröbner", "ti:“a1 b1”"),
+        *("cat:math.*", "cat:cs.NA", "au:Erdos_P", 'au:"Erdős, P."'),
+    ],
 )
 def test_a_query_with_nothing_to_say_of_it_has_no_notes(text: str) -> None:
     assert parse_query(text).notes == ()

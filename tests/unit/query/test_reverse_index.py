@@ -20,6 +20,7 @@ from digest.query import And, Condition, Node, Not, Or, Prefix, Query, Shape, an
 from digest.query.evaluation import read_name
 from digest.query.index import reverse_index
 from digest.query.index.reverse_index import ReverseIndex
+from tests.conftest import IS_NIGHTLY
 from tests.fakes.odd_manuscripts import ODD
 from tests.fakes.writing import Writer
 from tests.querying import QueryWriter, read_queries
@@ -260,12 +261,12 @@ def papers() -> list[Paper]:
 def test_thousands_of_queries_are_answered_as_by_the_plain_evaluator(papers: list[Paper]) -> None:
     writer = QueryWriter(papers, seed=1)
     queries = [
-        *islice(read_queries(writer.write_realistic), 2_000),
-        *islice(read_queries(writer.write_any), 400),
+        *islice(read_queries(writer.write_realistic), 2_000 if IS_NIGHTLY else 400),
+        *islice(read_queries(writer.write_any), 400 if IS_NIGHTLY else 100),
     ]
     expected = answer_plainly(queries, papers)
     assert answer(build(*queries), papers) == expected
-    assert len(expected) > 1_000  # most have something to find
+    assert len(expected) > len(queries) // 2  # most have something to find
 
 
 def test_a_long_batch_is_split_and_answered_as_in_one(papers: list[Paper]) -> None:
@@ -277,36 +278,9 @@ def test_a_long_batch_is_split_and_answered_as_in_one(papers: list[Paper]) -> No
             assert answer(index, papers) == whole
 
 
-def test_more_papers_than_are_evaluated_together_keep_their_indexes(papers: list[Paper]) -> None:
-    many = papers * 40
-    found = answer(build(parse_query("NOT cat:cs.PF"), parse_query("id:2611.00002")), many)
-    assert len(many) > reverse_index.MOST_PAPERS
-    assert found[1] == list(range(1, len(many), len(papers)))
-    assert found[0] == [place for place, paper in enumerate(many) if "cs.PF" not in paper.categories]
-
-
 def test_indexes_beyond_sixteen_bits_are_kept_whole(make_paper: MakePaper) -> None:
     many = [make_paper(), *[make_paper(title="")] * 66_000, make_paper()]
     assert ask("ti:untitled", *many) == [0, 66_001]
-
-
-def test_no_papers_are_no_matches() -> None:
-    assert answer(build(parse_query("NOT gpu"), parse_query("gpu")), []) == {}
-
-
-def test_no_queries_have_no_matches(papers: list[Paper]) -> None:
-    assert answer(build(), papers) == {}
-
-
-def test_a_paper_with_nothing_in_it_meets_only_what_excludes(make_paper: MakePaper) -> None:
-    bare = make_paper(title="", abstract="", authors=[], categories=())
-    assert ask("NOT (gpu OR au:smith OR cat:cs.PF OR gp* OR doi:10.1000/x)", bare) == [0]
-    assert ask("gpu OR au:smith OR cat:cs.PF OR gp*", bare) == []
-
-
-def test_a_query_that_only_excludes_means_all_the_others(papers: list[Paper]) -> None:
-    found = ask("NOT cat:cs.PF", *papers)
-    assert found == [place for place, paper in enumerate(papers) if "cs.PF" not in paper.categories]
 
 
 def test_five_hundred_authors_in_one_query_are_all_looked_for(make_paper: MakePaper) -> None:
@@ -314,26 +288,6 @@ def test_five_hundred_authors_in_one_query_are_all_looked_for(make_paper: MakePa
     text += " OR " + " OR ".join(f"au:Other{number}_B" for number in range(250))
     names = ("Ada B. Number249", "Bo Other3", "Bo Number3", "Ada Other3")
     assert ask(text, *(make_paper(authors=[name]) for name in names)) == [0, 1]
-
-
-@pytest.mark.parametrize(
-    "names", [("Rüegg", "Rueegg"), ("Wüest", "Wueest"), ("Yüksel", "Yueksel"), ("Höök", "Hoeoek")]
-)
-def test_a_name_with_umlauts_is_met_however_it_is_written_out(
-    names: tuple[str, ...], make_paper: MakePaper
-) -> None:
-    papers = [make_paper(authors=[f"Ada {name}"]) for name in names]
-    for name in names:
-        for text in (f"au:{name}", f"au:{name}_A", f'author:"Ada {name}"', f"au:{names[1][:-1]}*", f"all:{name}"):
-            assert ask(text, *papers) == [0, 1], text
-            assert all(matches(parse_query(text), paper) for paper in papers), text
-
-
-@pytest.mark.parametrize("text", ["au:Mue*", "au:Muel*", "au:Soe*"])
-def test_the_beginning_of_a_name_written_out_meets_umlauts(text: str, make_paper: MakePaper) -> None:
-    papers = [make_paper(authors=["Søren Müller"]), make_paper(authors=["Ada Munoz", "Sofia Lee"])]
-    assert ask(text, *papers) == [0]
-    assert [matches(parse_query(text), paper) for paper in papers] == [True, False]
 
 
 def test_long_phrases_and_wide_gaps_are_followed_to_their_end(make_paper: MakePaper) -> None:
@@ -348,12 +302,6 @@ def test_a_phrase_does_not_go_from_one_text_to_the_next(make_paper: MakePaper) -
     pair = make_paper(abstract="tail"), make_paper(abstract="latency")
     assert ask('abs:"tail latency" OR ti:"tail latency"', *pair) == []
     assert ask('"tail latency"', make_paper(title="tail", abstract="latency")) == []
-
-
-def test_equal_queries_under_different_keys_have_the_same_papers(papers: list[Paper]) -> None:
-    one, other = (parse_query(text) for text in ("cat:cs AND abs:we", "abs:we cat:cs.*"))
-    found = answer(build(one, other), papers)
-    assert found[0] == found[1] != []
 
 
 def test_another_query_under_the_same_key_takes_its_place(make_paper: MakePaper) -> None:

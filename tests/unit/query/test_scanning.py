@@ -181,18 +181,3 @@ def test_categories_are_read_once_each_and_keep_their_papers(make_paper: MakePap
         [0, 1, 1],
         [0, 0, 1],
     )
-
-
-def test_a_blank_that_a_formula_asks_for_at_its_edge_parts_two_words(make_paper: MakePaper) -> None:
-    paper = make_paper(title=r"RX$~$J1713.7 at 9$\,$TeV", abstract=r"at $\sqrt{s}=8\,$TeV and ($\,5\,$, x)")
-    batch = scan([paper])
-    assert words_of(batch, 0) == ["rx", "j1713.7", None, "9", "tev"]
-    assert words_of(batch, 1) == [None, "s", "8", "tev", None, "5", "x"]
-    assert set(analyse(paper).title.surfaces) == {"rx", "j1713.7", "9", "tev"}
-    assert set(analyse(paper).abstract.surfaces) == {"s", "8", "tev", "5", "x"}
-
-
-def test_a_blank_asked_for_before_punctuation_parts_no_number(make_paper: MakePaper) -> None:
-    paper = make_paper(title=r"from $1\,$,5 to -$\,2$", abstract="")
-    assert words_of(scan([paper]), 0) == ["from", "1,5", None, "2"]
-    assert set(analyse(paper).title.surfaces) == {"from", "1,5", "2"}
