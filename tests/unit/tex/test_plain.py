@@ -160,20 +160,16 @@ CLEANED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [*SCRIPTS, *LETTERS, *FORMULAS, *MEANINGS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED],
-    ids=lambda text: ascii(text)[:40],
-)
+PAIRS = [*SCRIPTS, *LETTERS, *FORMULAS, *MEANINGS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED]
+
+
+@pytest.mark.parametrize(("text", "plain"), PAIRS, ids=lambda text: ascii(text)[:40])
 def test_tex_reads_well_as_plain_unicode(text: str, plain: str) -> None:
     assert to_plain(text) == plain
 
 
 def test_enough_pairs_were_checked_by_hand() -> None:
-    assert (
-        len({text for text, _ in [*SCRIPTS, *LETTERS, *FORMULAS, *MEANINGS, *BLANKS, *WORDS, *AS_TYPED, *CLEANED]})
-        >= 80
-    )
+    assert len({text for text, _ in PAIRS}) >= 80
 
 
 def test_plain_text_stays_plain_when_it_is_read_again() -> None:
