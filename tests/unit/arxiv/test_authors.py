@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from digest.arxiv.authors import _read_line, _read_plain_line, parse_authors, read_name
 from digest.arxiv.documents import fold_line
+from tests.conftest import IS_NIGHTLY
 
 
 def names(text: str) -> list[str]:
@@ -231,7 +232,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=500 if IS_NIGHTLY else 100)
 @given(st.lists(WORDS, min_size=1, max_size=12), st.data())
 def test_a_line_of_names_alone_is_read_alike_by_the_short_way_and_the_long(
     words: list[str], data: st.DataObject

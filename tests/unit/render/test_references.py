@@ -16,6 +16,7 @@ from pybtex.database import BibliographyData, parse_string
 from digest.model.papers import Author, Paper
 from digest.render.references import WrittenName, cut_name, escape, make_key, write_bibtex, write_ris, write_tex
 from digest.render.text import show_plain
+from tests.conftest import IS_NIGHTLY
 from tests.unit.made_up import make_paper
 from tests.unit.render.injections import REFERENCES, TEX
 
@@ -246,7 +247,7 @@ def test_nothing_written_for_a_reference_manager_leaves_its_field_either(text: s
     check(_papers(text))
 
 
-@settings(max_examples=50)
+@settings(max_examples=50 if IS_NIGHTLY else 15)
 @given(st.text(alphabet=st.one_of(st.sampled_from('{}\\$%&#_^~@",= \n-and'), st.characters()), max_size=40))
 def test_whatever_is_written_every_entry_is_read_back(text: str) -> None:
     check(_papers(text))
