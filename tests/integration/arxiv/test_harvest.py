@@ -7,8 +7,8 @@ import pytest
 
 from digest.arxiv.oai import TokenExpired
 from digest.arxiv.pages import walk_records
-from digest.model.errors import ArxivFaulted, ArxivThrottled
-from tests.integration.arxiv.scripted import Reply, Way
+from digest.model.errors import ArxivFaulted
+from tests.integration.arxiv.scripted import Reply
 from tests.unit.arxiv.pages import oai_entry, oai_error, oai_page
 
 if TYPE_CHECKING:
@@ -66,11 +66,6 @@ def test_an_empty_list_is_one_page_that_says_so(arxiv: ScriptedArxiv, client: Ar
     assert fetched.page.is_no_records_match
 
 
-def test_a_failure_that_passes_does_not_end_the_walk(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
-    arxiv.script(FIRST, Reply(way=Way.RESET), Reply(LAST.body, way=Way.CUT), LAST)
-    assert len(list(walk_records(client, DAY))) == 2
-
-
 @pytest.mark.parametrize("end", [oai_error("badResumptionToken"), oai_error("noRecordsMatch")])
 def test_a_list_that_cannot_be_gone_on_with_asks_for_a_new_start(
     arxiv: ScriptedArxiv, client: ArxivClient, end: bytes
@@ -81,16 +76,6 @@ def test_a_list_that_cannot_be_gone_on_with_asks_for_a_new_start(
     with pytest.raises(TokenExpired) as caught:
         next(walk)
     assert "first page" in caught.value.hint
-
-
-def test_throttling_in_the_middle_ends_the_walk_before_it_is_complete(
-    arxiv: ScriptedArxiv, client: ArxivClient
-) -> None:
-    arxiv.script(FIRST, Reply(b"Rate exceeded.", 429))
-    walk = walk_records(client, DAY)
-    next(walk)
-    with pytest.raises(ArxivThrottled):
-        next(walk)
 
 
 def test_a_walk_in_a_circle_is_left(arxiv: ScriptedArxiv, client: ArxivClient) -> None:

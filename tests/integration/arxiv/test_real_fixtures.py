@@ -17,7 +17,7 @@ from lxml import etree
 from digest.arxiv.atom import check_counts, parse_atom
 from digest.arxiv.authors import parse_authors
 from digest.arxiv.oai import TokenExpired, UnknownPaper, parse_oai
-from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivThrottled, ArxivUnreadable
+from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivUnreadable
 from digest.model.papers import ArxivId
 
 RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
@@ -104,20 +104,6 @@ def test_each_error_feed_is_an_error_of_the_kind_its_status_says(name: str) -> N
     with pytest.raises(ArxivError) as caught:
         parse_atom(load(name))
     assert type(caught.value) is expected
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("errors/SYNTHETIC_rate_exceeded_body_14bytes.txt", ArxivThrottled),
-        ("errors/SYNTHETIC_varnish_503_first_byte_timeout.html", ArxivUnreadable),
-        ("rss_current/polaris_arxiv_listing_sample.html", ArxivUnreadable),
-    ],
-)
-def test_what_is_no_xml_is_an_error_for_each_reader(name: str, expected: type[ArxivError]) -> None:
-    for read in (parse_atom, parse_oai):
-        with pytest.raises(expected):
-            read(load(name))
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
 from digest.model.errors import ArxivError, ArxivTruncated
-from tests.battery.fuzz import check_seeds, make_input, read_input
+from tests.battery.fuzz import check_seeds, read_input
 from tests.battery.fuzz_frame import read_inputs
-from tests.battery.fuzz_oracle import READERS, Outcome, assess
+from tests.battery.fuzz_oracle import READERS, assess
 from tests.battery.fuzz_pages import SEEDS, Seed
 
 Reader = Callable[[bytes], object]
@@ -27,14 +27,6 @@ def test_a_thousand_damaged_pages_are_each_a_whole_page_or_a_typed_error(seed: i
     tally = read_inputs(read_input, seed, 0, 1_000)
     assert tally.findings == []
     assert {verdict for _, verdict in tally.verdicts} >= {"accepted", "ArxivTruncated", "ArxivHostile"}
-
-
-@settings(max_examples=200)
-@given(st.integers(0), st.integers(0))
-def test_the_same_damage_comes_of_the_same_seed_and_no_reader_breaks_on_it(seed: int, number: int) -> None:
-    page, body = make_input(seed, number)
-    assert (page, body) == make_input(seed, number)
-    assert not assess(page, body).finding
 
 
 def test_undamaged_pages_are_read() -> None:
@@ -55,21 +47,6 @@ def test_a_page_is_whole_or_refused_wherever_it_breaks_off(page: Seed) -> None:
     for cut in {*range(0, len(whole), 7), *range(len(whole) - 60, len(whole))}:
         with pytest.raises(ArxivTruncated):
             READERS[page.interface](whole[:cut])
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "finding"),
-    [
-        (b"<title>", b"<!-- --><title>", ""),
-        (b">3<", b">4<", "ArxivShort"),
-        (b"</feed>", b"", "ArxivTruncated"),
-        (b"<feed", b"<!DOCTYPE feed><feed", "ArxivHostile"),
-    ],
-)
-def test_the_judge_of_damaged_pages_knows_damage_when_it_sees_it(
-    before: bytes, after: bytes, finding: str
-) -> None:
-    assert assess(SEEDS[0], SEEDS[0].body.replace(before, after, 1)) == Outcome(finding or "accepted")
 
 
 def test_the_judge_of_damaged_pages_believes_no_reader(monkeypatch: pytest.MonkeyPatch) -> None:

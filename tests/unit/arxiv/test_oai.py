@@ -244,8 +244,3 @@ def test_everything_else_is_an_error_of_its_own(body: bytes, expected: type[Arxi
     with pytest.raises(expected) as caught:
         parse_oai(body)
     assert caught.value.hint
-
-
-def test_a_harvest_can_tell_an_expired_token_from_other_rejections() -> None:
-    assert issubclass(TokenExpired, ArxivRejected)
-    assert not issubclass(UnknownPaper, TokenExpired)
