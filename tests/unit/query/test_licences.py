@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from digest.model.errors import QueryError
-from digest.query import Prefix, find_reasons, matches, parse_query, to_arxiv
+from digest.query import find_reasons, matches, parse_query, to_arxiv
 from digest.query.index.reverse_index import hold_papers
 from digest.query.tree import LICENCES, spell_licence
 from tests.unit.made_up import make_paper
@@ -65,14 +65,3 @@ def test_arxiv_is_asked_for_more_and_the_author_of_the_query_is_told(written: st
     query = parse_query(written)
     assert to_arxiv(query) == asked
     assert ["harvested papers only" in note.message for note in query.notes] == [True]
-
-
-def test_every_prefix_is_read_printed_and_asked_for() -> None:
-    samples = {Prefix.ID: "2611.00001", Prefix.DOI: "10.1103/x", Prefix.LICENCE: "cc-by", Prefix.CATEGORY: "cs.PF"}
-    for prefix in Prefix:
-        value = "[2024 TO 2025]" if prefix is Prefix.SUBMITTED else samples.get(prefix, '"keiko lindquell"')
-        query = parse_query(f"{prefix}:{value}")
-        assert parse_query(query.canonical).canonical == query.canonical
-        assert to_arxiv(query)
-        assert matches(query, make_paper("2611.00002")) in (True, False)
-        assert find_reasons(query, make_paper("2611.00002")) is not None

@@ -113,8 +113,6 @@ def read(text: str) -> str:
         ('au:"Bin Liu"', 'au:"bin liu"'),
         ("au:del_maestro", 'au:"del maestro"'),
         ("au:Smith_J", 'au:"smith, j"'),
-        ("au:Smith,J", 'au:"smith, j"'),
-        ('au:"Smith, J."', 'au:"smith, j"'),
         ("au:smit*", "au:smit*"),
         ('au:"liu b*"', 'au:"liu b*"'),
         ("au:will", "au:will"),
@@ -159,20 +157,15 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
     ("text", "position", "message", "hint"),
     [
         ("", 0, "empty", "cat:cs.PF"),
-        (" \n ", 0, "empty", "cat:cs.PF"),
         ("the of", 0, "Nothing is left", "too common"),
         ("- &", 0, "Nothing is left", "no letter"),
         ("a1 AND", 3, "AND has nothing behind it", "Write a word or a group behind it"),
-        ("a1 ANDNOT", 3, "ANDNOT has nothing behind it", "Write a word or a group behind it"),
         ("OR a1", 0, "OR has nothing before it", "quote it"),
         ("a1 AND OR b1", 7, "OR can't follow AND", 'quote it: "or"'),
         ("a1 OR ANDNOT b1", 6, "ANDNOT can't follow OR", "quote it"),
         ("(a1 AND) b1", 4, "AND has nothing behind it", "Write a word or a group behind it"),
-        ("a1 NOT", 3, "NOT has nothing behind it", "Write a word or a group behind it"),
         ("a1 || b1", 3, "no operator", "OR"),
         ("a1 (b1", 3, "never closed", ")"),
-        ("(", 0, "never closed", ")"),
-        ("a1) b1", 2, "closes nothing", "Remove"),
         (")", 0, "closes nothing", "Remove"),
         ("a1 ()", 3, "nothing between", "word"),
         ("ti:()", 0, "nothing between", "word"),
@@ -180,14 +173,9 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ('ti:"b1', 3, "never closed", "Phrases"),
         ("ti:“b1 c1", 3, "never closed", "Phrases"),
         ("a1 AND tit:b1", 7, "tit: is no known prefix", "Did you mean ti:?"),
-        ("abtract:gpu", 0, "abtract: is no known prefix", "Did you mean abs:?"),
-        ("absract:gpu", 0, "absract: is no known prefix", "Did you mean abs:?"),
         ("catgory:cs.PF", 0, "catgory: is no known prefix", "Did you mean cat:?"),
         ("comments:gpu", 0, "comments: is no known prefix", "Did you mean co:?"),
-        ("tilte:gpu", 0, "tilte: is no known prefix", "Did you mean ti:?"),
         ("abstract:gpu", 0, "abstract: is no known prefix", "Did you mean abs:?"),
-        ("tittle:gpu", 0, "tittle: is no known prefix", "Did you mean ti:?"),
-        ("authors:smith", 0, "authors: is no known prefix", "Did you mean au:?"),
         ("auth:Wang AND a1", 0, "auth: is no known prefix", "Did you mean au:?"),
         ('auhtor:"Keiko Lindquell"', 0, "auhtor: is no known prefix", "Did you mean author:?"),
         ("autor:Lindquell_K", 0, "autor: is no known prefix", "Did you mean author:?"),
@@ -258,11 +246,6 @@ def test_a_query_that_is_accepted_can_be_read_again_from_its_canonical_text(dept
         assert parse_query(query.canonical).canonical == query.canonical
 
 
-def test_a_query_as_deep_as_allowed_is_printed_and_read_again() -> None:
-    query = parse_query("x OR NOT (" * 32 + "x AND y" + ")" * 32)
-    assert parse_query(print_tree(query.tree)).tree == query.tree
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "position", "words"),
     [
@@ -324,31 +307,7 @@ def test_equal_conditions_are_one_object() -> None:
 
 
 QUERY_PARTS = st.sampled_from(
-    [
-        "(",
-        ")",
-        '"',
-        "“",
-        "”",
-        "«",
-        "-",
-        "*",
-        "?",
-        ":",
-        "[",
-        "]",
-        ",",
-        ".",
-        "&",
-        "|",
-        "_",
-        "'",
-        " ",
-        " ",
-        "\n",
-        "\x00",
-        "\udc80",
-    ]
+    [*"()\"“”«-*?:[],.&|_'  \n\x00\udc80"]
     + [f"{prefix}:" for prefix in ("ti", "AU", "cat", "id", "doi", "all", "foo")]
     + ["submittedDate:[2024 TO ", "AND ", "or ", "ANDNOT ", "NOT ", "the", "gpu", "cs.PF", "hep-th", "smith_j"]
     + ["%22", "%20", "%252", "%2B", "+", "+OR+", "+ti:", "cs.AI+cs.CV", "cat: ", "search_query=", "&start=0"]

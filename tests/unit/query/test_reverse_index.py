@@ -304,13 +304,6 @@ def test_a_phrase_does_not_go_from_one_text_to_the_next(make_paper: MakePaper) -
     assert ask('"tail latency"', make_paper(title="tail", abstract="latency")) == []
 
 
-def test_another_query_under_the_same_key_takes_its_place(make_paper: MakePaper) -> None:
-    index = build(parse_query("ti:gpu"))
-    index.add(0, parse_query("ti:cpu"))
-    assert answer(index, [make_paper(title="GPU"), make_paper(title="CPU")]) == {0: [1]}
-    assert (len(index), 0 in index, 1 in index) == (1, True, False)
-
-
 def test_what_is_not_there_can_not_be_removed() -> None:
     with pytest.raises(KeyError):
         build().remove(7)

@@ -94,19 +94,6 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("generative", "generation", "general"),
-        ("universe", "universal", "universities"),
-        ("transformer", "transformers", "transformed"),
-        ("latency", "latencies"),
-    ],
-)
-def test_words_of_one_stem_are_one(words: tuple[str, ...]) -> None:
-    assert len(set(map(stem, words))) == 1
-
-
-@pytest.mark.parametrize(
     ("word", "expected"), [("generative", "gener"), ("transformers", "transform"), ("os", "os")]
 )
 def test_stems_are_porters(word: str, expected: str) -> None:
