@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.deliver.transports.http import HttpAnswer, read_wish
-from digest.deliver.transports.slack import AMBIGUOUS, DESTINATION, WAIT, WORKSPACE, is_our_fault, judge_answer
+from digest.deliver.transports.slack import AMBIGUOUS, DESTINATION, WAIT, WORKSPACE, judge_answer
 
 if TYPE_CHECKING:
     from digest.model.errors import DeliveryError
@@ -42,51 +42,29 @@ def test_states_that_last_hours_ask_for_an_hour_and_stop_the_workspace() -> None
     assert not _judge("ratelimited").whole_transport
 
 
-@pytest.mark.parametrize("code", sorted(WORKSPACE))
-def test_an_error_about_the_token_stops_the_whole_workspace_with_a_hint(code: str) -> None:
-    failure = _judge(code)
-    assert failure.permanent
-    assert failure.whole_transport
-    assert failure.hint
-
-
-@pytest.mark.parametrize(
-    "code", [*sorted(DESTINATION), "restricted_action", "restricted_action_read_only_channel"]
+OUR_FAULTS = (
+    *("invalid_blocks", "invalid_blocks_format", "invalid_metadata_format", "invalid_metadata_schema"),
+    *("metadata_too_large", "no_text", "too_many_attachments", "attachment_payload_limit_exceeded"),
+    *("markdown_text_conflict", "invalid_arguments", "json_not_object"),
 )
-def test_an_error_about_a_channel_stops_that_channel_alone_with_a_hint(code: str) -> None:
-    failure = _judge(code)
-    assert failure.permanent
-    assert not failure.whole_transport
-    assert failure.hint
-
-
-@pytest.mark.parametrize("code", ["not_in_channel", "channel_not_found"])
-def test_a_channel_without_the_app_is_told_how_to_invite_it(code: str) -> None:
-    assert "/invite" in _judge(code).hint
 
 
 @pytest.mark.parametrize(
-    "code",
+    ("code", "is_of_workspace", "hint"),
     [
-        "invalid_blocks",
-        "invalid_blocks_format",
-        "invalid_metadata_format",
-        "invalid_metadata_schema",
-        "metadata_too_large",
-        "no_text",
-        "too_many_attachments",
-        "attachment_payload_limit_exceeded",
-        "markdown_text_conflict",
-        "invalid_arguments",
-        "json_not_object",
+        *((code, True, "") for code in sorted(WORKSPACE)),
+        *((code, False, "") for code in (*sorted(DESTINATION), "restricted_action_read_only_channel")),
+        *((code, False, "/invite") for code in ("not_in_channel", "channel_not_found")),
+        *((code, False, "template") for code in OUR_FAULTS),
     ],
 )
-def test_a_fault_of_the_message_is_permanent_and_stops_nobody_else(code: str) -> None:
+def test_an_error_that_lasts_is_permanent_with_a_hint_and_stops_those_it_concerns(
+    code: str, hint: str, *, is_of_workspace: bool
+) -> None:
     failure = _judge(code)
-    assert is_our_fault(code)
-    assert failure.permanent
-    assert not failure.whole_transport
-    assert "template" in failure.hint
+    assert (failure.permanent, failure.whole_transport) == (True, is_of_workspace)
+    assert failure.hint
+    assert hint in failure.hint
 
 
 def test_the_classes_do_not_overlap() -> None:

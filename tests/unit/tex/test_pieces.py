@@ -61,18 +61,6 @@ def test_variables_are_set_in_italics_and_function_names_are_not() -> None:
     assert found(r"$\log x$", "log").tags == ()
 
 
-def test_no_fraction_is_left_to_be_set() -> None:
-    for text in (
-        r"\frac12",
-        r"$\frac12$",
-        r"$\text{\frac12}$",
-        r"$x^{\frac12}$",
-        r"\hat{\frac12}",
-        r"{\cal \frac12}",
-    ):
-        assert all(piece.kind is not PieceKind.FRACTION for piece in parse_tex(text))
-
-
 def test_what_is_nested_too_deep_is_printed_as_typed() -> None:
     text = "$" + 30 * "{x" + 30 * "}" + "$"
     assert "{x{x{x" in "".join(piece.text for piece in parse_tex(text))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from digest.tex import Segment, to_segments
 
 
@@ -29,48 +31,30 @@ def test_an_empty_text_has_no_segments() -> None:
     assert to_segments(" \n ", [(0, 3)]) == to_segments("") == ()
 
 
-def test_highlights_after_formulas_and_accents_sit_where_they_should() -> None:
-    assert cut(r"Schr\"odinger's $\mathcal{O}(n^2)$ GPU code", "GPU") == "Schrödinger's 𝒪(n²) [GPU] code"
-
-
-def test_a_highlight_of_a_word_with_an_accent_marks_the_word() -> None:
-    assert cut(r"the Schr\"odinger equation", r"Schr\"odinger") == "the [Schrödinger] equation"
-
-
-def test_a_highlight_on_a_part_of_a_command_marks_what_the_command_prints() -> None:
-    assert cut(r"an $\alpha$ decay", "lph") == "an [α] decay"
-
-
-def test_a_highlight_on_a_part_of_a_script_marks_all_of_it() -> None:
-    assert cut(r"$n^{3/2}$ steps", "3") == "n[^(3/2)] steps"
-
-
-def test_a_highlight_across_a_formula_marks_all_between() -> None:
-    assert cut(r"in $10^{-3}$ seconds or less", r"$10^{-3}$ sec") == "in [10⁻³ sec]onds or less"
-
-
-def test_a_highlight_of_the_numerator_leaves_the_denominator_unmarked() -> None:
-    assert cut(r"$\frac{abc}{xyz}$", "abc") == "[abc]/(xyz)"
-
-
-def test_white_space_within_a_highlight_is_folded() -> None:
-    assert cut("of  tail\n  latency now", "tail\n  latency") == "of [tail latency] now"
-
-
-def test_a_highlight_of_dropped_characters_marks_nothing() -> None:
-    assert cut("a\x00b", "\x00") == "ab"
-
-
-def test_a_highlight_never_cuts_a_composed_character() -> None:
-    assert cut("un cafe\u0301 noir", "cafe") == "un [café] noir"
-
-
-def test_syllables_typed_as_letters_stay_whole_under_a_highlight() -> None:
-    assert cut("\u1112\u1161\u11ab x", "\u1112") == "[한] x"
-
-
 def test_highlights_beyond_the_text_or_turned_around_are_ignored() -> None:
     assert to_segments("abc", [(9, 12), (2, 1), (1, 1)]) == (Segment("abc", is_marked=False),)
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "expected"),
+    [
+        # where formulas, accents and folded blanks stand before it
+        (r"Schr\"odinger's $\mathcal{O}(n^2)$ GPU code", "GPU", "Schrödinger's 𝒪(n²) [GPU] code"),
+        (r"in $10^{-3}$ seconds or less", r"$10^{-3}$ sec", "in [10⁻³ sec]onds or less"),
+        ("of  tail\n  latency now", "tail\n  latency", "of [tail latency] now"),
+        # a part of a command, of a script or of a letter marks all of what it prints
+        (r"the Schr\"odinger equation", r"Schr\"odinger", "the [Schrödinger] equation"),
+        (r"an $\alpha$ decay", "lph", "an [α] decay"),
+        (r"$n^{3/2}$ steps", "3", "n[^(3/2)] steps"),
+        ("un cafe\u0301 noir", "cafe", "un [café] noir"),
+        ("\u1112\u1161\u11ab x", "\u1112", "[한] x"),
+        # and nothing beside it
+        (r"$\frac{abc}{xyz}$", "abc", "[abc]/(xyz)"),
+        ("a\x00b", "\x00", "ab"),
+    ],
+)
+def test_what_a_highlight_touches_is_marked_and_nothing_else(text: str, found: str, expected: str) -> None:
+    assert cut(text, found) == expected
 
 
 def test_highlights_may_be_given_in_any_order() -> None:
