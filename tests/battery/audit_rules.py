@@ -7,6 +7,7 @@ put in place, that rule is the cause. None of this decides what a saved query ma
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
@@ -18,10 +19,10 @@ from digest.query.evaluation import AnalysedPaper, NameText, WordText, compile_c
 from digest.query.names import NamePattern, fold_as_arxiv
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, spread_condition, walk_conditions
 from digest.query.words import fold, read_word, spell_word, split_words
-from digest.tex.parting import EDGE, LEVELS
+from digest.tex.parting import LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from digest.model.papers import Paper
 
@@ -38,6 +39,7 @@ class Rule(StrEnum):
     `STEMS`: a word's beginning is looked for among stems alone, not among words.
     `NAMES`: names are cut at blanks alone, Xue is Xu and Moore is More, and a first name asked for is how the
         whole name begins.
+    `UMLAUTS`: Müller is Muller, but not Mueller (the stand-in alone is so; arXiv folds ue as well).
     `DOI`: capitals count in a DOI.
     """
 
@@ -46,6 +48,7 @@ class Rule(StrEnum):
     COLONS = "colons"
     STEMS = "beginnings of words"
     NAMES = "names"
+    UMLAUTS = "umlauts"
     DOI = "DOI"
 
 
@@ -57,11 +60,13 @@ _CONCERNED: Final = {
     Rule.COLONS: frozenset((*_WORDS, Prefix.ALL)),
     Rule.STEMS: frozenset((*_STEMMED, Prefix.ALL)),
     Rule.NAMES: frozenset((Prefix.AUTHOR, Prefix.ALL)),
+    Rule.UMLAUTS: frozenset((Prefix.AUTHOR, Prefix.ALL)),
     Rule.DOI: frozenset((Prefix.DOI, Prefix.ALL)),
 }
 """The conditions that each rule may decide otherwise."""
 
 _OF_WORDS: Final = frozenset((Rule.TEX, Rule.ACCENTS, Rule.COLONS, Rule.STEMS))
+_LONE_LINE: Final = re.compile(r"(?<!\w)_(?!\w)")
 _COLON: Final = len("a:b")
 _NAME_SIGNS = str.maketrans("", "", ".,;")
 
@@ -94,13 +99,14 @@ class _IndexedText(WordText):
     def _parse(self, raw: str) -> Iterable[tex.TexPiece]:
         if Rule.TEX not in self._rules:
             return super()._parse(raw)
-        return (tex.TexPiece(0, len(raw), tex.PieceKind.TEXT, raw.replace(EDGE, " ")),)
+        held = _LONE_LINE.sub("_0", raw)  # a word to arXiv that holds a place, as in CO$_{2}$
+        return (tex.TexPiece(0, len(held), tex.PieceKind.TEXT, held),)
 
     def _read(self, words: Sequence[str]) -> None:
         cut = _join_at_colons(self.plain) if Rule.COLONS in self._rules else map(spell_word, words)
         spelled = [_spell(word, self._rules) for word in cut]
         if Rule.TEX in self._rules:
-            self._number(map(read_word, spelled), 0)
+            self._number((word if "_" in word else read_word(word) for word in spelled), 0)
         else:
             super()._read(spelled)
 
@@ -189,9 +195,10 @@ class _Reader:
     def _has_author(self, condition: Condition) -> bool:
         names = [author.name for author in self._paper.authors]
         pattern = NamePattern.parse(condition.text + ("*" if condition.shape is Shape.BEGINNING else ""))
-        if Rule.NAMES in self._rules:
+        if {Rule.NAMES, Rule.UMLAUTS} & self._rules:
             plain = names if Rule.TEX in self._rules else map(tex.to_plain, names)
-            return any(_has_name(pattern, name) for name in plain)
+            spell = str if Rule.UMLAUTS in self._rules else fold_as_arxiv
+            return any(_has_name(pattern, name, spell) for name in plain)
         return any(pattern.find_parts(NameText(name).parts) for name in names)
 
 
@@ -206,12 +213,10 @@ def _is_kept(letter: str) -> bool:
     return fold(letter) == letter or bool(LEVELS[letter])
 
 
-def _has_name(pattern: NamePattern, name: str) -> bool:
-    folded = fold_as_arxiv(fold(name).translate(_NAME_SIGNS))
+def _has_name(pattern: NamePattern, name: str, spell: Callable[[str], str]) -> bool:
+    folded = spell(fold(name).translate(_NAME_SIGNS))
     parts = folded.split()
-    anywhere, last, given = (
-        list(map(fold_as_arxiv, part)) for part in (pattern.anywhere, pattern.last, pattern.given)
-    )
+    anywhere, last, given = (list(map(spell, part)) for part in (pattern.anywhere, pattern.last, pattern.given))
     if last:
         return parts[-len(last) :] == last and folded.startswith(" ".join(given))
     return all(
