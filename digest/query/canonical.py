@@ -15,6 +15,11 @@ _NEEDS_NO_QUOTES = re.compile(rf"[^\s()\"*?+&%{CURLY_QUOTES}]+")
 """The signs of addresses are quoted, too: see `pasted`."""
 
 
+def needs_quotes(text: str) -> bool:
+    """Tell whether a text is read as one value between quotes only."""
+    return _NEEDS_NO_QUOTES.fullmatch(text) is None
+
+
 def print_condition(condition: Condition) -> str:
     """Return a condition as a clause to read and to parse again: `abs:"tail latency"`."""
     text = condition.text
@@ -23,7 +28,7 @@ def print_condition(condition: Condition) -> str:
             return f"{condition.prefix}:[{text}]"
         case Shape.BEGINNING:
             return f"{condition.prefix}:{text}*"
-        case Shape.WORD if _NEEDS_NO_QUOTES.fullmatch(text):
+        case Shape.WORD if not needs_quotes(text):
             return f"{condition.prefix}:{text}"
         case _:
             return f'{condition.prefix}:"{text}"'

@@ -11,7 +11,7 @@ from digest import tex
 from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
-from digest.query.canonical import canonicalise, measure_nesting, print_condition, print_tree
+from digest.query.canonical import canonicalise, measure_nesting, needs_quotes, print_condition, print_tree
 from digest.query.names import Person, UnclearPerson, spell_name
 from digest.query.pasted import read_pasted
 from digest.query.queries import Query
@@ -181,7 +181,7 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
     """Return an `all:` condition. Its text keeps its signs: names, categories and DOIs need them."""
     keyword = plain.strip().rstrip(".,;").rstrip()
     if shape is not Shape.BEGINNING and spread_keyword(keyword):
-        shape = Shape.PHRASE if "(" in keyword else shape
+        shape = Shape.PHRASE if needs_quotes(keyword) else shape
         return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(keyword))
     whole = " ".join(plain[kept[0].start : kept[-1].end].split())
     text = unicodedata.normalize("NFC", whole.lower())

@@ -47,6 +47,7 @@ def read(text: str) -> str:
         ("cat:cs.PF", "cat:cs.PF"),
         ("id:2603.10026v2", "id:2603.10026v2"),
         ("doi:10.1103/PhysRevLett.116.061102", "doi:10.1103/PhysRevLett.116.061102"),
+        ("all:10.1103/a+b", 'all:"10.1103/a+b"'),
         ("all:graph", "all:graph"),
         ("graph", "all:graph"),
         ('"tail latency"', 'all:"tail latency"'),

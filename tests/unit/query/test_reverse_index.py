@@ -77,7 +77,9 @@ NAMES = st.sampled_from(
 )
 CATEGORIES = st.sampled_from(["cs.PF", "cs.NA", "math.NA", "hep-th", "cmp-lg", "cs.CL", "I.2.6", "astro-ph"])
 IDS = st.sampled_from(["2603.10026", "hep-th/9901001", "math/0309136"])
-DOIS = st.sampled_from(["10.1103/PhysRevLett.116.061102", "10.1000/Second", "10.1016/0370-2693(93)90001-T"])
+DOIS = st.sampled_from(
+    ["10.1103/PhysRevLett.116.061102", "10.1000/Second", "10.1016/0370-2693(93)90001-T", "10.1/a+b"]
+)
 MOMENTS = st.datetimes(datetime(2025, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - the zone stands beside
 PAPERS = st.fixed_dictionaries(
     {
