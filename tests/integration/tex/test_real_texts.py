@@ -75,6 +75,7 @@ def find_missing(wanted: str, shown: str) -> str:
     return next((wanted[place:] for place, sign in enumerate(wanted) if sign not in signs), "")
 
 
+@pytest.mark.timeout(900)
 def test_real_titles_and_abstracts_become_plain_text_segments_and_html() -> None:
     missing = []
     for text in texts():
