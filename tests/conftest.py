@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.util import LRUCache
 
 settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
@@ -27,6 +30,24 @@ _FOR_THE_NIGHT = (
 collect_ignore_glob = [] if IS_NIGHTLY else list(_FOR_THE_NIGHT)
 
 _KEPT = {"DIGEST_REAL_DATA", "DIGEST_HYPOTHESIS", "DIGEST_WHEEL"}
+
+
+class _Compiled(LRUCache[Any, Any]):
+    """Compiled statements by the kind of database: an engine would compile its own, and tests open thousands."""
+
+    def get(self, key: Any, default: Any = None) -> Any:  # noqa: ANN401 - SQLAlchemy's, the dialect first
+        return super().get((key[0].name, *key[1:]), default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:  # noqa: ANN401 - the same
+        super().__setitem__((key[0].name, *key[1:]), value)
+
+
+_COMPILED = _Compiled(4000)
+
+
+@event.listens_for(Engine, "engine_connect")
+def _share_compiled(connection: Connection) -> None:
+    connection.execution_options(compiled_cache=_COMPILED)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
