@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,9 @@ settings.register_profile(
     "nightly", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("DIGEST_HYPOTHESIS", "suite"))
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process a test starts would compile all modules anew
+sys.dont_write_bytecode = False
 
 IS_NIGHTLY = bool(os.environ.get("DIGEST_NIGHTLY"))
 """Whether there is time for stories with thousands of papers, and for every fault: `.ci/nightly` sets it."""
