@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import sqlite3
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from digest.__main__ import main
 from digest.store import hold_worker
 from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
@@ -101,6 +105,17 @@ def test_without_a_configuration_each_says_how_to_write_one(digest: Shell) -> No
         assert "Write one with `digest init`" in digest(*command, expect=3).err
 
 
+def say(encoding: str, command: list[str]) -> tuple[bytes, bytes]:
+    """Return the bytes that a command writes to a terminal of an encoding, and to its errors."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err), patch("sys.argv", ["digest", *command]):
+        with pytest.raises(SystemExit):
+            main()
+        out.flush()
+        err.flush()
+    return out.buffer.getvalue(), err.buffer.getvalue()
+
+
 def test_commands_are_real_processes_too(world: World) -> None:
     done = run_digest(world.folder, world.environ, "query", "history", "pref")
     assert (done.returncode, done.stdout) == (2, "")
@@ -109,12 +124,13 @@ def test_commands_are_real_processes_too(world: World) -> None:
     assert done.returncode == 0
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
+    done = run_digest(world.folder, {"PYTHONIOENCODING": "cp437"}, "status")
+    assert "-> digest query list" in done.stdout
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["status"], "-> digest query list"),
         (["explain", "2611.15012", "perf-team"], "- follow: it lacks"),
         (["config", "show"], " ???εστ "),
         (["query", "history", "perf"], "below 10?? s"),
@@ -122,23 +138,25 @@ def test_commands_are_real_processes_too(world: World) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
+@pytest.mark.usefixtures("world")
 def test_a_sign_the_terminals_encoding_lacks_is_ascii_where_it_is_ours_else_a_question_mark(
-    world: World, command: list[str], said: str
+    command: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = run_digest(world.folder, {"PYTHONIOENCODING": "cp437", "DIGEST_MAIL_FROM_NAME": "Δίγεστ"}, *command)
-    assert said in done.stdout + done.stderr
-    assert "\\u" not in done.stderr
+    monkeypatch.setenv("DIGEST_MAIL_FROM_NAME", "Δίγεστ")
+    out, err = say("cp437", command)
+    assert said.encode("cp437") in out + err
+    assert b"\\u" not in err
 
 
 @pytest.mark.parametrize(
     "command",
     [
         ["export-refs", "--query", "cat:cs.PF", "--abstracts"],
-        ["export-refs", "--query", "cat:cs.PF", "--json"],
+        ["export-refs", "--query", "cat:cs.PF", "--format", "ris"],
         ["preview", "perf-team", "--as", "page"],
     ],
     ids=" ".join,
 )
-def test_what_programs_read_is_the_same_in_any_encoding_of_the_terminal(world: World, command: list[str]) -> None:
-    said = run_digest(world.folder, {"PYTHONIOENCODING": "cp437"}, *command)
-    assert said.stdout.encode("cp437") == run_digest(world.folder, {}, *command).stdout.encode()
+@pytest.mark.usefixtures("world")
+def test_what_programs_read_is_the_same_in_any_encoding_of_the_terminal(command: list[str]) -> None:
+    assert say("cp437", command)[0] == say("utf-8", command)[0] != b""
