@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.util import LRUCache
 
-settings.register_profile("suite", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("suite", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
     "nightly", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow]
 )
