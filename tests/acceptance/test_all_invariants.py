@@ -70,7 +70,7 @@ def test_a_point_of_death_names_a_function_that_exists(path: str) -> None:
 DEATHS = [row for row in TABLE if row.point.happens == "death"]
 
 
-@pytest.mark.parametrize("row", DEATHS if IS_NIGHTLY else DEATHS[::2], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", DEATHS if IS_NIGHTLY else DEATHS[::3], ids=lambda row: row.name)
 def test_a_death_at_any_point_costs_nothing_and_doubles_nothing(
     row: Row, make_database: Callable[[Path], str]
 ) -> None:

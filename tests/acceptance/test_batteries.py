@@ -27,6 +27,7 @@ def small_plan(mode: str, **figures: float) -> KillPlan:
     return KillPlan(seed=3, mode=mode, daily=mode == "postgresql", **{**few, **figures})  # type: ignore[arg-type]  # counts stay whole
 
 
+@by_night
 def test_a_process_killed_at_work_loses_nothing_and_tells_nothing_twice(tmp_path: Path) -> None:
     outcome = run_battery(small_plan("sqlite"), tmp_path)
     assert dict(outcome.verdict.findings) == {}

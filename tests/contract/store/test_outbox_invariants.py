@@ -15,6 +15,7 @@ from digest.store import outbox_sends as outbox
 from digest.store.database import load_violations
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import leave
+from tests.conftest import IS_NIGHTLY
 from tests.contract.store.made import MAIL, MATCHED_LATE, MORNING, SLACK, store_digest
 
 if TYPE_CHECKING:
@@ -153,7 +154,11 @@ class Life:
             assert not is_open or self.before[attempt.delivery_id].state == S.SENDING
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60 if IS_NIGHTLY else 5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(events=st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 59)), min_size=70, max_size=70))
 def test_the_outbox_holds_its_invariants_under_any_sequence_of_events(
     emptied_sqlite: Callable[[], Store], events: list[tuple[str, int]]
