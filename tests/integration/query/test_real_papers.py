@@ -143,7 +143,7 @@ def test_what_is_marked_in_real_tex_is_what_was_asked_for(odd: list[AnalysedPape
                 wider += sum(found != sought for found in shown)
                 if not spans or any(not _holds(found, sought) for found in shown):
                     wrong.append((str(paper.paper.id), pair, shown))
-    # A phrase is read with the parts of its formulas all joined or all apart: `b\bar b\to\gamma \gamma` mixes both.
+    # A phrase is read with its formulas all joined or all apart: `b\bar b\to\gamma \gamma` mixes both.
     assert wrong == [("1005.2809", ("bb̄", "γ"), [])]
     assert checked > 2_000
     assert wider < checked / 50
