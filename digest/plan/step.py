@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from digest.model.announcements import StoredChange
     from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Seen
-    from digest.model.subscriptions import ActiveRevision, DueSubscription, Subscription
+    from digest.model.subscriptions import ActiveRevision, DueSubscription
     from digest.plan.digests import Told
     from digest.plan.links import LinkMaker
     from digest.plan.turns import Turn
@@ -325,7 +325,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
     with site.store.read() as conn:
         first_looks = subscription_store.load_subscriptions(conn, ids=matches.load_unplanned_looks(conn))
     for due in first_looks:
-        if not _rests(due.subscription, now):
+        if leave_quiet(due.subscription.cadence, due.subscription.quiet_hours, now) <= now:
             _attempt(site, report, due.subscription.name, partial(_plan_first_look, drafts, due))
     _plan_due(site, report, drafts, patience)
     return report
@@ -380,11 +380,6 @@ def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connecti
         site.progress.update(f"{name} could not be planned: {error.message}")
     else:
         report.add(part)
-
-
-def _rests(subscription: Subscription, now: datetime) -> bool:
-    """Whether nothing goes out now, its hours being quiet."""
-    return leave_quiet(subscription.cadence, subscription.quiet_hours, now) > now
 
 
 def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:

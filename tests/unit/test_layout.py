@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
+FULLEST = {"digest/cli": 30}
+MOST_FILES, MOST_LINES = 190, {"digest": 50_000, "tests": 55_000}
 HEAVY = (
     "alembic",
     "anyio",
@@ -53,6 +56,33 @@ def test_no_file_is_longer_than_the_cap() -> None:
     sources = [name for name in tracked() if name.endswith(".py") and (ROOT / name).exists()]
     lengths = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in sources}
     assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+
+
+def list_sources(room: str) -> list[str]:
+    return [
+        name
+        for name in tracked()
+        if name.startswith(f"{room}/") and name.endswith(".py") and (ROOT / name).exists()
+    ]
+
+
+def test_no_folder_of_the_house_is_crowded() -> None:
+    folders = Counter(name.rpartition("/")[0] for name in list_sources("digest"))
+    assert {name: files for name, files in folders.items() if files > FULLEST.get(name, 20)} == {}
+
+
+@pytest.mark.parametrize("room", MOST_LINES)
+def test_the_house_stays_small_enough_to_be_read(room: str) -> None:
+    sources = list_sources(room)
+    lines = sum(len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in sources)
+    assert lines <= MOST_LINES[room]
+    assert room != "digest" or len(sources) <= MOST_FILES
+
+
+def test_the_unit_tests_lie_as_the_rooms_do() -> None:
+    rooms = {name.split("/")[1] for name in tracked() if name.startswith("digest/")}
+    tested = {name.split("/")[2] for name in tracked() if name.startswith("tests/unit/") and name.count("/") > 2}
+    assert tested <= rooms
 
 
 def test_no_room_is_a_bag() -> None:
