@@ -410,9 +410,10 @@ class SmtpConnection:
     def break_off(self) -> None:
         """End whatever another thread waits for on this connection; that one sees it break."""
         self.is_broken_off = True
-        if self._handle is not None:
+        handle = self._handle  # its own thread may drop it at any moment
+        if handle is not None:
             with suppress(OSError):  # it may have ended by itself just now
-                self._handle.shutdown(socket.SHUT_RDWR)
+                handle.shutdown(socket.SHUT_RDWR)
 
     def quit(self) -> None:
         """Say goodbye and close. The last mail was answered long ago: no answer is waited for."""
