@@ -219,8 +219,13 @@ class _Exchange:
         """Follow httpcore: its trace shows the socket first, and is the last place before the request leaves."""
         if event == "connection.connect_tcp.complete":
             # A handle of our own: what secures a socket with TLS takes it from whoever held it.
-            self._socket = info["return_value"].get_extra_info("socket").dup()
-            self._require_wanted()
+            stream = info["return_value"]
+            self._socket = stream.get_extra_info("socket").dup()
+            try:
+                self._require_wanted()
+            except OSError:
+                stream.close()  # httpcore does not hold it yet
+                raise
         elif event == "http11.send_request_headers.started":
             self._require_wanted()
             require_ours(self._is_ours)
