@@ -46,7 +46,7 @@ def plan_digest(
     occasion: Occasion,
     now: datetime,
     announced: Mapping[int, tuple[date | None, date | None]] | None = None,
-    later: Mapping[int, Sequence[StoredChange]] | None = None,
+    load_later: Callable[[], Mapping[int, Sequence[StoredChange]]] = dict,
     make: EntryMaker | None = None,
 ) -> Digest:
     """Freeze one digest.
@@ -61,8 +61,9 @@ def plan_digest(
         occasion: why it exists.
         now: the moment of planning (UTC).
         announced: of papers by their keys, the mailing that brought each and the day arXiv last changed its
-            record; asked only where the digest stands for several mailings, or is a round-up.
-        later: what else was found of papers by their keys, though the subscription does not ask for it.
+            record.
+        load_later: returns what else was found of papers by their keys, though the subscription does not ask for
+            it; called only where the digest stands for several mailings, or is a round-up.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
     """
     subscription = due.subscription
@@ -73,12 +74,14 @@ def plan_digest(
     readable = {name: queries[name] for name, _ in texts if name in queries}
     is_round_up = occasion is Occasion.SCHEDULED and is_weekly(subscription)
     told = replace(coverage, since=coverage.since or coverage.mailing) if is_round_up else coverage
+    tells_days = coverage.since is not None or is_round_up
+    later = load_later() if tells_days else {}
 
     def tell(key: int, found: Sequence[StoredChange]) -> DigestEntry:
         day = sequel = None
-        since = later.get(key, ()) if later else ()
+        since = later.get(key, ())
         if told.since is not None or since or len(found) > 1:  # as a rule none of it is so
-            mailing, datestamp = (announced or {}).get(key, (None, None))
+            mailing, datestamp = ((tells_days and announced) or {}).get(key, (None, None))
             day = find_mailing(find_telling(found, occasion), mailing, datestamp, told)
             sequel = find_sequel(found, since, occasion, datestamp)
         return (make or make_entry)(Told(found, occasion, seen.get(key), day, sequel), readable)

@@ -22,7 +22,6 @@ from digest.plan.digests import (
     find_last_papers,
     find_told_until,
     is_told,
-    is_weekly,
     make_entry,
     plan_deliveries,
     plan_digest,
@@ -159,7 +158,6 @@ class Drafts:
         if occasion is Occasion.SCHEDULED:
             coverage = self._reach_back(conn, coverage, changes, due, earlier)
             coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
-        tells_days = coverage.since is not None or is_weekly(due.subscription)
         asked = tuple(revision.id for revision in due.revisions)
 
         def make(told: Told, queries: Mapping[str, Query]) -> DigestEntry:
@@ -182,8 +180,8 @@ class Drafts:
             slot=slot,
             occasion=occasion,
             now=self.now,
-            announced=self._mailings if tells_days else None,
-            later=_load_later(conn, changes) if tells_days else None,
+            announced=self._mailings,
+            load_later=partial(_load_later, conn, changes),
             make=make,
         )
         self.maker(conn)

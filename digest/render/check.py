@@ -11,22 +11,10 @@ from typing import TYPE_CHECKING
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, DeliveryState, Feed, Links
 from digest.model.subscriptions import Destination
-from digest.render import contexts
+from digest.render import contexts, coverage, digests, papers
 from digest.render.blocks import compile_blocks, make_payload
-from digest.render.contexts import POST_SUFFIX, AlarmView, find_context
-from digest.render.coverage import CoverageView
-from digest.render.digests import (
-    DayView,
-    DigestView,
-    GroupView,
-    MatchView,
-    QueryView,
-    RestView,
-    ShareView,
-    WeekView,
-    write_page,
-    write_post,
-)
+from digest.render.contexts import POST_SUFFIX, find_context
+from digest.render.digests import write_page, write_post
 from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER
 from digest.render.feeds import write_content
 from digest.render.mail import MailPapers, render_mail_text
@@ -52,6 +40,9 @@ _PARTS = {
     "web/frame.html": "what all pages share",
 }
 """Templates that others take in. They see what those see, style sheets nothing."""
+
+_FIRST_COMMENT = re.compile(r"\{#-? *(.*?)\.? *#\}")
+"""Says what any other template is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +96,21 @@ def write_extension(templates: Templates, name: str) -> str:
 def _describe(templates: Templates, name: str) -> TemplateEntry:
     path = templates.find_file(name)
     return TemplateEntry(
-        name, _find_purpose(name), _find_names(name), templates.find_blocks(name), path, templates.is_own(path)
+        name,
+        _find_purpose(name, path),
+        _find_names(name),
+        templates.find_blocks(name),
+        path,
+        templates.is_own(path),
     )
 
 
-def _find_purpose(name: str) -> str:
+def _find_purpose(name: str, path: Path) -> str:
     if context := find_context(name):
         first, _, _ = (context.__doc__ or "").partition("\n")
         return first.partition(": ")[2].removesuffix(".")
-    return _PARTS.get(name, "")
+    comment = _FIRST_COMMENT.match(path.read_text(encoding="utf-8"))
+    return _PARTS.get(name, comment[1] if comment else "")
 
 
 def _find_names(name: str) -> tuple[str, ...]:
@@ -220,10 +217,12 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
 }
 
 
-_VIEWS = (
-    *(AlarmView, CoverageView, DayView, DigestView, GroupView, Links),
-    *(MatchView, PaperView, QueryView, RestView, ShareView, WeekView),
-)
+_VIEWS = {
+    name.removesuffix("View").lower(): view
+    for module in (contexts, coverage, digests, papers)
+    for name, view in vars(module).items()
+    if name.endswith("View")
+} | {"links": Links}
 """Values with parts of their own that templates meet."""
 
 _FIELD = re.compile(r"^ {4}(\w+): (.*)$")
@@ -240,7 +239,7 @@ def list_seen(template: str) -> dict[str, dict[str, str]]:
         kind, view = waiting.pop(0)
         found[kind] = _read_meanings(view)
         types = set(re.findall(r"\w+", " ".join(_list_types(view))))
-        kinds = {one.__name__.removesuffix("View").lower(): one for one in _VIEWS if one.__name__ in types}
+        kinds = {kind: one for kind, one in _VIEWS.items() if one.__name__ in types}
         waiting += [pair for pair in kinds.items() if pair[0] not in found and pair not in waiting]
     return found
 

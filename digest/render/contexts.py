@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from digest.model.messages import Links
-    from digest.render.digests import DigestView, GroupView, RestView, WeekView
+    from digest.render.digests import DigestView, GroupView, RestView
     from digest.render.papers import PaperView
 
 
@@ -40,7 +40,7 @@ class SubjectContext:
 
 @dataclass(frozen=True, slots=True)
 class MailTextContext:
-    """`email/text.txt`, for a week `email/weekly.txt`: the mail's text part, a line a paragraph.
+    """`email/text.txt`: the mail's text part, a line a paragraph.
 
     Attributes:
         digest: the digest as a whole.
@@ -49,7 +49,6 @@ class MailTextContext:
         abstract_limit: how many characters of an abstract are shown: None for all, 0 for none.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
-        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
@@ -58,12 +57,11 @@ class MailTextContext:
     abstract_limit: int | None
     rest: RestView
     links: Links
-    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MailContext:
-    """`email/digest.html`, for a week `email/weekly.html`: the frame of the mail's HTML part.
+    """`email/digest.html`: the frame of the mail's HTML part.
 
     Attributes:
         digest: the digest as a whole.
@@ -71,7 +69,6 @@ class MailContext:
         fragments: each shown paper's HTML, by its number.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
-        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
@@ -79,7 +76,6 @@ class MailContext:
     fragments: Mapping[int, Markup]
     rest: RestView
     links: Links
-    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +106,7 @@ class MailPaperTextContext:
 
 @dataclass(frozen=True, slots=True)
 class SlackDigestContext:
-    """`slack/digest.txt`, for a week `slack/weekly.txt`: the message posted to the Slack channel.
+    """`slack/digest.txt`: the message posted to the Slack channel.
 
     Attributes:
         digest: the digest as a whole.
@@ -119,7 +115,6 @@ class SlackDigestContext:
         in_thread: how many papers follow in the thread.
         rest: the papers shown nowhere in Slack.
         links: addresses; "" for each that does not exist.
-        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
@@ -128,7 +123,6 @@ class SlackDigestContext:
     in_thread: int
     rest: RestView
     links: Links
-    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,34 +201,30 @@ class FeedEntryContext:
 
 @dataclass(frozen=True, slots=True)
 class TerminalContext:
-    r"""`terminal/digest.txt`, for a week `terminal/weekly.txt`: a tab parts left from right.
+    r"""`terminal/digest.txt`: a tab parts left from right.
 
     Attributes:
         digest: the digest as a whole.
         groups: the papers listed, by kind.
-        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
-    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """`web/digest.html`, for a week `web/weekly.html`: the whole digest as a page, nothing cut.
+    """`web/digest.html`: the whole digest as a page, nothing cut.
 
     Attributes:
         digest: the digest as a whole.
         groups: every paper, by kind.
         links: addresses; "" for each that does not exist.
-        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
     links: Links
-    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,21 +329,16 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/subject.txt": SubjectContext,
     "email/text.txt": MailTextContext,
     "email/digest.html": MailContext,
-    "email/weekly.txt": MailTextContext,
-    "email/weekly.html": MailContext,
     "email/paper.html": MailPaperContext,
     "email/paper.txt": MailPaperTextContext,
     "email/alarm.txt": AlarmContext,
     "slack/alarm.txt": AlarmContext,
     "slack/digest.txt": SlackDigestContext,
-    "slack/weekly.txt": SlackDigestContext,
     "slack/page.txt": SlackPageContext,
     "slack/brief.txt": SlackBriefContext,
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
-    "terminal/weekly.txt": TerminalContext,
     "web/digest.html": PageContext,
-    "web/weekly.html": PageContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
     "web/error.html": ErrorContext,

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN, latest_mailing, mailing_moment
-from digest.model.messages import Occasion
-from digest.render.text import clean_text, count_papers, name_zone, shorten, write_day, write_days
+from digest.render.text import clean_text, name_zone, shorten, write_day, write_days
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from digest.model.messages import Coverage, Digest
+    from digest.model.messages import Coverage
 
 _INSTANT = timedelta(microseconds=1)
 _LONGEST_FAILURE = 200
-_LONGEST_QUERY = 120
 
 
 class CoverageState(StrEnum):
@@ -117,95 +115,6 @@ def write_span(coverage: Coverage) -> str:
     if coverage.since is None or coverage.mailing is None or coverage.mailings < 2:  # noqa: PLR2004 - one is no span
         return ""
     return f"covers {coverage.mailings} mailings, {write_days(coverage.since, coverage.mailing)}"
-
-
-def write_headline(digest: Digest) -> str:
-    """Say in a few words what a digest brings: how many papers, or why there is none."""
-    if digest.entries:
-        return count_papers(len(digest.entries)) + (" or more" if digest.coverage.total else "")
-    if digest.occasion is Occasion.TRIAL:
-        return "No papers"
-    match describe_coverage(digest.coverage).state:
-        case CoverageState.COMPLETE:
-            return "No new papers"
-        case CoverageState.FAILED:
-            return "arXiv could not be read"
-        case CoverageState.INCOMPLETE | CoverageState.NONE:
-            return "Nothing more yet" if digest.coverage.told_at else "Nothing yet"
-
-
-def write_introduction(digest: Digest) -> str:
-    """Say what a reader should know before the papers, "" on an ordinary day."""
-    quoted = [f"“{name}”" for name, _ in digest.queries]
-    if digest.entries:
-        said = _introduce_papers(digest.occasion, join_words(quoted), "its" if len(quoted) == 1 else "their")
-        return said + _say_cut(digest.coverage)
-    if digest.occasion is Occasion.TRIAL:
-        return _explain_empty_trial(digest)
-    names = join_words(quoted, "or")
-    match describe_coverage(digest.coverage).state:
-        case CoverageState.COMPLETE:
-            return _explain_quiet_day(digest, names)
-        case CoverageState.FAILED:
-            return "This is not a quiet day: the look failed. It is repeated, and nothing is lost by it."
-        case CoverageState.INCOMPLETE if digest.coverage.is_awaited:
-            return (
-                "arXiv was asked, and its mailing is not out yet. This is not a quiet day: it follows when it is."
-            )
-        case CoverageState.INCOMPLETE | CoverageState.NONE:
-            return f"Not everything has been looked at yet. What matches {names} comes with the next digest."
-
-
-def _explain_quiet_day(digest: Digest, names: str) -> str:
-    told_at = digest.coverage.told_at
-    if told_at:
-        local = told_at.astimezone(ZoneInfo(digest.zone))
-        earlier = f"{write_day(local.date())} {local:%H:%M} {name_zone(local)}"
-        return f"Everything was looked at, and nothing more matched {names} since the digest of {earlier}."
-    quiet = "week" if digest.is_round_up else "day"
-    return f"A quiet {quiet}: everything was looked at, and nothing in it matched {names}."
-
-
-def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
-    match occasion:
-        case Occasion.FIRST_LOOK:
-            return (
-                f"A first look back with {names}: {whose} newest papers. From now on only what is announced anew."
-            )
-        case Occasion.TRIAL:
-            return "A look back, to see what it brings: nothing of it is stored, and nothing sent."
-        case Occasion.TAKEN_AS_TOLD:
-            return "Sent before the database was restored from a backup: kept on record here, and not sent again."
-        case Occasion.SCHEDULED:
-            return ""
-
-
-def _say_cut(coverage: Coverage) -> str:
-    if not coverage.total:
-        return ""
-    return f" arXiv's search names {coverage.total:,}; the newest {coverage.looked_at:,} were looked at."
-
-
-def _explain_empty_trial(digest: Digest) -> str:
-    """Say that arXiv has nothing, or nothing that the query means here; the query has no name yet."""
-    text = shorten(clean_text(digest.queries[0][1]), _LONGEST_QUERY)
-    looked_at = digest.coverage.looked_at
-    if looked_at:
-        return (
-            f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as it is read here;"
-            " `digest query explain` says which clause each fails."
-        )
-    return (
-        f"arXiv was asked and has no paper that meets {text}. Try another word or a wider one (GPU OR accelerator,"
-        " transf*), or leave a clause out; of several `digest query preview` says what each brings alone."
-    )
-
-
-def join_words(words: list[str], last: str = "and") -> str:
-    """Write a list as `a`, `a and b`, `a, b and c`, with `last` before the last of them."""
-    if len(words) < 2:  # noqa: PLR2004 - one word needs no "and"
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _name_failure(failure: str) -> str:

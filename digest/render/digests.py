@@ -9,20 +9,27 @@ from datetime import timedelta
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from digest.model.announcements import Kind, mailing_moment, mailings_between
 from digest.model.errors import TemplateError
+from digest.model.messages import Occasion
 from digest.model.subscriptions import Grouping, Replacements
 from digest.render.contexts import PageContext, PostContext
-from digest.render.coverage import CoverageView, describe_coverage, write_headline, write_introduction, write_span
+from digest.render.coverage import (
+    CoverageState,
+    CoverageView,
+    describe_coverage,
+    write_span,
+)
 from digest.render.papers import KIND_TITLES, PaperView
-from digest.render.text import clean_text, name_slot, shorten, write_day, write_days, write_long_day
+from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten, write_day, write_long_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
 
-    from digest.model.messages import Digest, DigestEntry, Links
+    from digest.model.messages import Coverage, Digest, DigestEntry, Links
     from digest.render.environments import Templates
 
 
@@ -57,7 +64,7 @@ class DigestView:
         introduction: what a reader should know first (a first look, a quiet day, a failure); "" mostly.
         is_first_look: it looks back with a saved query that is new.
         coverage: what was looked at: `coverage.state` and `coverage.sentence`.
-        is_round_up: it rounds up a week.
+        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
         is_whole: it tells whole what changed in its papers.
         queries: the saved queries behind it.
     """
@@ -74,7 +81,7 @@ class DigestView:
     is_first_look: bool
     coverage: CoverageView
     queries: tuple[QueryView, ...]
-    is_round_up: bool = False
+    week: WeekView | None = None
     is_whole: bool = False
 
 
@@ -137,9 +144,98 @@ def view_digest(digest: Digest) -> DigestView:
         queries=tuple(
             QueryView(clean_text(name), shorten(clean_text(text), _LONGEST_QUERY)) for name, text in digest.queries
         ),
-        is_round_up=digest.is_round_up,
+        week=view_week(digest, view_papers(digest)) if digest.is_round_up else None,
         is_whole=digest.replacements is Replacements.WHOLE,
     )
+
+
+def write_headline(digest: Digest) -> str:
+    """Say in a few words what a digest brings: how many papers, or why there is none."""
+    if digest.entries:
+        return count_papers(len(digest.entries)) + (" or more" if digest.coverage.total else "")
+    if digest.occasion is Occasion.TRIAL:
+        return "No papers"
+    match describe_coverage(digest.coverage).state:
+        case CoverageState.COMPLETE:
+            return "No new papers"
+        case CoverageState.FAILED:
+            return "arXiv could not be read"
+        case CoverageState.INCOMPLETE | CoverageState.NONE:
+            return "Nothing more yet" if digest.coverage.told_at else "Nothing yet"
+
+
+def write_introduction(digest: Digest) -> str:
+    """Say what a reader should know before the papers, "" on an ordinary day."""
+    quoted = [f"“{name}”" for name, _ in digest.queries]
+    if digest.entries:
+        said = _introduce_papers(digest.occasion, _join_words(quoted), "its" if len(quoted) == 1 else "their")
+        return said + _say_cut(digest.coverage)
+    if digest.occasion is Occasion.TRIAL:
+        return _explain_empty_trial(digest)
+    names = _join_words(quoted, "or")
+    match describe_coverage(digest.coverage).state:
+        case CoverageState.COMPLETE:
+            return _explain_quiet_day(digest, names)
+        case CoverageState.FAILED:
+            return "This is not a quiet day: the look failed. It is repeated, and nothing is lost by it."
+        case CoverageState.INCOMPLETE if digest.coverage.is_awaited:
+            return (
+                "arXiv was asked, and its mailing is not out yet. This is not a quiet day: it follows when it is."
+            )
+        case CoverageState.INCOMPLETE | CoverageState.NONE:
+            return f"Not everything has been looked at yet. What matches {names} comes with the next digest."
+
+
+def _explain_quiet_day(digest: Digest, names: str) -> str:
+    told_at = digest.coverage.told_at
+    if told_at:
+        local = told_at.astimezone(ZoneInfo(digest.zone))
+        earlier = f"{write_day(local.date())} {local:%H:%M} {name_zone(local)}"
+        return f"Everything was looked at, and nothing more matched {names} since the digest of {earlier}."
+    quiet = "week" if digest.is_round_up else "day"
+    return f"A quiet {quiet}: everything was looked at, and nothing in it matched {names}."
+
+
+def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
+    match occasion:
+        case Occasion.FIRST_LOOK:
+            return (
+                f"A first look back with {names}: {whose} newest papers. From now on only what is announced anew."
+            )
+        case Occasion.TRIAL:
+            return "A look back, to see what it brings: nothing of it is stored, and nothing sent."
+        case Occasion.TAKEN_AS_TOLD:
+            return "Sent before the database was restored from a backup: kept on record here, and not sent again."
+        case Occasion.SCHEDULED:
+            return ""
+
+
+def _say_cut(coverage: Coverage) -> str:
+    if not coverage.total:
+        return ""
+    return f" arXiv's search names {coverage.total:,}; the newest {coverage.looked_at:,} were looked at."
+
+
+def _explain_empty_trial(digest: Digest) -> str:
+    """Say that arXiv has nothing, or nothing that the query means here; the query has no name yet."""
+    text = shorten(clean_text(digest.queries[0][1]), _LONGEST_NAME)
+    looked_at = digest.coverage.looked_at
+    if looked_at:
+        return (
+            f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as it is read here;"
+            " `digest query explain` says which clause each fails."
+        )
+    return (
+        f"arXiv was asked and has no paper that meets {text}. Try another word or a wider one (GPU OR accelerator,"
+        " transf*), or leave a clause out; of several `digest query preview` says what each brings alone."
+    )
+
+
+def _join_words(words: list[str], last: str = "and") -> str:
+    """Write a list as `a`, `a and b`, `a, b and c`, with `last` before the last of them."""
+    if len(words) < 2:  # noqa: PLR2004 - one word needs no "and"
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _count_kinds(digest: Digest) -> str:
@@ -216,17 +312,6 @@ MOST_MATCHED = 5
 MOST_CHANGED = 10
 """How many of the papers that were replaced or withdrawn since are named; the others are counted."""
 
-_TEMPLATES = {
-    "email/digest.html": "email/weekly.html",
-    "email/text.txt": "email/weekly.txt",
-    "slack/digest.txt": "slack/weekly.txt",
-    "terminal/digest.txt": "terminal/weekly.txt",
-    "web/digest.html": "web/weekly.html",
-}
-"""What stands in for an ordinary digest's template."""
-
-WEEKLY_TEMPLATES = frozenset(_TEMPLATES.values())
-
 
 @dataclass(frozen=True, slots=True)
 class DayView:
@@ -262,7 +347,6 @@ class WeekView:
     """A week as templates see it.
 
     Attributes:
-        span: its mailings, `16–19 November`.
         days: each mailing in turn, those too that brought nothing; () where there is one alone, whose heading
             says it.
         queries: the saved queries in the subscription's order, where there are several.
@@ -273,17 +357,11 @@ class WeekView:
             and where too many tie.
     """
 
-    span: str
     days: tuple[DayView, ...]
     queries: tuple[ShareView, ...]
     changed: tuple[PaperView, ...]
     changed_count: int
     most_matched: tuple[MatchView, ...]
-
-
-def choose_template(name: str, digest: Digest) -> str:
-    """Return the template of a digest, given an ordinary one's: a round-up has its own."""
-    return _TEMPLATES[name] if digest.is_round_up else name
 
 
 def find_most(most: int, fits: Callable[[int], bool]) -> int:
@@ -321,9 +399,8 @@ def write_page(templates: Templates, digest: Digest, links: Links) -> str:
         TemplateError: a template cannot be rendered.
     """
     papers = view_papers(digest, unfolds=True)
-    week = view_week(digest, papers) if digest.is_round_up else None
-    context = PageContext(view_digest(digest), group_papers(digest, papers), links, week)
-    return templates.render(choose_template("web/digest.html", digest), context)
+    context = PageContext(view_digest(digest), group_papers(digest, papers), links)
+    return templates.render("web/digest.html", context)
 
 
 def view_week(digest: Digest, papers: Sequence[PaperView]) -> WeekView:
@@ -336,7 +413,6 @@ def view_week(digest: Digest, papers: Sequence[PaperView]) -> WeekView:
     changed = [paper for paper in papers if paper.entry.sequel is not None]
     most_matched = [MatchView(paper, _describe_match(paper.entry)) for paper in choose_most_matched(papers)]
     return WeekView(
-        span=_write_span(digest),
         days=_count_days(digest),
         queries=_count_queries(digest),
         changed=tuple(changed[:MOST_CHANGED]),
@@ -405,10 +481,3 @@ def _count_queries(digest: Digest) -> tuple[ShareView, ...]:
         return ()
     counts = Counter(name for entry in digest.entries for name in entry.queries)
     return tuple(ShareView(clean_text(name), counts[name]) for name, _ in digest.queries)
-
-
-def _write_span(digest: Digest) -> str:
-    coverage = digest.coverage
-    if coverage.mailing is None:
-        return ""
-    return write_days(coverage.since or coverage.mailing, coverage.mailing)

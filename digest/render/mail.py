@@ -19,14 +19,12 @@ from digest.render.contexts import (
     SubjectContext,
 )
 from digest.render.digests import (
-    choose_template,
     choose_top,
     find_most,
     group_papers,
     view_digest,
     view_papers,
     view_rest,
-    view_week,
 )
 from digest.render.mail_forms import MailText, encode_part
 from digest.render.mime import (
@@ -56,6 +54,8 @@ BUDGET = 100_000
 
 STEPS: tuple[int | None, ...] = (None, 400, 200, 0)
 """Abstracts: whole, 400 characters, 200, none."""
+
+_HTML = "email/digest.html"
 
 WEEKLY_STEPS = STEPS[1:]
 """A week is skimmed: its abstracts begin with 400 characters."""
@@ -214,7 +214,6 @@ class _Frame:
         self._render_paper, self._templates = papers.render, papers.templates
         self._digest, self._links = digest, links
         self._view, self._papers = view_digest(digest), view_papers(digest)
-        self._week = view_week(digest, self._papers) if digest.is_round_up else None
 
     def render_subject(self) -> str:
         """Render the subject."""
@@ -235,9 +234,8 @@ class _Frame:
             abstract_limit=fit.abstract_limit,
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
-            week=self._week,
         )
-        return self._templates.render(choose_template("email/text.txt", self._digest), context)
+        return self._templates.render("email/text.txt", context)
 
     def fit(self) -> tuple[str, Fit]:
         """Render the HTML part with as much as a mail has room for, and return how much that is.
@@ -250,12 +248,11 @@ class _Frame:
         def measure(fit: Fit) -> int:
             return len(encode_part(render(fit)))
 
-        steps = WEEKLY_STEPS if self._week is not None and not self._view.is_whole else STEPS
+        steps = WEEKLY_STEPS if self._view.week and not self._view.is_whole else STEPS
         fit = fit_papers(self._digest.shown, measure, steps=steps)
         if (size := measure(fit)) > BUDGET:
-            name = choose_template("email/digest.html", self._digest)
             raise TemplateError(
-                f"{name} takes {size:,} bytes before any paper: {size - BUDGET:,} more than the {BUDGET:,} that a"
+                f"{_HTML} takes {size:,} bytes before any paper: {size - BUDGET:,} more than the {BUDGET:,} that a"
                 " mail has room for",
                 hint="Shorten the template or its style sheet: mail readers cut longer mails.",
             )
@@ -269,7 +266,5 @@ class _Frame:
             fragments={paper.number: self._render_paper(paper, fit.abstract_limit)[0] for paper in shown},
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
-            week=self._week,
         )
-        name = choose_template("email/digest.html", self._digest)
-        return self._templates.inline_styles(self._templates.render(name, context))
+        return self._templates.inline_styles(self._templates.render(_HTML, context))

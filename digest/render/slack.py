@@ -15,13 +15,11 @@ from digest.model.messages import Links, Share
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
 from digest.render.contexts import SlackBriefContext, SlackDigestContext, SlackPageContext
 from digest.render.digests import (
-    choose_template,
     find_most,
     group_papers,
     view_digest,
     view_papers,
     view_rest,
-    view_week,
 )
 
 if TYPE_CHECKING:
@@ -101,9 +99,8 @@ class SlackParts:
         self._digest = digest
         self._view = view_digest(digest)
         self._papers: Sequence[PaperView] = view_papers(digest)
-        self._week = view_week(digest, self._papers) if digest.is_round_up else None
         # A round-up that names the papers which matched the most has all papers in its thread.
-        self._top_papers = 0 if self._week is not None and self._week.most_matched else TOP_PAPERS
+        self._top_papers = 0 if self._view.week and self._view.week.most_matched else TOP_PAPERS
 
     @cached_property
     def shares(self) -> tuple[Share, ...]:
@@ -138,7 +135,7 @@ class SlackParts:
             return BRIEF, self._compile_brief(share, links, is_first=not part)
         if part:
             return PAGE, self._compile_page(share, part, delivery.parts - 1)
-        return choose_template(TOP, self._digest), self._compile_top(share.behind, links)
+        return TOP, self._compile_top(share.behind, links)
 
     def _find_own_share(self, delivery: Delivery) -> Share:
         if delivery.share is not None:
@@ -160,9 +157,8 @@ class SlackParts:
             in_thread=shown - count,
             rest=view_rest(self._papers[shown:], links.web_view),
             links=links,
-            week=self._week,
         )
-        return compile_blocks(self._templates.render(choose_template(TOP, self._digest), context))
+        return compile_blocks(self._templates.render(TOP, context))
 
     def _compile_page(self, share: Share, page: int, pages: int) -> Compiled:
         """Compile a message of the thread."""

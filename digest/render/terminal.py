@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from digest.model.papers import Field
 from digest.render.contexts import TerminalContext
-from digest.render.digests import choose_template, group_papers, view_digest, view_papers, view_week
+from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.papers import PaperView
 from digest.render.text import (
     END,
@@ -158,10 +158,8 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
     papers = view_papers(digest)
     groups = group_papers(digest, papers)
     shown = tuple(replace(group, papers=group.papers[:limit]) for group in groups)
-    context = TerminalContext(
-        view_digest(digest), shown, view_week(digest, papers) if digest.is_round_up else None
-    )
-    rendered = templates.render(choose_template("terminal/digest.txt", digest), context)
+    context = TerminalContext(view_digest(digest), shown)
+    rendered = templates.render("terminal/digest.txt", context)
     lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, max(width, NARROWEST))]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 

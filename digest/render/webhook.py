@@ -54,7 +54,6 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
         "planned_at": write_moment(digest.planned_at),
         "headline": view.headline,
         "group_by": str(digest.group_by),
-        "is_round_up": digest.is_round_up,
         "coverage": {
             "sentence": view.coverage.sentence,
             "state": view.coverage.state,

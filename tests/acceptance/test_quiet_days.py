@@ -9,7 +9,8 @@ import pytest
 
 from digest.model.clock import ManualClock
 from digest.model.messages import Digest
-from digest.render.coverage import describe_coverage, write_introduction
+from digest.render.coverage import describe_coverage
+from digest.render.digests import write_introduction
 from tests.acceptance.made import TUESDAY, announce
 from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv

@@ -38,7 +38,7 @@ def plan(
         cadence=Cadence.parse("weekdays at 09:00 Europe/Berlin"),
         cap=cap,
     )
-    later = wishes.pop("later", None)
+    later = wishes.pop("later", {})
     subscription = replace(subscription, **wishes)
     revisions = tuple(
         ActiveRevision(number, number, name, TEXTS[name], "", 0) for number, name in enumerate(queries, start=1)
@@ -53,7 +53,7 @@ def plan(
         occasion=occasion,
         now=FOUND,
         announced=announced,
-        later=later,
+        load_later=lambda: later,
     )
 
 

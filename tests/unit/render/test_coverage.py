@@ -7,10 +7,9 @@ from digest.model.messages import Coverage
 from digest.render.coverage import (
     CoverageState,
     describe_coverage,
-    write_headline,
-    write_introduction,
     write_span,
 )
+from digest.render.digests import write_headline, write_introduction
 from digest.render.samples import make_coverage, make_digest
 
 
