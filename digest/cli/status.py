@@ -20,7 +20,7 @@ from digest.cli.output import (
 )
 from digest.cli.subscription import describe_turn
 from digest.config.zones import name_zone
-from digest.inspect.health import does_its_work
+from digest.inspect.alarms import does_its_work
 from digest.inspect.status import SPAN, load_status
 from digest.model.announcements import EASTERN, mailing_moment
 from digest.model.clock import write_age

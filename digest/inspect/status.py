@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.config.zones import choose_zone, write_with_zone
-from digest.inspect.coverage import load_mailings, polled_keys
-from digest.inspect.health import (
+from digest.inspect.alarms import (
     DIGEST_LIMIT,
     FAILURE_SHOWN,
     OUTBOX_LIMIT,
@@ -19,6 +18,7 @@ from digest.inspect.health import (
     find_due_mailing,
     is_stuck,
 )
+from digest.inspect.coverage import load_mailings, polled_keys
 from digest.match.rules import read_exclusion
 from digest.model.alarms import AlarmName
 from digest.model.announcements import latest_mailing, mailing_moment, next_mailing

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest.config.zones import choose_zone, write_with_zone
-from digest.inspect.health import does_its_work
+from digest.inspect.alarms import does_its_work
 from digest.inspect.status import load_alarms
 from digest.model import secrets
 from digest.model.errors import DigestError

@@ -14,7 +14,7 @@ from enum import StrEnum
 from json import dumps
 from typing import TYPE_CHECKING
 
-from digest.inspect.health import is_stuck
+from digest.inspect.alarms import is_stuck
 from digest.model.clock import monotonic
 from digest.store.workers import JobTurn
 

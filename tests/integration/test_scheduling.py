@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from digest.config import load_config
-from digest.inspect import health as telemetry_health
+from digest.inspect import alarms as alarm_rules
 from digest.model.alarms import AlarmName
 from digest.poll.installation import Site
 from digest.poll.step import poll
@@ -174,7 +174,7 @@ def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_t
     wait_until(lambda: turns(site)["deliver-mail"].overruns > 1)
     assert turns(site)["deliver-mail"].is_under_way
     assert not schedule.pulse.board.stuck
-    monkeypatch.setattr(telemetry_health, "LONGEST_TURNS", {"deliver-mail": 0.2})
+    monkeypatch.setattr(alarm_rules, "LONGEST_TURNS", {"deliver-mail": 0.2})
     wait_until(lambda: "deliver-mail" in schedule.pulse.board.stuck)
     assert "the job deliver-mail has been at the same turn for 0 min" in find_failures(site, schedule.pulse)
     assert schedule.stop(grace=0.1, force=5)

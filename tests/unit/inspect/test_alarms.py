@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.config.zones import write_with_zone
+from digest.inspect.alarms import MAILING_LIMIT, AlarmFacts, does_its_work, find_alarms, find_due_mailing
 from digest.inspect.coverage import MailingLine, MailingState
-from digest.inspect.health import MAILING_LIMIT, AlarmFacts, does_its_work, find_alarms, find_due_mailing
 from digest.model.alarms import Alarm, Overdue, find_owed
 from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment, next_mailing
 from digest.model.cadences import Cadence

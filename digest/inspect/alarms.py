@@ -1,4 +1,4 @@
-"""Judges the five facts that the operator is told of, and the health of a process."""
+"""Judges the five facts that the operator is told of, words each alarm, and says whether a process is stuck."""
 
 from __future__ import annotations
 
