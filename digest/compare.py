@@ -51,7 +51,10 @@ class Horizon:
 _TEXT_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
 """Compared fields, in the order they are reported; categories and withdrawal have kinds of their own."""
 
-_ONLY_HARVEST_TELLS = ("report_no", "license", "versions")
+_ASKED_FOR = ("report_no", "license")
+"""Fields that saved queries may ask for and only the harvest tells."""
+
+_ONLY_HARVEST_TELLS = (*_ASKED_FOR, "versions")
 """Fields the search API never carries: their absence there says nothing."""
 
 
@@ -89,10 +92,10 @@ def keep_latest(papers: Iterable[Paper]) -> list[Paper]:
 def content_hash(paper: Paper) -> str:
     """Return a SHA-256 (hex) over everything of a paper that readers or queries can see.
 
-    The licence and the version history are left out: not every source tells them,
-    and the same text must hash alike whoever brought it and however its accents were written.
+    The same text must hash alike however its accents were written. What the search does not tell is filled
+    in from what is stored before; the version history, which only the harvest tells, is left out.
     """
-    names = ("title", "abstract", "authors", "comment", "journal_ref", "dois")
+    names = (*_TEXT_FIELDS, *_ASKED_FOR)
     visible = [*(_comparable(paper, name) for name in names), sorted(paper.categories), paper.is_withdrawn]
     return hashlib.sha256(json.dumps(visible, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -137,7 +140,7 @@ def _compare_one(
     if known is None:
         return Change(_classify_unseen(paper, horizon), paper)
     merged = _fill_from_stored(paper, known.paper)
-    fields = find_differences(known.paper, merged)
+    fields = find_differences(known.paper, merged) + _find_told_first(paper, known.paper)
     kind = _classify_seen(merged, known.paper, fields)
     if kind is None or is_outdated(paper, known, as_of):
         return None
@@ -188,6 +191,13 @@ def find_differences(before: Paper, after: Paper) -> tuple[str, ...]:
     if after.is_withdrawn != before.is_withdrawn:
         names.append("withdrawn")
     return tuple(names)
+
+
+def _find_told_first(paper: Paper, stored: Paper) -> tuple[str, ...]:
+    """Return what the harvest tells first of a paper that a search brought: saved queries may ask for it."""
+    if paper.datestamp is None or stored.datestamp is not None or paper.version != stored.version:
+        return ()
+    return tuple(name for name in _ASKED_FOR if getattr(paper, name) != getattr(stored, name))
 
 
 def _differs(before: Paper, after: Paper, name: str) -> bool:

@@ -175,8 +175,8 @@ class ArxivClient:
             parameters |= {"sortBy": "lastUpdatedDate", "sortOrder": "descending"}
         else:
             del parameters["search_query"]
-        shown = repr(query.strip()[:80]) if query.strip() else f"{len(ids)} ids"
-        name = f"papers {start}-{start + size - 1} of {shown}"
+        shown = f"papers {start}-{start + size - 1} of {query.strip()[:80]!r}"
+        name = shown if query.strip() else f"{len(ids)} papers by their ids"
 
         def check(fetched: Fetched[AtomPage]) -> None:
             try:

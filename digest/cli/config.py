@@ -12,7 +12,7 @@ from digest.cli.subscription import check_exclusions, list_remarks
 from digest.config import find_config, open_config, read_environment
 from digest.config.draft import Mistakes
 from digest.model.errors import ConfigurationError, DigestError, QueryError, count
-from digest.query import parse_query
+from digest.query import NoteKind, parse_query
 from digest.render import Renderer
 from digest.render.check import check_templates
 
@@ -103,7 +103,9 @@ def _find_oddities(config: Config) -> Iterator[str]:
         if query.name not in followed:
             yield f"{key}: no subscription follows it"
         try:
-            yield from (f"{key}: {note.message}" for note in parse_query(query.text).notes)
+            for note in parse_query(query.text).notes:
+                if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
+                    yield f"{key}: {note.message}"
         except QueryError:
             continue  # an error, and told as one
     yield from list_remarks(config)

@@ -23,7 +23,7 @@ from digest.model.announcements import EASTERN, Kind
 from digest.model.errors import UsageError, count
 from digest.model.messages import DigestEntry
 from digest.query import Or, find_reasons
-from digest.query.tree import walk_conditions
+from digest.query.tree import Prefix, walk_conditions
 from digest.render.terminal import write_papers
 
 if TYPE_CHECKING:
@@ -157,6 +157,9 @@ def _gather(bench: Workbench, query: Query | Or, days: int, source: str | None, 
             f"nothing of the last {days} days is stored here{f': {bench.why_not}' if bench.why_not else ''}",
             hint="Only a harvest stores all that is announced: `digest run`. Or ask arXiv: --from arxiv.",
         )
+    tree = query if isinstance(query, Or) else query.tree
+    if any(condition.prefix is Prefix.LICENCE for condition in walk_conditions(tree)):
+        click.echo("note: arXiv's search tells no licences, so nothing meets lic: here", err=True)
     with bench.asking() as client:
         return Found(asked, search_days(client, query, asked, progress), None)
 

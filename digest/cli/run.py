@@ -73,7 +73,9 @@ def _tell(report: PassReport, zone: tzinfo | None) -> None:
 
 
 def _tell_poll(report: PassReport) -> None:
-    if report.poll.failures:
+    if report.poll.failures and report.poll.runs:
+        click.echo("Part of what arXiv was asked for did not come: the next look asks for it again.")
+    elif report.poll.failures:
         click.echo(
             "arXiv could not be looked at. What was announced meanwhile is found by the next look, and told at the"
             " next turn that each subscription has then (digest subscription list)."
@@ -122,6 +124,7 @@ def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
         return
     if report.waiting:
         click.echo(f"{count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
+        click.echo("`digest delivery retry` tries at once.")
     if report.in_doubt.first_at is not None:
         looked = "it is looked into" if report.in_doubt.number == 1 else "they are looked into"
         since = write_with_zone(report.in_doubt.first_at, zone)

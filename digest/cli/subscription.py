@@ -364,7 +364,8 @@ def _describe(
 
 def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
     """Say how its digests read, as far as that is not the usual."""
-    words = ["one round-up a week"] if is_weekly(subscription) else []
+    often = "every second week" if subscription.cadence.fortnight else "a week"
+    words = [f"one round-up {often}"] if is_weekly(subscription) else []
     words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
     words += ["what changed in a paper whole"] if subscription.replacements is Replacements.WHOLE else []
     return {"reads": ["; ".join(words)]} if words else {}

@@ -182,7 +182,7 @@ class ConfigDraft:
             if near:
                 self.complain(name, "sets nothing", f"Did you mean {near[0]}?")
             else:
-                self.warnings.append(f"{name} is set, but Digest has no such setting")
+                self.warnings.append(f"{name} is set, but no setting or destination uses it")
 
     def raise_mistakes(self) -> None:
         """Raise what was found, if anything, as one error.

@@ -291,7 +291,8 @@ def _read_fortnight(days: frozenset[int], first: str | None, phrase: str) -> dat
 
 
 _DAY_WORDS = ("daily", "weekdays", *(f"{day}s" for day in WEEKDAYS), *WEEKDAYS)
-_DAYS_HINT = "Days are daily, weekdays, or names such as mondays and thursdays, weekly on monday."
+_DAYS_HINT = "Days are daily, weekdays, names such as mondays and thursdays, or every second monday."
+_RHYTHMS = ("second", "third", "fourth", "other", "fortnightly", "biweekly", "monthly")
 
 
 def _read_days(words: str, phrase: str) -> frozenset[int]:
@@ -305,7 +306,7 @@ def _read_days(words: str, phrase: str) -> frozenset[int]:
         elif singular in WEEKDAYS:
             days.add(WEEKDAYS.index(singular))
         elif word not in ("every", "on", "and", "weekly", ""):
-            near = get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
+            near = [] if word in _RHYTHMS else get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
             hint = f"Did you mean {near[0]!r}?" if near else _DAYS_HINT
             raise ConfigurationError(f"{phrase!r}: {word!r} is no day of the week", hint=hint)
     if not days:

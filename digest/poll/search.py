@@ -42,7 +42,7 @@ from digest.store import runs as run_store
 from digest.store import views
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from sqlalchemy import Connection
 
@@ -71,11 +71,11 @@ def look_back(site: Site, report: PollReport) -> None:
         if not pending:
             return
         texts = {revision.canonical for revision in query_store.active_revisions(conn)}
-        if site.config.arxiv.source == "query" and not is_asked_together(texts):
+        if site.config.arxiv.source == "query" and not is_asked_together(texts) and not report.failures:
             looked = run_store.load_cursors(conn, Source.QUERY)
             report.awaiting = frozenset(text for text in pending if text not in looked)
             return  # its own search is its first look
-        if report.failures:
+        if report.is_cut_short:
             return
         if site.config.arxiv.source == "harvest":
             judge = make_judge(horizon_of(run_store.load_cursor(conn, Source.HARVEST)))
@@ -99,13 +99,9 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     return [
         text
         for text, query in queries.items()
-        if _count_up_to(FIRST_LOOK_PAPERS, (paper for paper in stored if matches(query, paper)))
+        if len(list(islice((paper for paper in stored if matches(query, paper)), FIRST_LOOK_PAPERS)))
         < FIRST_LOOK_PAPERS
     ]
-
-
-def _count_up_to(enough: int, found: Iterable[object]) -> int:
-    return sum(1 for _ in islice(found, enough))
 
 
 def _fetch_newest(site: Site, report: PollReport, look: FirstLook, judge: Judge) -> bool:

@@ -63,6 +63,7 @@ _OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
+_LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _MOST_GUESSED, _MOST_MEANT = 4, 12
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
@@ -297,14 +298,15 @@ def _read_doi(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition
 
 
 def _read_licence(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
-    value = term.value.strip().casefold()
+    value = _LICENCE_VERSION.sub("", "-".join(term.value.casefold().split()))
     name = next((name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None)
     if name is None:
         source.fail(
             term.value_position, f"{term.value!r} names no licence of arXiv's", f"Known are {', '.join(LICENCES)}."
         )
     message = 'licences are known of harvested papers only (source = "harvest"), not of those a search brings'
-    source.note(NoteKind.READ_AS, term.position, message)
+    if not any(note.kind is NoteKind.LICENCE for note in source.notes):
+        source.note(NoteKind.LICENCE, term.position, message)
     return intern_condition(prefix, Shape.WORD, name)
 
 

@@ -24,7 +24,7 @@ class NoteKind(StrEnum):
 
     `MISSING_OPERATOR`: read as AND. `LEFT_OUT`: says nothing by itself, such as a stop word.
     `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what the
-    words might suggest, or what was made of something pasted.
+    words might suggest, or what was made of something pasted. `LICENCE`: only harvested papers can meet it.
     """
 
     MISSING_OPERATOR = "missing operator"
@@ -32,6 +32,7 @@ class NoteKind(StrEnum):
     UNKNOWN_CATEGORY = "unknown category"
     RETIRED_CATEGORY = "retired category"
     READ_AS = "read as"
+    LICENCE = "licence"
 
 
 @dataclass(frozen=True, slots=True)

@@ -437,12 +437,10 @@ def choose_most_matched(papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
         and not paper.is_withdrawn_since
     ]
     ranked = sorted(several, key=lambda paper: _count_matched(paper.entry), reverse=True)
-    is_level = len(ranked) > MOST_MATCHED and _share_place(ranked[0], ranked[MOST_MATCHED])
+    is_level = len(ranked) > MOST_MATCHED and (
+        _count_matched(ranked[0].entry) == _count_matched(ranked[MOST_MATCHED].entry)
+    )
     return () if is_level else tuple(ranked[:MOST_MATCHED])
-
-
-def _share_place(paper: PaperView, other: PaperView) -> bool:
-    return _count_matched(paper.entry) == _count_matched(other.entry)
 
 
 def choose_top(digest: Digest, papers: Sequence[PaperView]) -> tuple[PaperView, ...]:

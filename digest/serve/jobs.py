@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("digest.schedule")
 
-_NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "webhooks", "web", "templates")
+# `incoming` are the addresses of `[slack.webhooks]` and `[discord]`.
+_NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "incoming", "webhooks", "web", "templates")
 
 
 class Jobs:

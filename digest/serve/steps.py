@@ -127,7 +127,10 @@ class Steps:
         site = self._site
         with polling_alone(site) as other:
             if other:
-                polled = PollReport(why_not=f"another process, {other}, is asking arXiv right now")
+                # What the other fetches for first digests is not there yet, so none is given now.
+                polled = PollReport(
+                    why_not=f"another process, {other}, is asking arXiv right now", is_cut_short=True
+                )
             else:
                 if site.store.path is None:
                     with site.store.begin() as conn:

@@ -295,10 +295,11 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             f"{MASK}@",
         ),  # who logs in, and with what
         (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
+        (r"(?<=/webhooks/)\d+/[\w-]+", MASK),
         (r"(?<=/services/)[a-z0-9]+/[a-z0-9]+/\w+", MASK),
         (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
         (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
-        (r"\b(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
+        (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
         (rf"/([fucdm])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # feed, leave, confirm, digest, manage
         (rf"[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+", f"{MASK}@{MASK}"),
     )

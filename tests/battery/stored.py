@@ -97,7 +97,8 @@ def read_book(database: Path) -> Book:
         }
         changes: dict[str, list[StoredChange]] = {}
         for key, version, kind, found_at in conn.execute(
-            "SELECT id, version_id, kind, found_at FROM changes ORDER BY id"
+            "SELECT id, version_id, kind, found_at FROM changes"
+            " WHERE fields NOT IN ('license', 'report_no', 'report_no license') ORDER BY id"
         ):
             paper_id, state = versions[version]
             changes.setdefault(paper_id, []).append(StoredChange(key, kind, state, _read_moment(found_at)))

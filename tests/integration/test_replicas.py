@@ -155,6 +155,7 @@ def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(w
         assert other == ""
         report = run_pass(sites[1])
         assert report.poll.why_not == "another process, replica 0, is asking arXiv right now"
+        assert not report.match.first_looks, "what the other fetches for them is not there yet"
         assert not world.arxiv.requests
         with sites[1].store.begin() as conn:
             conn.execute(text("UPDATE workers SET seen_at = 0 WHERE owner = 'replica 0'"))

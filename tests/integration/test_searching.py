@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from digest.poll import search
 from digest.poll.rules import POLL_TIMES, REQUESTS_A_DAY, SEARCHED_BY_WORDS
 from tests.acceptance.made import START, made_up, told_ids
 from tests.conftest import IS_NIGHTLY
+from tests.fakes import atom
+from tests.fakes.loopback import Answer, Request
 from tests.integration.searching_worlds import World, old_papers, surrounded
 
 FEW = {"perf": "cat:cs.PF", "tail": "cat:cs.PF AND abs:tail"}
@@ -135,3 +138,26 @@ def test_a_day_of_looks_keeps_to_its_budget_of_requests(world: World, more: dict
         world.run_on(3, hour)
     looks_a_day = len(POLL_TIMES)
     assert len(world.asked()) - before == looks_a_day <= REQUESTS_A_DAY
+
+
+def test_a_new_query_beside_one_that_arxiv_refuses_is_shown_its_newest_papers(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "JOINT_PAGE", 20)
+    rare = [
+        made_up(n, START - timedelta(days=40 + n), id=f"2601.{n:05d}", categories=("cs.NI",)) for n in range(9)
+    ]
+    crowd = [made_up(n, START - timedelta(days=9, minutes=n), id=f"2602.{n:05d}") for n in range(500, 530)]
+    world.arxiv.add(*rare, *crowd)
+    serve = world.arxiv._serve_search
+
+    def refuse(request: Request, *others: Any) -> Answer:  # noqa: ANN401 - passed on as it came
+        if "tail" in request.param("search_query"):
+            return Answer(atom.write_error("refused", START), 400, atom.MEDIA_TYPE)
+        return serve(request, *others)
+
+    monkeypatch.setattr(world.arxiv, "_serve_search", refuse)
+    world.write({"rare": "cat:cs.NI", "tail": "cat:cs.PF AND abs:tail"}, first_look=7)
+    report = world.run()
+    assert report.poll.failures
+    assert {*told_ids(report)} >= {paper.id for paper in rare}

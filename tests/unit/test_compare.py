@@ -108,9 +108,14 @@ def test_changes_come_in_the_order_papers_were_announced() -> None:
 
 
 @pytest.mark.parametrize("field", ["report_no", "license"])
-def test_what_not_every_source_tells_does_not_make_another_text(field: str) -> None:
-    told = {field: "something"}
-    assert content_hash(make_paper(**told)) == content_hash(make_paper())
+def test_what_the_harvest_tells_first_of_a_paper_that_a_search_brought_is_a_change(field: str) -> None:
+    searched = make_paper()
+    harvested = make_paper(datestamp=SUBMITTED.date(), **{field: "told"})
+    (change,) = compare_papers([harvested], {searched.id: know(searched)}, WATCHING)
+    assert (change.kind, change.fields) == (Kind.METADATA, (field,))
+    assert content_hash(harvested) != content_hash(searched)
+    again = make_paper(datestamp=SUBMITTED.date(), **{field: "told anew"})
+    assert compare_papers([again], {harvested.id: know(harvested)}, WATCHING) == ()
 
 
 @given(st.sampled_from(["title", "abstract", "comment", "journal_ref"]), st.text(alphabet="abc ", min_size=1))
