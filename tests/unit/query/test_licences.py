@@ -33,7 +33,9 @@ def test_each_licence_of_arxivs_is_known_by_its_address(address: str, name: str)
     assert [one for one in LICENCES if matches(parse_query(f"lic:{one}"), paper)] == [name] * bool(name)
 
 
-@pytest.mark.parametrize("written", ["lic:cc-by", "lic:BY", "lic:CC-BY", f'lic:"{CC}/by/4.0/"'])
+@pytest.mark.parametrize(
+    "written", ["lic:cc-by", "lic:BY", "lic:CC-BY", "lic:cc-by-4.0", 'lic:"CC BY"', f'lic:"{CC}/by/4.0/"']
+)
 def test_a_licence_may_be_written_short_or_by_its_address(written: str) -> None:
     assert parse_query(written).canonical == "lic:cc-by"
 
