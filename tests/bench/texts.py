@@ -86,7 +86,7 @@ def _measure(convert: Callable[[str], str], texts: Sequence[str]) -> float:
     began = process_time()
     for text in texts:
         convert(text)
-    return (process_time() - began) / len(texts)
+    return (process_time() - began) / max(len(texts), 1)
 
 
 def _find_best(convert: Callable[[str], str], text: str) -> float:
