@@ -144,7 +144,7 @@ def render_mail_text(papers: MailPapers, digest: Digest, links: Links) -> MailTe
     """
     frame = _Frame(papers, digest, links)
     html, fit = frame.fit()
-    text = flow_text(_clean_lines(frame.render_text(fit) + "\n"))
+    text = flow_text(clean_markup(frame.render_text(fit) + "\n"))
     return MailText(subject=write_subject(frame.render_subject()), plain=text, html=html)
 
 
@@ -162,11 +162,7 @@ def write_digest_mail(
 
 def write_digest_text(papers: MailPapers, digest: Digest, links: Links) -> str:
     """Write a digest as plain text in lines of at most 78 characters, with whole abstracts."""
-    return wrap_text(_clean_lines(_Frame(papers, digest, links).render_text(Fit(digest.shown, None))))
-
-
-def _clean_lines(text: str) -> str:
-    return "\n".join(map(clean_markup, text.split("\n")))
+    return wrap_text(clean_markup(_Frame(papers, digest, links).render_text(Fit(digest.shown, None))))
 
 
 def _list_fields(

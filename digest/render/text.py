@@ -159,7 +159,9 @@ def wrap_text(text: str, width: int = 78) -> str:
     return "\n".join(part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width))
 
 
+@lru_cache(8_192)
 def _flow_line(line: str) -> str:
+    """Flow one line; mails have many in common, such as a paper's abstract."""
     if line == _SIGNATURE:
         return line
     broken = _break_line(line.rstrip(" "), _FLOWED_WIDTH)
