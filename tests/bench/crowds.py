@@ -78,6 +78,8 @@ def subscribe_crowd(
     consent = {"subscriber_id": n, "subscription": name, "event": "confirmed", "how": "link", "at": before}
     fill(store, consents, n, consent)
     wish = {"cadence": CADENCE, "kinds": "new cross-list", "quiet_days": "skip", "cap": 40, "first_look": 0}
+    wish |= {"exclude_queries": "", "exclude_papers": "", "quiet_hours": "", "group_by": "kind"}
+    wish |= {"replacements": "folded", "weekly": "round-up"}
     turn = {"next_due_at": due_at, "last_slot": "", "plan_after": 0, "feed_generation": 1, "subscriber_id": n}
     fill(store, subscriptions, n, {"id": n, "name": name, "title": "", **kept, **wish, **turn})
     asked = {"subscription_id": n, "query_id": n, "position": 0, "first_look_run_id": 0, "added_at": before}
