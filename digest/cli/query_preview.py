@@ -159,7 +159,8 @@ def _gather(bench: Workbench, query: Query | Or, days: int, source: str | None, 
         )
     tree = query if isinstance(query, Or) else query.tree
     if any(condition.prefix is Prefix.LICENCE for condition in walk_conditions(tree)):
-        click.echo("note: arXiv's search tells no licences, so nothing meets lic: here", err=True)
+        note = "arXiv's search tells no licences, so each paper counts as one without (--from store knows them)"
+        click.echo(f"note: {note}", err=True)
     with bench.asking() as client:
         return Found(asked, search_days(client, query, asked, progress), None)
 

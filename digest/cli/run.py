@@ -124,7 +124,7 @@ def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
         return
     if report.waiting:
         click.echo(f"{count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
-        click.echo("`digest delivery retry` tries at once.")
+        click.echo("`digest delivery retry ID` has one of them sent with the next run.")
     if report.in_doubt.first_at is not None:
         looked = "it is looked into" if report.in_doubt.number == 1 else "they are looked into"
         since = write_with_zone(report.in_doubt.first_at, zone)

@@ -94,15 +94,8 @@ def write_extension(templates: Templates, name: str) -> str:
 
 
 def _describe(templates: Templates, name: str) -> TemplateEntry:
-    path = templates.find_file(name)
-    return TemplateEntry(
-        name,
-        _find_purpose(name, path),
-        _find_names(name),
-        templates.find_blocks(name),
-        path,
-        templates.is_own(path),
-    )
+    path, blocks = templates.find_file(name), templates.find_blocks(name)  # refuses what can't be read
+    return TemplateEntry(name, _find_purpose(name, path), _find_names(name), blocks, path, templates.is_own(path))
 
 
 def _find_purpose(name: str, path: Path) -> str:

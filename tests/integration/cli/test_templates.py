@@ -36,6 +36,13 @@ def test_every_template_is_listed_with_what_it_is_for_and_what_it_sees(digest: S
     assert "email/alarm.txt" in "".join(digest("templates", "list").lines)
 
 
+def test_one_that_is_no_utf_8_is_named_when_all_are_listed(digest: Shell) -> None:
+    use_own()
+    write("email/weekly.html", "")
+    Path("templates/email/weekly.html").write_bytes(b"caf\xe9")
+    assert "email/weekly.html" in digest("templates", "list", expect=3).err
+
+
 def test_a_copy_is_what_is_shipped_to_the_letter_and_the_next_steps_are_said(digest: Shell) -> None:
     said = digest("templates", "export", "email/style.css", "slack/digest.txt")
     assert said.lines[0] == "Wrote 2 templates to templates."
