@@ -130,20 +130,34 @@ _MODE_ATTEMPTS = 5
 
 
 class _Turn:
-    """Lets one thread of this process at a time write to a SQLite file.
+    """Lets one thread of this process at a time write to a SQLite file, the urgent ones first.
 
     SQLite looks again only now and then whether its file is free: who waits here is woken.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._lock = path, threading.Lock()
+        self._path, self._free = path, threading.Condition()
+        self._is_taken, self._urgent = False, 0
 
-    def __enter__(self) -> None:
-        if not self._lock.acquire(timeout=_TURN):
-            raise StoreBusy(f"something else this process does has been writing to {self._path} for {_TURN:.0f} s")
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    @contextmanager
+    def take(self, *, is_urgent: bool) -> Iterator[None]:
+        with self._free:
+            self._urgent += is_urgent
+            try:
+                is_ours = self._free.wait_for(
+                    lambda: not self._is_taken and (is_urgent or not self._urgent), timeout=_TURN
+                )
+            finally:
+                self._urgent -= is_urgent
+            if not is_ours:
+                raise StoreBusy(f"another part of this process has been writing to {self._path} for {_TURN:.0f} s")
+            self._is_taken = True
+        try:
+            yield
+        finally:
+            with self._free:
+                self._is_taken = False
+                self._free.notify_all()
 
 
 class Store:
@@ -164,11 +178,15 @@ class Store:
         self.url_masked = show_url(shown)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
         self._file = None if self.path is None else _identify(self.path)
-        self._turn = nullcontext() if self.path is None else _Turn(self.path)
+        self._turn = None if self.path is None else _Turn(self.path)
 
     @contextmanager
-    def begin(self) -> Iterator[Connection]:
+    def begin(self, *, is_urgent: bool = False) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back where anything is raised.
+
+        Args:
+            is_urgent: goes before the others of this process that wait for a SQLite file: for what would be
+                lost if the process died now.
 
         Raises:
             StoreBusy: another process writes for too long.
@@ -176,7 +194,7 @@ class Store:
         """
         self.check_file()
         with (
-            self._turn,
+            self._turn.take(is_urgent=is_urgent) if self._turn else nullcontext(),
             explaining(self.url_masked, self.path),
             self.engine.connect() as conn,
             conn.begin(),
