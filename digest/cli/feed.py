@@ -8,7 +8,7 @@ import click
 
 from digest.cli.context import opened_store, require_name, suggest_name
 from digest.cli.output import json_option, print_json, print_table
-from digest.deliver.feeds import find_first_look
+from digest.deliver.feeds import find_first_digest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_links
@@ -255,8 +255,8 @@ def open_query_feed(conn: Connection, config: Config, name: str, now: datetime) 
     query = require_query(conn, name, [query.name for query in config.queries])
     place = find_query_feed(conn, query)
     if place is None:
-        first_look = find_first_look(conn, config, query, now)
-        queries.open_query_feed(conn, query.id, first_look, now)
+        first_digest = find_first_digest(conn, config, query, now)
+        queries.open_query_feed(conn, query.id, first_digest, now)
     return place or require_query_feed(conn, name)
 
 

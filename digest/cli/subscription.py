@@ -15,7 +15,7 @@ from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.errors import UnknownName, UsageError, count
 from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements, SubscriptionState
-from digest.plan.digests import is_weekly
+from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
 from digest.store import database, views
 from digest.store import digests as digest_store
@@ -365,7 +365,7 @@ def _describe(
 def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
     """Say how its digests read, as far as that is not the usual."""
     often = "every second week" if subscription.cadence.fortnight else "a week"
-    words = [f"one round-up {often}"] if is_weekly(subscription) else []
+    words = [f"one weekly digest {often}"] if has_weekly_digests(subscription) else []
     words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
     words += ["what changed in a paper whole"] if subscription.replacements is Replacements.WHOLE else []
     return {"reads": ["; ".join(words)]} if words else {}

@@ -283,7 +283,7 @@ class DefaultSettings:
         "counted and linked: by the page that holds them or, without `web.base_url`, by their ids, up to 400 in a "
         "mail and 20 in Slack.",
     )
-    first_look: int = declare(
+    first_digest: int = declare(
         values.number(0, 365, "days"), 7, "How many days a new saved query looks back, once; 0 for not at all."
     )
     group_by: Grouping = declare(
@@ -298,9 +298,9 @@ class DefaultSettings:
     )
     weekly: Weekly = declare(
         values.choose_from(Weekly),
-        "round-up",
-        'What comes where `when` names one day a week: a "round-up" of the week by day, or a "digest" like any '
-        "other.",
+        "summary",
+        'What comes where `when` names one day a week: a weekly digest with a "summary" by day, or a "plain" '
+        "one like any other.",
     )
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.deliver.transports.file import write_if_changed
-from digest.match.rules import choose_first_look, read_exclusion, select_for_subscription
+from digest.match.rules import choose_first_digest, read_exclusion, select_for_subscription
 from digest.match.step import find_overtaken
 from digest.model import secrets
 from digest.model.announcements import Kind
@@ -69,7 +69,7 @@ def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
 
 def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url: str = "") -> Feed:
     """Make a saved query's feed from what is committed: news of the kinds that all such feeds have."""
-    first, opened_at = queries.load_first_look(conn, place.key)
+    first, opened_at = queries.load_first_digest(conn, place.key)
     changes = paper_store.load_changes(conn, first)
     told = spread_moments((changes[id_] for id_ in first if id_ in changes), opened_at, first)
     told += _load_brought(conn, site.config, place.key)
@@ -93,7 +93,7 @@ def _load_brought(conn: Connection, config: Config, query_id: int) -> list[Match
     return told
 
 
-def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: datetime) -> tuple[int, ...]:
+def find_first_digest(conn: Connection, config: Config, query: StoredQuery, now: datetime) -> tuple[int, ...]:
     """Return the changes with which a saved query's feed begins: papers of the last days that no run brought.
 
     Who opens a feed sees at once what the query finds, as a new subscription does. What was there before Digest
@@ -109,7 +109,7 @@ def find_first_look(conn: Connection, config: Config, query: StoredQuery, now: d
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
         met = [batch[place] for _, places in standing.hold([one.paper for one in batch]) for place in places]
         fresh = [change for change in met if change.paper_key not in had]
-        kept = list(choose_first_look([*kept, *fresh], config.defaults.first_look, now))
+        kept = list(choose_first_digest([*kept, *fresh], config.defaults.first_digest, now))
     return tuple(sorted(change.id for change in kept))
 
 

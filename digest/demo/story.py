@@ -66,7 +66,7 @@ url = "{slack}"
 [defaults]
 when = "on announcement"
 kinds = ["new", "cross-list", "replacement", "withdrawal"]
-first_look = 0
+first_digest = 0
 
 [queries]
 perf = "{perf}"

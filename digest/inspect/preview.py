@@ -13,7 +13,7 @@ from digest.inspect.query_volume import (
     DaySpan,
     list_submission_days,
 )
-from digest.match.rules import choose_first_look, read_exclusion
+from digest.match.rules import choose_first_digest, read_exclusion
 from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
@@ -67,13 +67,13 @@ def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | Non
     drafts.read(conn, rows)
     subscription = due.subscription
     slot = next_slot(subscription.cadence, subscription.quiet_hours, drafts.now, due.last_slot)
-    is_first_look = all(row.occasion is Occasion.FIRST_LOOK for row in rows)
+    is_first_digest = all(row.occasion is Occasion.FIRST_DIGEST for row in rows)
     draft = drafts.draft(
         conn,
         due,
         rows,
-        slot=slot.name if slot and not is_first_look else f"run:{rows[-1].match_run_id}",
-        occasion=Occasion.FIRST_LOOK if is_first_look else Occasion.SCHEDULED,
+        slot=slot.name if slot and not is_first_digest else f"run:{rows[-1].match_run_id}",
+        occasion=Occasion.FIRST_DIGEST if is_first_digest else Occasion.SCHEDULED,
     )
     return draft.digest
 
@@ -216,7 +216,7 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         cap=None,
         title="first look",
     )
-    chosen = choose_first_look(candidates, days, now)
+    chosen = choose_first_digest(candidates, days, now)
     is_cut = len(chosen) == len(found) and total > looked_at
     return plan_digest(
         DueSubscription(0, subscription, "active", None, 0, "", now, (revision,)),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
 from digest.model.subscriptions import ActiveRevision, QueryOutcome
-from digest.poll.rules import FIRST_LOOK_PAPERS
+from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import StandingQueries, analyse, matches, parse_query
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _entering_kind(kind: Kind) -> Kind:
     return Kind.CROSS_LIST if kind is Kind.METADATA else kind
 
 
-def choose_first_look(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:
+def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:
     """Return the papers a new saved query shows once: the last `days` days, or the newest 15 if those hold fewer.
 
     Args:
@@ -226,4 +226,4 @@ def choose_first_look(candidates: Iterable[StoredChange], days: int, now: dateti
         return ()
     newest = sorted(candidates, key=lambda change: (change.paper.updated, change.paper.id), reverse=True)
     recent = [change for change in newest if change.paper.updated >= now - timedelta(days=days)]
-    return tuple(recent if len(recent) >= FIRST_LOOK_PAPERS else newest[:FIRST_LOOK_PAPERS])
+    return tuple(recent if len(recent) >= FIRST_DIGEST_PAPERS else newest[:FIRST_DIGEST_PAPERS])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from digest.match.rules import (
     Exclusion,
-    choose_first_look,
+    choose_first_digest,
     exclude_changes,
     is_overtaken,
     match_changes,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from digest.model.subscriptions import ActiveRevision
     from digest.poll.installation import Site
     from digest.query import Query
-    from digest.store.matches import FirstLook
+    from digest.store.matches import FirstDigest
 
 
 _PAPERS_AT_ONCE: Final = 4_000
@@ -49,7 +49,7 @@ _PAPERS_AT_ONCE: Final = 4_000
 
 
 @dataclass
-class FirstLooks:
+class FirstDigests:
     """What first looks brought.
 
     Attributes:
@@ -61,16 +61,16 @@ class FirstLooks:
     papers: set[int] = field(default_factory=set)
 
 
-def give_first_looks(site: Site, awaiting: Collection[str]) -> FirstLooks:
+def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
     """Give every first look that is owed and can be given now.
 
     Args:
         site: the installation.
         awaiting: canonical queries whose first looks stay owed all the same.
     """
-    at, given = site.clock.now(), FirstLooks()
+    at, given = site.clock.now(), FirstDigests()
     with site.store.read() as conn:
-        owed = match_store.load_first_looks(conn)
+        owed = match_store.load_first_digests(conn)
         looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
         candidates = _find_candidates(conn, looks, at) if looks else []
     for look, found in zip(looks, candidates, strict=True):
@@ -78,7 +78,7 @@ def give_first_looks(site: Site, awaiting: Collection[str]) -> FirstLooks:
     return given
 
 
-def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstLook]) -> list[FirstLook]:
+def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
     """Return those whose source was read to its end: an empty first look would be the only one."""
     source = Source(site.config.arxiv.source)
     looked = {key for key, cursor in cursor_store.load_cursors(conn, source).items() if cursor.last_complete_at}
@@ -87,8 +87,8 @@ def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstLook]) -> list
     return [look for look in owed if source is Source.QUERY and look.revision.canonical in looked]
 
 
-def _find_candidates(conn: Connection, looks: Sequence[FirstLook], at: datetime) -> list[list[StoredChange]]:
-    """Return for each first look the papers it may hold, as `choose_first_look` leaves them."""
+def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetime) -> list[list[StoredChange]]:
+    """Return for each first look the papers it may hold, as `choose_first_digest` leaves them."""
     kept: list[list[StoredChange]] = [[] for _ in looks]
     wanted = [(number, look) for number, look in enumerate(looks) if look.days > 0]
     if not wanted:
@@ -108,7 +108,7 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstLook], at: datetime)
                 found = [batch[place] for place in met if not exclusion.find_cause(batch[place].paper)]
                 fresh = _drop_seen(conn, look, found)
                 # What is chosen of a part and the next part is what would be chosen of both.
-                kept[number] = list(choose_first_look([*kept[number], *fresh], look.days, at))
+                kept[number] = list(choose_first_digest([*kept[number], *fresh], look.days, at))
     return kept
 
 
@@ -117,18 +117,18 @@ def _load_exclusions(conn: Connection, subscriptions: Collection[int]) -> Mappin
     return {stored.id: read_exclusion(stored.subscription) for stored in loaded}
 
 
-def _drop_seen(conn: Connection, look: FirstLook, found: Sequence[StoredChange]) -> list[StoredChange]:
+def _drop_seen(conn: Connection, look: FirstDigest, found: Sequence[StoredChange]) -> list[StoredChange]:
     seen = match_store.load_seen_papers(conn, look.subscription_id, [change.paper_key for change in found])
     return [change for change in found if change.paper_key not in seen]
 
 
 def _give(
-    site: Site, look: FirstLook, candidates: Sequence[StoredChange], given: FirstLooks, at: datetime
+    site: Site, look: FirstDigest, candidates: Sequence[StoredChange], given: FirstDigests, at: datetime
 ) -> None:
     with site.store.begin() as conn:
         # Nobody else matches meanwhile, nor gives another first look of this subscription.
         mark = match_store.load_matched_mark(conn, hold=True)
-        if not match_store.is_first_look_owed(conn, look):
+        if not match_store.is_first_digest_owed(conn, look):
             return
         # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
         chosen = _drop_seen(conn, look, candidates)
@@ -136,7 +136,7 @@ def _give(
         ids = tuple(sorted(change.id for change in chosen))
         if ids:
             match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion="first look")
-        match_store.close_first_look(conn, look, run_id)
+        match_store.close_first_digest(conn, look, run_id)
     given.given += bool(ids)
     given.papers.update(change.paper_key for change in chosen)
 
@@ -155,7 +155,7 @@ class MatchReport:
         news: the distinct changes among these -> the keys of their papers.
         papers: distinct papers chosen for any subscription.
         excluded: distinct papers that some subscription excludes.
-        first_looks: subscriptions that were given a first look.
+        first_digests: subscriptions that were given a first look.
         looked_back: the papers of these, which are among `papers`.
     """
 
@@ -164,7 +164,7 @@ class MatchReport:
     news: dict[int, int] = field(default_factory=dict)
     papers: set[int] = field(default_factory=set)
     excluded: set[int] = field(default_factory=set)
-    first_looks: int = 0
+    first_digests: int = 0
     looked_back: set[int] = field(default_factory=set)
 
     def describe(self) -> str:
@@ -188,21 +188,21 @@ class MatchReport:
         return f"{names} = {count(len(papers), 'paper')}{overlap}{excluded}{untold}"
 
 
-def match(site: Site, *, first_looks: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
+def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
     """Match what has been found since the last pass, then give new saved queries their first look.
 
     Args:
         site: the installation.
-        first_looks: False while arXiv could not be asked: a first look that shows nothing for want of
+        first_digests: False while arXiv could not be asked: a first look that shows nothing for want of
             papers would be the only one, so it stays owed.
         awaiting: canonical queries whose first looks stay owed all the same.
     """
     report = MatchReport()
     while _match_batch(site, report):
         site.progress.update(f"{report.changes:,} changes")
-    if first_looks:
-        looks = give_first_looks(site, awaiting)
-        report.first_looks += looks.given
+    if first_digests:
+        looks = give_first_digests(site, awaiting)
+        report.first_digests += looks.given
         report.looked_back |= looks.papers
         report.papers |= looks.papers
     return report

@@ -27,7 +27,7 @@ class Occasion(StrEnum):
     __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
 
     SCHEDULED = "scheduled"
-    FIRST_LOOK = "first look"
+    FIRST_DIGEST = "first look"
     TAKEN_AS_TOLD = "taken as told"
     TRIAL = "trial"
 
@@ -37,7 +37,7 @@ class Occasion(StrEnum):
         return self in _LOOKS_BACK
 
 
-_LOOKS_BACK = (Occasion.FIRST_LOOK, Occasion.TRIAL)  # each mention of an enumeration's member is a call
+_LOOKS_BACK = (Occasion.FIRST_DIGEST, Occasion.TRIAL)  # each mention of an enumeration's member is a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Digest:
         id: the stored digest's number; 0 before it is stored.
         group_by: what its headings are.
         replacements: how it tells what changed in a paper.
-        is_round_up: it rounds up a week, day by day.
+        is_weekly: it rounds up a week, day by day.
     """
 
     subscription: str
@@ -177,7 +177,7 @@ class Digest:
     id: int = 0
     group_by: Grouping = Grouping.KIND
     replacements: Replacements = Replacements.FOLDED
-    is_round_up: bool = False
+    is_weekly: bool = False
 
     @property
     def hidden(self) -> int:

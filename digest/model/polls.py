@@ -17,7 +17,7 @@ class Source(StrEnum):
 
     HARVEST = "harvest"
     QUERY = "query"
-    FIRST_LOOK = "first-look"
+    FIRST_DIGEST = "first-digest"
     GAPS = "gaps"
     FALLBACK = "fallback"
 

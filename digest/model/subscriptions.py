@@ -215,10 +215,10 @@ class Replacements(StrEnum):
 
 
 class Weekly(StrEnum):
-    """What a subscription with one day a week gets: a round-up of the week, or a digest like any other."""
+    """What a subscription with one day a week gets: a weekly digest with a summary by day, or a plain one."""
 
-    ROUND_UP = "round-up"
-    DIGEST = "digest"
+    SUMMARY = "summary"
+    PLAIN = "plain"
 
 
 class Origin(StrEnum):
@@ -256,7 +256,7 @@ class Subscription:
         kinds: which kinds of announcement are sent.
         quiet_days: what happens when nothing matched.
         cap: how many papers a digest shows in full; None for all.
-        first_look: days a new saved query looks back once; 0 for none.
+        first_digest: days a new saved query looks back once; 0 for none.
         group_by: what the headings of its digests are.
         replacements: how its digests tell what changed in a paper.
         weekly: what it gets where its cadence has one day a week.
@@ -273,10 +273,10 @@ class Subscription:
     kinds: tuple[Kind, ...] = (Kind.NEW, Kind.CROSS_LIST)
     quiet_days: QuietDays = QuietDays.SKIP
     cap: int | None = 40
-    first_look: int = 7
+    first_digest: int = 7
     group_by: Grouping = Grouping.KIND
     replacements: Replacements = Replacements.FOLDED
-    weekly: Weekly = Weekly.ROUND_UP
+    weekly: Weekly = Weekly.SUMMARY
     title: str = ""
     exclude: tuple[str, ...] = ()
     exclude_papers: tuple[ArxivId, ...] = ()

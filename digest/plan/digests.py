@@ -63,7 +63,7 @@ def plan_digest(
         announced: of papers by their keys, the mailing that brought each and the day arXiv last changed its
             record.
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
-            it; called only where the digest stands for several mailings, or is a round-up.
+            it; called only where the digest stands for several mailings, or is a weekly digest.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
     """
     subscription = due.subscription
@@ -72,9 +72,9 @@ def plan_digest(
         by_paper.setdefault(change.paper_key, []).append(change)
     texts = [(revision.name, revision.text) for revision in due.revisions]
     readable = {name: queries[name] for name, _ in texts if name in queries}
-    is_round_up = occasion is Occasion.SCHEDULED and is_weekly(subscription)
-    told = replace(coverage, since=coverage.since or coverage.mailing) if is_round_up else coverage
-    tells_days = coverage.since is not None or is_round_up
+    is_weekly = occasion is Occasion.SCHEDULED and has_weekly_digests(subscription)
+    told = replace(coverage, since=coverage.since or coverage.mailing) if is_weekly else coverage
+    tells_days = coverage.since is not None or is_weekly
     later = load_later() if tells_days else {}
 
     def tell(key: int, found: Sequence[StoredChange]) -> DigestEntry:
@@ -103,7 +103,7 @@ def plan_digest(
         coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
         group_by=subscription.group_by,
         replacements=subscription.replacements,
-        is_round_up=is_round_up,
+        is_weekly=is_weekly,
     )
 
 
@@ -113,11 +113,11 @@ def _count_matched(coverage: Coverage, matched: int | None) -> Coverage:
     return replace(coverage, matched=matched)
 
 
-def is_weekly(subscription: Subscription) -> bool:
-    """Whether a subscription's digests are round-ups of a week."""
+def has_weekly_digests(subscription: Subscription) -> bool:
+    """Whether a subscription's digests are weekly digests."""
     cadence = subscription.cadence
     has_one_day = cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1
-    return has_one_day and subscription.weekly is Weekly.ROUND_UP
+    return has_one_day and subscription.weekly is Weekly.SUMMARY
 
 
 def plan_deliveries(

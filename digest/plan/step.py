@@ -321,10 +321,10 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         make_due_what_waits(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
-        first_looks = subscription_store.load_subscriptions(conn, ids=matches.load_unplanned_looks(conn))
-    for due in first_looks:
+        first_digests = subscription_store.load_subscriptions(conn, ids=matches.load_unplanned_looks(conn))
+    for due in first_digests:
         if leave_quiet(due.subscription.cadence, due.subscription.quiet_hours, now) <= now:
-            _attempt(site, report, due.subscription.name, partial(_plan_first_look, drafts, due))
+            _attempt(site, report, due.subscription.name, partial(_plan_first_digest, drafts, due))
     _plan_due(site, report, drafts, patience)
     return report
 
@@ -380,10 +380,10 @@ def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connecti
         report.add(part)
 
 
-def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
+def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
     drafts.load_coverage(conn)
     pending = _load_pending(conn, {due.id: due.plan_after}, [due.id]).get(due.id, [])
-    looks = [row for row in pending if row.occasion == Occasion.FIRST_LOOK]
+    looks = [row for row in pending if row.occasion == Occasion.FIRST_DIGEST]
     if not looks:
         return PlanReport()
     # A reader's very first digest has the news too, unless its own turn has come: it may be days away, and
@@ -393,7 +393,7 @@ def _plan_first_look(drafts: Drafts, due: DueSubscription, conn: Connection) -> 
     rows = looks if has_turn or due.last_slot or had_digests else pending
     slot = f"run:{looks[-1].match_run_id}"
     drafts.read(conn, rows)
-    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_LOOK)
+    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
     return _save(conn, drafts, [(due, draft)])
 
 

@@ -285,7 +285,7 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
     return min(reach, today - timedelta(days=1), latest_mailing(now), newest or today)
 
 
-FIRST_LOOK_PAPERS = 15
+FIRST_DIGEST_PAPERS = 15
 """Shown of a new saved query where the days looked back hold fewer."""
 
 JOINT_LOOKBACKS = (*SEARCH_LOOKBACKS, (SEARCH_LOOKBACK, timedelta(hours=20)))

@@ -21,7 +21,7 @@ from digest.poll.record import RecordedRun, horizon_of, load_horizons, make_judg
 from digest.poll.rules import (
     EDIT_MARGIN,
     FALLBACK_AFTER,
-    FIRST_LOOK_PAPERS,
+    FIRST_DIGEST_PAPERS,
     JOINT_LOOKBACKS,
     REQUESTS_A_DAY,
     SearchPast,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from digest.model.polls import LastLooks
     from digest.poll.installation import Site
     from digest.poll.record import Horizons, Judge, PollReport
-    from digest.store.matches import FirstLook
+    from digest.store.matches import FirstDigest
 
 
 BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
@@ -67,7 +67,7 @@ def look_back(site: Site, report: PollReport) -> None:
     """
     now = site.clock.now()
     with site.store.read() as conn:
-        pending = {look.revision.canonical: look for look in match_store.load_first_looks(conn) if look.days}
+        pending = {look.revision.canonical: look for look in match_store.load_first_digests(conn) if look.days}
         if not pending:
             return
         texts = {revision.canonical for revision in query_store.active_revisions(conn)}
@@ -93,22 +93,22 @@ def look_back(site: Site, report: PollReport) -> None:
 
 def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     """Return the queries that match too little of what is stored, and were not asked for their newest papers."""
-    asked = run_store.load_cursors(conn, Source.FIRST_LOOK)
+    asked = run_store.load_cursors(conn, Source.FIRST_DIGEST)
     queries = {text: parse_query(text) for text in texts if text not in asked}
     stored = [analyse(change.paper) for change in paper_store.load_latest_changes(conn)] if queries else []
     return [
         text
         for text, query in queries.items()
-        if len(list(islice((paper for paper in stored if matches(query, paper)), FIRST_LOOK_PAPERS)))
-        < FIRST_LOOK_PAPERS
+        if len(list(islice((paper for paper in stored if matches(query, paper)), FIRST_DIGEST_PAPERS)))
+        < FIRST_DIGEST_PAPERS
     ]
 
 
-def _fetch_newest(site: Site, report: PollReport, look: FirstLook, judge: Judge) -> bool:
+def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, judge: Judge) -> bool:
     """Ask for the newest papers of a query; return False where asking for anything else is pointless."""
     text, name = look.revision.canonical, look.revision.name
     site.progress.begin("poll", f"{name}: its newest papers, for a first look")
-    run = RecordedRun(site, report, Source.FIRST_LOOK, text, judge=judge)
+    run = RecordedRun(site, report, Source.FIRST_DIGEST, text, judge=judge)
     pages = walk_search(site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True)
     with run.recording(window_from=(site.clock.now() - timedelta(days=look.days)).date()):
         for page in islice(pages, 1):

@@ -62,7 +62,7 @@ class DigestView:
         kinds: `8 new · 1 replaced`; "" where all are of one kind, or there is none.
         span: `covers 3 mailings, 17–19 November`; "" where it stands for one alone.
         introduction: what a reader should know first (a first look, a quiet day, a failure); "" mostly.
-        is_first_look: it looks back with a saved query that is new.
+        is_first_digest: it looks back with a saved query that is new.
         coverage: what was looked at: `coverage.state` and `coverage.sentence`.
         week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
         is_whole: it tells whole what changed in its papers.
@@ -78,7 +78,7 @@ class DigestView:
     kinds: str
     span: str
     introduction: str
-    is_first_look: bool
+    is_first_digest: bool
     coverage: CoverageView
     queries: tuple[QueryView, ...]
     week: WeekView | None = None
@@ -139,12 +139,12 @@ def view_digest(digest: Digest) -> DigestView:
         kinds=_count_kinds(digest),
         span=write_span(digest.coverage),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
-        is_first_look=digest.occasion.is_look_back,
+        is_first_digest=digest.occasion.is_look_back,
         coverage=describe_coverage(digest.coverage, digest.zone),
         queries=tuple(
             QueryView(clean_text(name), shorten(clean_text(text), _LONGEST_QUERY)) for name, text in digest.queries
         ),
-        week=view_week(digest, view_papers(digest)) if digest.is_round_up else None,
+        week=view_week(digest, view_papers(digest)) if digest.is_weekly else None,
         is_whole=digest.replacements is Replacements.WHOLE,
     )
 
@@ -192,13 +192,13 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
         local = told_at.astimezone(ZoneInfo(digest.zone))
         earlier = f"{write_day(local.date())} {local:%H:%M} {name_zone(local)}"
         return f"Everything was looked at, and nothing more matched {names} since the digest of {earlier}."
-    quiet = "week" if digest.is_round_up else "day"
+    quiet = "week" if digest.is_weekly else "day"
     return f"A quiet {quiet}: everything was looked at, and nothing in it matched {names}."
 
 
 def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
     match occasion:
-        case Occasion.FIRST_LOOK:
+        case Occasion.FIRST_DIGEST:
             return (
                 f"A first look back with {names}: {whose} newest papers. From now on only what is announced anew."
             )
@@ -247,10 +247,10 @@ def _count_kinds(digest: Digest) -> str:
 
 def view_papers(digest: Digest, *, unfolds: bool = False) -> tuple[PaperView, ...]:
     """Return the papers of a digest, numbered from 1; where changes unfold, abstracts stay as they are."""
-    is_first_look, by_query = digest.occasion.is_look_back, digest.group_by is Grouping.QUERY
+    is_first_digest, by_query = digest.occasion.is_look_back, digest.group_by is Grouping.QUERY
     is_whole = digest.replacements is Replacements.WHOLE and not unfolds
     return tuple(
-        PaperView(entry, number, is_first_look, _find_query(entry) if by_query else "", is_whole)
+        PaperView(entry, number, is_first_digest, _find_query(entry) if by_query else "", is_whole)
         for number, entry in enumerate(digest.entries, 1)
     )
 
@@ -407,7 +407,7 @@ def view_week(digest: Digest, papers: Sequence[PaperView]) -> WeekView:
     """Return what templates see of a week.
 
     Args:
-        digest: the round-up.
+        digest: the weekly digest.
         papers: all its papers as templates see them, in its order.
     """
     changed = [paper for paper in papers if paper.entry.sequel is not None]
@@ -445,7 +445,7 @@ def choose_most_matched(papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
 
 def choose_top(digest: Digest, papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
     """Return papers as the subject of a mail names them, the best first."""
-    best = choose_most_matched(papers) if digest.is_round_up else ()
+    best = choose_most_matched(papers) if digest.is_weekly else ()
     return best or tuple(papers)
 
 

@@ -159,14 +159,14 @@ class PaperView:
     Attributes:
         entry: the frozen entry behind it (`entry.paper` is the paper as arXiv described it).
         number: its place in the digest, from 1.
-        is_first_look: it comes in a look back, so nothing is said about when it was announced.
+        is_first_digest: it comes in a look back, so nothing is said about when it was announced.
         under: the saved query it stands under; "" where the headings are kinds of announcement.
         is_whole: what changed is told whole, and the whole abstract shows it word by word.
     """
 
     entry: DigestEntry
     number: int
-    is_first_look: bool = False
+    is_first_digest: bool = False
     under: str = ""
     is_whole: bool = False
 
@@ -367,7 +367,7 @@ class PaperView:
         Of a paper known from before nobody has seen when it was announced: it was found by a look back.
         """
         submitted, announced = self._submitted, latest_mailing(self.entry.found_at)
-        if self.is_first_look or self.kind is Kind.KNOWN:
+        if self.is_first_digest or self.kind is Kind.KNOWN:
             latest = self.entry.paper.updated.date()
             version = (
                 f", v{self.entry.paper.version} of {_write_past(latest, announced)}" if latest > submitted else ""

@@ -221,7 +221,7 @@ def revised_digest() -> Digest:
 
 
 def weekly_digest() -> Digest:
-    """Return the round-up of a week with a mailing that brought nothing, and papers that changed since."""
+    """Return the weekly digest of a week with a mailing that brought nothing, and papers that changed since."""
     days = {date(2026, 11, 19): (31, 32, 33), date(2026, 11, 18): (21, 22), date(2026, 11, 16): (1, 2)}
     entries = [
         replace(make_entry(number, title=f"A paper of day {day.day}, no. {number}"), mailing=day)
@@ -244,7 +244,7 @@ def weekly_digest() -> Digest:
     sequel = Sequel(Kind.WITHDRAWAL, date(2026, 11, 18), StoredText(entries[-2].paper), StoredText(gone))
     entries[-2] = replace(entries[-2], sequel=sequel)
     coverage = make_coverage(len(entries), since=date(2026, 11, 15), mailings=5, new=6_204)
-    return make_digest(entries, slot="2026-W47", coverage=coverage, is_round_up=True)
+    return make_digest(entries, slot="2026-W47", coverage=coverage, is_weekly=True)
 
 
 def odd_entries() -> tuple[DigestEntry, ...]:
@@ -305,7 +305,7 @@ def _values(paper: Paper, field: Field) -> tuple[str, ...]:
 
 SAMPLES: tuple[Digest, ...] = (
     *(sample_digest(), make_digest(odd_entries(), shown=3), merged_digest(), revised_digest(), full_digest()),
-    *(weekly_digest(), replace(sample_digest(), is_round_up=True)),
-    *(replace(quiet, is_round_up=is_weekly) for quiet in quiet_digests().values() for is_weekly in (False, True)),
+    *(weekly_digest(), replace(sample_digest(), is_weekly=True)),
+    *(replace(quiet, is_weekly=is_weekly) for quiet in quiet_digests().values() for is_weekly in (False, True)),
 )
 """What every template must cope with."""

@@ -99,7 +99,7 @@ class SlackParts:
         self._digest = digest
         self._view = view_digest(digest)
         self._papers: Sequence[PaperView] = view_papers(digest)
-        # A round-up that names the papers which matched the most has all papers in its thread.
+        # A weekly digest that names the papers which matched the most has all papers in its thread.
         self._top_papers = 0 if self._view.week and self._view.week.most_matched else TOP_PAPERS
 
     @cached_property

@@ -56,7 +56,7 @@ class Jobs:
         What a worker stored that died before it matched waits for no other look, nor for the end of that one's.
         """
         with self.metrics.time_verb(Verb.MATCH):
-            self._note_match(match(self._site, first_looks=False))
+            self._note_match(match(self._site, first_digests=False))
         with self.metrics.time_verb(Verb.POLL):
             polled = self._steps.poll()
         if polled.was_due and not polled.failures:
@@ -72,9 +72,9 @@ class Jobs:
             self._note_match(self._steps.match())
 
     def _note_match(self, matched: MatchReport) -> None:
-        if matched.changes or matched.first_looks:
-            papers, looks = len(matched.papers), matched.first_looks
-            log_event(Verb.MATCH, "complete", changes=matched.changes, papers=papers, first_looks=looks)
+        if matched.changes or matched.first_digests:
+            papers, looks = len(matched.papers), matched.first_digests
+            log_event(Verb.MATCH, "complete", changes=matched.changes, papers=papers, first_digests=looks)
             self.metrics.matches.inc(papers)
 
     def plan(self) -> None:

@@ -109,11 +109,11 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
     announced = {id_: find_announced(change, *days[change.paper_key]) for id_, change in changes.items()}
     told: set[int] = set()
     for row in rows:
-        is_first_look = row.occasion == Occasion.FIRST_LOOK
+        is_first_digest = row.occasion == Occasion.FIRST_DIGEST
         told |= {
             id_
             for id_ in row.changes
-            if was_due_by(due.subscription, announced[id_], since, is_first_look=is_first_look)
+            if was_due_by(due.subscription, announced[id_], since, is_first_digest=is_first_digest)
         }
     if told:
         record = plan_digest(
@@ -164,11 +164,11 @@ def find_announced(change: StoredChange, mailing: date | None, datestamp: date |
 
 
 def was_due_by(
-    subscription: Subscription, announced: datetime, moment: datetime, *, is_first_look: bool = False
+    subscription: Subscription, announced: datetime, moment: datetime, *, is_first_digest: bool = False
 ) -> bool:
     """Whether something announced then was to be told by a moment: at the first turn after it was announced."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
-    if is_first_look or cadence.kind is CadenceKind.AT_ONCE:
+    if is_first_digest or cadence.kind is CadenceKind.AT_ONCE:
         return leave_quiet(cadence, quiet, announced) <= moment
     own_mailing = timedelta(seconds=cadence.kind is CadenceKind.ANNOUNCEMENT)
     turn = next_slot(cadence, quiet, announced - own_mailing)

@@ -150,7 +150,7 @@ class Steps:
         """Match what was found, and give first digests unless arXiv could not be asked for what they lack."""
         progress, polled = self._site.progress, self.report.poll
         progress.begin("match", "")
-        matched = match(self._site, first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
+        matched = match(self._site, first_digests=not polled.is_cut_short, awaiting=polled.awaiting)
         if matched.changes or matched.looked_back or not polled.has_nothing:
             progress.end("match", matched.describe())
         self.report.match = matched

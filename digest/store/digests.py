@@ -275,7 +275,7 @@ def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
         "coverage": asdict(digest.coverage),
         "group_by": digest.group_by,
         "replacements": digest.replacements,
-        "is_round_up": digest.is_round_up,
+        "is_weekly": digest.is_weekly,
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
     return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=_write_day)
@@ -342,7 +342,7 @@ def thaw(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Di
         id=row.id,
         group_by=Grouping(frozen["group_by"]),
         replacements=Replacements(frozen["replacements"]),
-        is_round_up=frozen["is_round_up"],
+        is_weekly=frozen["is_weekly"],
     )
 
 

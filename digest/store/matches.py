@@ -15,8 +15,8 @@ from digest.store.dialect import in_chunks, is_among, pack, unpack
 from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.queries import current_revision, read_revision
 from digest.store.schema import (
-    FIRST_LOOK_TO_COME,
-    UNPLANNED_FIRST_LOOK,
+    FIRST_DIGEST_TO_COME,
+    UNPLANNED_FIRST_DIGEST,
     changes,
     marks,
     match_runs,
@@ -68,7 +68,7 @@ class MatchRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstLook:
+class FirstDigest:
     """A saved query that a subscription has yet to be shown.
 
     Attributes:
@@ -263,15 +263,15 @@ def load_seen_papers(conn: Connection, subscription_id: int, paper_keys: Iterabl
     return frozenset(told[id_][0] for id_ in load_seen_changes(conn, subscription_id, told))
 
 
-def load_first_looks(conn: Connection) -> list[FirstLook]:
+def load_first_digests(conn: Connection) -> list[FirstDigest]:
     """Return the first looks still to come, of live subscriptions and readable saved queries, in a fixed order."""
     current = current_revision().subquery()
     found = (
-        select(subscriptions.c.id.label("subscription_id"), subscriptions.c.first_look, current)
+        select(subscriptions.c.id.label("subscription_id"), subscriptions.c.first_digest, current)
         .join(subscription_queries, subscription_queries.c.subscription_id == subscriptions.c.id)
         .join(current, current.c.id == subscription_queries.c.query_id)
         .where(
-            FIRST_LOOK_TO_COME,
+            FIRST_DIGEST_TO_COME,
             subscriptions.c.state != SubscriptionState.ENDED,
             current.c.state == "active",
             current.c.problem == "",
@@ -279,26 +279,27 @@ def load_first_looks(conn: Connection) -> list[FirstLook]:
         .order_by(subscriptions.c.id, subscription_queries.c.position)
     )
     return [
-        FirstLook(row.subscription_id, row.id, row.first_look, read_revision(row)) for row in conn.execute(found)
+        FirstDigest(row.subscription_id, row.id, row.first_digest, read_revision(row))
+        for row in conn.execute(found)
     ]
 
 
-def is_first_look_owed(conn: Connection, first_look: FirstLook) -> bool:
+def is_first_digest_owed(conn: Connection, first_digest: FirstDigest) -> bool:
     """Whether nobody has given a first look since it was read."""
-    owed = select(subscription_queries.c.query_id).where(*_is_owed(first_look))
+    owed = select(subscription_queries.c.query_id).where(*_is_owed(first_digest))
     return conn.execute(owed).first() is not None
 
 
-def close_first_look(conn: Connection, first_look: FirstLook, match_run_id: int) -> None:
+def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id: int) -> None:
     """Record that a first look was given.
 
     Raises:
         StoreBusy: another process gave it meanwhile: roll back.
     """
-    close = update(subscription_queries).where(*_is_owed(first_look)).values(first_look_run_id=match_run_id)
+    close = update(subscription_queries).where(*_is_owed(first_digest)).values(first_digest_run_id=match_run_id)
     if conn.execute(close).rowcount != 1:
         raise StoreBusy(
-            f"another process has given {first_look.revision.name} its first look meanwhile",
+            f"another process has given {first_digest.revision.name} its first look meanwhile",
             hint="Nothing is lost; this pass starts over.",
         )
 
@@ -310,7 +311,7 @@ def load_unplanned_looks(conn: Connection) -> list[int]:
         .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
         .join(subscription_destinations, subscription_destinations.c.subscription_id == matches.c.subscription_id)
         .where(
-            UNPLANNED_FIRST_LOOK,
+            UNPLANNED_FIRST_DIGEST,
             matches.c.match_run_id > subscriptions.c.plan_after,
             subscriptions.c.state == SubscriptionState.ACTIVE,
             subscription_destinations.c.state == DestinationState.ACTIVE,
@@ -320,11 +321,11 @@ def load_unplanned_looks(conn: Connection) -> list[int]:
     return sorted({row.subscription_id for row in sent})
 
 
-def _is_owed(first_look: FirstLook) -> tuple[ColumnElement[bool], ...]:
+def _is_owed(first_digest: FirstDigest) -> tuple[ColumnElement[bool], ...]:
     return (
-        subscription_queries.c.subscription_id == first_look.subscription_id,
-        subscription_queries.c.query_id == first_look.query_id,
-        subscription_queries.c.first_look_run_id.is_(None),
+        subscription_queries.c.subscription_id == first_digest.subscription_id,
+        subscription_queries.c.query_id == first_digest.query_id,
+        subscription_queries.c.first_digest_run_id.is_(None),
     )
 
 

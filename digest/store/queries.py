@@ -437,12 +437,12 @@ def _read_place_query_feeds(row: Row[Any]) -> FeedPlace:
     )
 
 
-def open_query_feed(conn: Connection, query_id: int, first_look: Collection[int], at: datetime) -> None:
+def open_query_feed(conn: Connection, query_id: int, first_digest: Collection[int], at: datetime) -> None:
     """Open a saved query's feed.
 
     It has none yet, and begins with changes of papers from before.
     """
-    row = {"query_id": query_id, "generation": 0, "opened_at": at, "first_look": pack(first_look)}
+    row = {"query_id": query_id, "generation": 0, "opened_at": at, "first_digest": pack(first_digest)}
     conn.execute(insert(query_feeds), row)
 
 
@@ -458,10 +458,10 @@ def revoke_query_feed(conn: Connection, query_id: int, at: datetime) -> None:
     conn.execute(update(query_feeds).where(query_feeds.c.query_id == query_id).values(revoked_at=at))
 
 
-def load_first_look(conn: Connection, query_id: int) -> tuple[tuple[int, ...], datetime]:
+def load_first_digest(conn: Connection, query_id: int) -> tuple[tuple[int, ...], datetime]:
     """Return the changes with which a saved query's feed began, and when it was opened (UTC)."""
     row = conn.execute(select(query_feeds).where(query_feeds.c.query_id == query_id)).one()
-    return unpack(row.first_look), row.opened_at
+    return unpack(row.first_digest), row.opened_at
 
 
 def load_query_rows(conn: Connection, query_id: int, *, span: timedelta, at_least: int) -> list[QueryRow]:

@@ -70,7 +70,7 @@ class PollRun:
 
     Attributes:
         id: its number.
-        source: `harvest`, `query` or `first-look`.
+        source: `harvest`, `query` or `first-digest`.
         query_key: the canonical query, "" for a harvest.
         window_from: the first UTC day asked for; None where no window was.
         started_at: when it began (UTC).

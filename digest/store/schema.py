@@ -245,7 +245,7 @@ digests = Table(
     UniqueConstraint("subscription_id", "slot"),
 )
 
-UNPLANNED_FIRST_LOOK = text("digest_id IS NULL AND occasion = 'first look'")
+UNPLANNED_FIRST_DIGEST = text("digest_id IS NULL AND occasion = 'first look'")
 
 matches = Table(
     "matches",
@@ -259,7 +259,7 @@ matches = Table(
     col.moment("matched_at"),
     col.blob("brought"),
     Index(None, "subscription_id", "digest_id"),
-    col.partial_index("ix_matches_first_looks", "subscription_id", where=UNPLANNED_FIRST_LOOK),
+    col.partial_index("ix_matches_first_digests", "subscription_id", where=UNPLANNED_FIRST_DIGEST),
     sqlite_with_rowid=False,
 )
 
@@ -323,7 +323,7 @@ destination_addresses = Table(
 )
 
 
-FIRST_LOOK_TO_COME = text("first_look_run_id IS NULL")
+FIRST_DIGEST_TO_COME = text("first_digest_run_id IS NULL")
 
 saved_queries = Table(
     "saved_queries",
@@ -359,7 +359,7 @@ query_feeds = Table(
     col.number("generation"),
     col.moment("opened_at"),
     col.moment("revoked_at", nullable=True),
-    col.blob("first_look"),
+    col.blob("first_digest"),
 )
 
 subscribers = Table(
@@ -386,7 +386,7 @@ subscriptions = Table(
     col.text("kinds"),
     col.text("quiet_days"),
     col.number("cap", nullable=True),
-    col.number("first_look"),
+    col.number("first_digest"),
     col.text("exclude_queries"),
     col.text("exclude_papers"),
     col.text("quiet_hours"),
@@ -412,9 +412,9 @@ subscription_queries = Table(
     col.reference("subscription_id", "subscriptions.id", primary_key=True),
     col.reference("query_id", "saved_queries.id", primary_key=True, index=True),
     col.number("position"),
-    col.big("first_look_run_id", nullable=True),
+    col.big("first_digest_run_id", nullable=True),
     col.moment("added_at"),
-    col.partial_index("ix_subscription_queries_first_look", "subscription_id", where=FIRST_LOOK_TO_COME),
+    col.partial_index("ix_subscription_queries_first_digest", "subscription_id", where=FIRST_DIGEST_TO_COME),
 )
 
 subscription_destinations = Table(

@@ -247,7 +247,7 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             kinds=_read_kinds(row.kinds),
             quiet_days=QuietDays(row.quiet_days),
             cap=row.cap,
-            first_look=row.first_look,
+            first_digest=row.first_digest,
             group_by=Grouping(row.group_by),
             replacements=Replacements(row.replacements),
             weekly=Weekly(row.weekly),
@@ -286,7 +286,7 @@ def read_quiet_hours(phrase: str) -> QuietHours | None:
 NOT_NAMED = "the file names it no more"
 """Why a destination is disabled; named again, it is active again."""
 
-NO_FIRST_LOOK = 0
+NO_FIRST_DIGEST = 0
 """In place of a match run's id: a first look was never wanted."""
 
 
@@ -468,8 +468,8 @@ class _Syncing:
     def _sync_links(self, key: int, subscription: Subscription) -> bool:
         links = self._links.setdefault(key, {})
         named = {self._query_id(name, subscription): n for n, name in enumerate(subscription.queries)}
-        first_look = None if subscription.first_look > 0 else NO_FIRST_LOOK
-        fresh = {"first_look_run_id": first_look, "added_at": self._at}
+        first_digest = None if subscription.first_digest > 0 else NO_FIRST_DIGEST
+        fresh = {"first_digest_run_id": first_digest, "added_at": self._at}
         writes = [
             (query_id, {"position": position} if query_id in links else {"position": position, **fresh})
             for query_id, position in named.items()
@@ -531,7 +531,7 @@ def _configured(subscription: Subscription) -> dict[str, Any]:
         "kinds": " ".join(subscription.kinds),
         "quiet_days": subscription.quiet_days,
         "cap": subscription.cap,
-        "first_look": subscription.first_look,
+        "first_digest": subscription.first_digest,
         "group_by": subscription.group_by,
         "replacements": subscription.replacements,
         "weekly": subscription.weekly,

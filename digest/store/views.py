@@ -28,7 +28,7 @@ from digest.store.schema import (
     ACTIVE_DELIVERY,
     PAUSED_SUBSCRIPTION,
     STUCK_DELIVERY,
-    UNPLANNED_FIRST_LOOK,
+    UNPLANNED_FIRST_DIGEST,
     attempts,
     deliveries,
     digests,
@@ -74,7 +74,7 @@ def has_turns(conn: Connection, now: datetime) -> bool:
     turns = (
         exists().where(own.next_due_at <= now, or_(is_active, is_resumed)),
         exists().where(PAUSED_SUBSCRIPTION, own.paused_until <= now),
-        exists().where(UNPLANNED_FIRST_LOOK, *waits),
+        exists().where(UNPLANNED_FIRST_DIGEST, *waits),
         exists().where(own.next_due_at.is_(None), matches.c.digest_id.is_(None), *waits),
     )
     return bool(conn.execute(select(or_(*turns))).scalar())

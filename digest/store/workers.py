@@ -24,7 +24,7 @@ from digest.store.outbox import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
     STUCK_DELIVERY,
-    UNPLANNED_FIRST_LOOK,
+    UNPLANNED_FIRST_DIGEST,
     alarms,
     attempts,
     deliveries,
@@ -137,10 +137,10 @@ def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[d
     """Yield whose papers wait that no mailing keeps back, and then whose first looks."""
     mine, owed = subscriptions.c, find_owed(before)
     on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
-    is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_LOOK)
+    is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)
     for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_is_heard()):
         yield max(row.next_due_at, row.matched_at), row.name
-    for row in _find_waiting(conn, before, UNPLANNED_FIRST_LOOK, *_is_heard()):
+    for row in _find_waiting(conn, before, UNPLANNED_FIRST_DIGEST, *_is_heard()):
         due = leave_quiet(read_cadence(row.cadence), read_quiet_hours(row.quiet_hours), row.matched_at)
         if due < before:
             yield due, row.name

@@ -262,7 +262,7 @@ class Life:
                 store={"url": self.database},
                 mail={"smtp": self.mail.url},
                 slack={"url": self.slack.url},
-                defaults={"first_look": 0},
+                defaults={"first_digest": 0},
             )
             (self.folder / "digest.toml").write_text(text, encoding="utf-8")
             environ = {"DIGEST_SLACK_TOKEN": self.slack.token, "DIGEST_TEST_CLOCK": self.arxiv.clock_url}

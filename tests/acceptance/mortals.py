@@ -98,7 +98,7 @@ class Mortal:
             mail={"smtp": self.mail.url},
             slack={"url": self.slack.url},
             web={"base_url": "http://localhost"},
-            defaults={"when": "daily at 12:00 UTC", "first_look": 0},
+            defaults={"when": "daily at 12:00 UTC", "first_digest": 0},
         )
         (self.folder / "digest.toml").write_text(content, encoding="utf-8")
         driver = "sqlite" if self.is_sqlite else "postgresql+psycopg"

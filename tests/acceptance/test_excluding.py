@@ -22,7 +22,7 @@ OTHER = """
 name = "other-team"
 queries = ["perf"]
 to = "mailto:other@example.org"
-first_look = 0
+first_digest = 0
 """
 KEIKO = (Author("Keiko Lindquell"), Author("Bo Sample"))
 
@@ -35,7 +35,7 @@ def old_papers() -> list[DemoPaper]:
 @pytest.fixture
 def here(arxiv: DemoArxiv, install: Callable[..., Installation]) -> Installation:
     """Two subscriptions to one saved query, past their beginning."""
-    made = install(arxiv, extra=f"first_look = 0\n{ALL_KINDS}")
+    made = install(arxiv, extra=f"first_digest = 0\n{ALL_KINDS}")
     path = made.folder / "digest.toml"
     path.write_text(path.read_text() + OTHER)
     made.run()
@@ -109,7 +109,9 @@ def test_what_waits_when_it_is_excluded_is_let_go_and_leaves_the_feed(
     assert "2603.00101" not in (here.folder / "feeds" / "perf.atom").read_text()
 
 
-def test_a_first_look_leaves_out_what_is_excluded(arxiv: DemoArxiv, install: Callable[..., Installation]) -> None:
+def test_a_first_digest_leaves_out_what_is_excluded(
+    arxiv: DemoArxiv, install: Callable[..., Installation]
+) -> None:
     made = install(arxiv)
     exclude(made, 'exclude_papers = ["2603.00002"]')
     assert told_to(made) == {"perf-team": ["2603.00001", "2603.00003"]}

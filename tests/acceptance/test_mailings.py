@@ -22,7 +22,7 @@ from tests.acceptance.made import START, TUESDAY, announce, made_up, told, told_
 from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
 
-NOTES = 'first_look = 0\nquiet_days = "note"'
+NOTES = 'first_digest = 0\nquiet_days = "note"'
 LOOKS = (timedelta(hours=2, minutes=46), timedelta(hours=3, minutes=30))
 """22:46 and 23:30 Eastern time: the evening's look, and the one that confirms it."""
 
@@ -302,11 +302,11 @@ def test_what_another_process_has_stored_and_not_yet_matched_is_waited_for(
     assert (len(digest.entries), digest.coverage.is_complete) == (10, True)
 
 
-def test_a_first_look_waits_for_the_end_of_the_quiet_hours(
+def test_a_first_digest_waits_for_the_end_of_the_quiet_hours(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, extra='quiet_hours = "12:00-14:00 UTC"', when="on announcement")
     assert here.run().plan.digests == []  # it is twenty to one
     clock.set(START.replace(hour=14, minute=0))
     (digest,) = here.run().plan.digests
-    assert digest.occasion is Occasion.FIRST_LOOK
+    assert digest.occasion is Occasion.FIRST_DIGEST

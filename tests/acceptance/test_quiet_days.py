@@ -25,7 +25,7 @@ def look(here: Installation, clock: ManualClock, at: datetime) -> list[Digest]:
 def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], quiet_days: str
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_look = 0\nquiet_days = "{quiet_days}"')
+    here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_digest = 0\nquiet_days = "{quiet_days}"')
     here.run()
     announce(arxiv, TUESDAY, 21, 22, 23)
     (missed,) = look(here, clock, TUESDAY + timedelta(hours=11))  # Tuesday's turn, on Wednesday before that day's
@@ -45,7 +45,7 @@ def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
 def test_a_mailing_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_either(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra='first_look = 0\nquiet_days = "note"')
+    here = install(arxiv, when="daily at 14:00 UTC", extra='first_digest = 0\nquiet_days = "note"')
     here.run()
     announce(arxiv, TUESDAY, 21)
     look(here, clock, TUESDAY + timedelta(hours=11))
@@ -60,7 +60,7 @@ def test_a_mailing_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_e
 def test_what_came_after_days_of_failure_is_told_by_day_whatever_was_said_meanwhile(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], quiet_days: str
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_look = 0\nquiet_days = "{quiet_days}"')
+    here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_digest = 0\nquiet_days = "{quiet_days}"')
     here.run()
     arxiv.faults.add("500", times=1000)
     for day in (0, 1):
@@ -77,7 +77,7 @@ def test_what_came_after_days_of_failure_is_told_by_day_whatever_was_said_meanwh
 def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_mailing(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra='first_look = 0\nquiet_days = "note"')
+    here = install(arxiv, when="daily at 14:00 UTC", extra='first_digest = 0\nquiet_days = "note"')
     here.run()
     announce(arxiv, TUESDAY + timedelta(days=2), 21, 22, categories=("math.CO",))
     days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar

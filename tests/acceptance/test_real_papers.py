@@ -57,7 +57,7 @@ def test_each_first_version_is_new_on_its_day_and_each_replacement_is_told_once(
 ) -> None:
     arxiv = stand_in(SEED, "2026-02-20T12:40:00Z")
     here = install(
-        arxiv, source=source, extra='first_look = 0\nkinds = ["new", "cross-list", "replacement", "withdrawal"]'
+        arxiv, source=source, extra='first_digest = 0\nkinds = ["new", "cross-list", "replacement", "withdrawal"]'
     )
     told: dict[tuple[Kind, str], list[str]] = {}
     for moment in days("2026-02-20", "2026-03-24", "12:40"):

@@ -51,7 +51,7 @@ def find_last_number(here: Installation) -> int:
 def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobody_asked_for_replacements(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='first_look = 0\nkinds = ["new"]', when="mondays at 12:00 UTC")
+    here = install(arxiv, extra='first_digest = 0\nkinds = ["new"]', when="mondays at 12:00 UTC")
     here.run()
     announce(arxiv, TUESDAY, 21, 22, 23, abstract=ABSTRACT)
     thursday = TUESDAY + 2 * DAY
@@ -68,7 +68,7 @@ def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobod
     assert "CHANGED SINCE (2)" in preview(here, "--next", "--as", "text")
     look(here, clock, MONDAY_NOON)
     (digest,) = [digest for report in here.reports for digest in report.plan.digests]
-    assert digest.is_round_up
+    assert digest.is_weekly
     assert [(entry.paper.id.number, str(entry.mailing), entry.kind) for entry in digest.entries] == [
         (24, "2026-03-05", Kind.NEW),
         (23, "2026-03-03", Kind.NEW),
@@ -88,19 +88,19 @@ def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobod
 def test_a_week_may_come_as_a_digest_like_any_other(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='first_look = 0\nweekly = "digest"', when="mondays at 12:00 UTC")
+    here = install(arxiv, extra='first_digest = 0\nweekly = "plain"', when="mondays at 12:00 UTC")
     here.run()
     announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
     look(here, clock, TUESDAY + timedelta(hours=3), MONDAY_NOON)
     (digest,) = [digest for report in here.reports for digest in report.plan.digests]
-    assert not digest.is_round_up
+    assert not digest.is_weekly
 
 
 @NIGHTLY
 def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_had(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra=f"first_look = 0\n{ALL_KINDS}", when="daily at 12:00 UTC")
+    here = install(arxiv, extra=f"first_digest = 0\n{ALL_KINDS}", when="daily at 12:00 UTC")
     here.run()
     announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
     look(here, clock, TUESDAY + timedelta(hours=12))
@@ -127,7 +127,7 @@ def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_h
 def test_papers_stand_below_the_saved_query_that_brought_them_and_come_once(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='first_look = 0\ngroup_by = "query"', when="daily at 12:00 UTC")
+    here = install(arxiv, extra='first_digest = 0\ngroup_by = "query"', when="daily at 12:00 UTC")
     path = here.folder / "digest.toml"
     text = path.read_text().replace("[queries]\n", "[queries]\nlatency = 'abs:\"tail latency\"'\n")
     path.write_text(text.replace('queries = ["perf"]', 'queries = ["latency", "perf"]'))

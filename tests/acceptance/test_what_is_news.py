@@ -14,7 +14,7 @@ from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 
-SILENT = "first_look = 0"
+SILENT = "first_digest = 0"
 SUBSCRIPTION = """[[subscriptions]]
 name = "perf-team"
 queries = ["perf"]
@@ -94,7 +94,7 @@ def test_what_comes_out_on_the_day_the_source_is_changed_is_told(
         assert told_ids(here.run()) == [id_]
 
 
-def test_the_first_look_of_another_saved_query_repeats_no_paper_told_before(
+def test_the_first_digest_of_another_saved_query_repeats_no_paper_told_before(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, query="ti:special")
@@ -108,9 +108,9 @@ def test_the_first_look_of_another_saved_query_repeats_no_paper_told_before(
     assert told_ids(here.run()) == []
     edit(here, ("[queries]\n", "[queries]\nall = 'cat:cs.PF'\n"), ('["perf"]', '["perf", "all"]'))
     later(clock, 5)
-    first_look = told_ids(here.run())
-    assert len(first_look) == 5
-    assert id_ not in first_look
+    first_digest = told_ids(here.run())
+    assert len(first_digest) == 5
+    assert id_ not in first_digest
 
 
 def test_an_early_look_that_met_an_edited_old_paper_is_not_told_as_a_quiet_day(
@@ -180,8 +180,8 @@ def test_a_subscription_without_turns_has_no_quiet_days_to_speak_of(
     here = install(arxiv, extra=SILENT)
     here.run()
     id_ = come_out(arxiv, clock, 101)
-    words = ("perf-team", '"daily at 06:00 UTC"', "first_look = 0")
-    edit(here, *zip(words, ("swift", '"at once"\nquiet_days = "heartbeat"', "first_look = 7"), strict=True))
+    words = ("perf-team", '"daily at 06:00 UTC"', "first_digest = 0")
+    edit(here, *zip(words, ("swift", '"at once"\nquiet_days = "heartbeat"', "first_digest = 7"), strict=True))
     later(clock, 3)
     report = here.run()
     assert [len(digest.entries) for digest in report.plan.digests] == [5, 1], "a look back, and the news by itself"

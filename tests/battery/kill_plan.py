@@ -120,7 +120,7 @@ def write_installation(
         mail={"smtp": mail, "ambiguous_wait": ambiguous_wait},
         slack={"url": slack},
         web={"base_url": "https://localhost:8000", "bind": "127.0.0.1:0"},
-        defaults={"first_look": 0},
+        defaults={"first_digest": 0},
     )
 
 

@@ -66,7 +66,7 @@ class YearInstallation:
             self._arxiv.url,
             {name: text for name, (text, _) in QUERIES.items()},
             [one.list_wishes() for one in wanted],
-            defaults={"first_look": 0},
+            defaults={"first_digest": 0},
         )
         (self.folder / "digest.toml").write_text(text, encoding="utf-8")
 
@@ -95,7 +95,7 @@ class YearInstallation:
         site = self._at_work
         polled = poll(site)
         check_gaps(site, polled)
-        match(site, first_looks=not polled.is_cut_short, awaiting=polled.awaiting)
+        match(site, first_digests=not polled.is_cut_short, awaiting=polled.awaiting)
         return not polled.failures
 
     def plan(self, patience: timedelta | None) -> bool:

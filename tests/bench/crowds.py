@@ -77,12 +77,12 @@ def subscribe_crowd(
     fill(store, subscribers, n, {"id": n, "address": address, "state": "confirmed", **since})
     consent = {"subscriber_id": n, "subscription": name, "event": "confirmed", "how": "link", "at": before}
     fill(store, consents, n, consent)
-    wish = {"cadence": CADENCE, "kinds": "new cross-list", "quiet_days": "skip", "cap": 40, "first_look": 0}
+    wish = {"cadence": CADENCE, "kinds": "new cross-list", "quiet_days": "skip", "cap": 40, "first_digest": 0}
     wish |= {"exclude_queries": "", "exclude_papers": "", "quiet_hours": "", "group_by": "kind"}
-    wish |= {"replacements": "folded", "weekly": "round-up"}
+    wish |= {"replacements": "folded", "weekly": "summary"}
     turn = {"next_due_at": due_at, "last_slot": "", "plan_after": 0, "feed_generation": 1, "subscriber_id": n}
     fill(store, subscriptions, n, {"id": n, "name": name, "title": "", **kept, **wish, **turn})
-    asked = {"subscription_id": n, "query_id": n, "position": 0, "first_look_run_id": 0, "added_at": before}
+    asked = {"subscription_id": n, "query_id": n, "position": 0, "first_digest_run_id": 0, "added_at": before}
     fill(store, subscription_queries, n, asked)
     place = {"destination": "mailto:" + address, "position": 0, "state": "active", "reason": "", "since": before}
     fill(store, subscription_destinations, n, {"subscription_id": n, **place})

@@ -181,7 +181,7 @@ def make_installation(folder: Path) -> str:
     try:
         sync_roster(site)
         announce(site.store, papers, site.clock.now())
-        match(site, first_looks=False)
+        match(site, first_digests=False)
         with site.store.read() as conn:
             (due,) = subscription_store.load_subscriptions(conn)
             token = make_links(conn, config).feed_token("everything", 0)

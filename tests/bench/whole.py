@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from digest.poll.installation import Site
 
 _PAPERS: Final = "data/papers_2016-08_09.jsonl.gz"
-_FIRST_LOOK: Final = datetime(2016, 8, 9, 12, tzinfo=UTC)
+_FIRST_DIGEST: Final = datetime(2016, 8, 9, 12, tzinfo=UTC)
 _MAILING: Final = datetime(2016, 8, 10, 3, tzinfo=UTC)
 """The evening of 9 August in New York, with the mailing out for three hours."""
 
@@ -67,11 +67,11 @@ def measure_way(url: str, crowd: int) -> Way:
         raise SystemExit("the whole way wants DIGEST_REAL_DATA to name a folder of real papers and a stand-in")
     _, day, others = load_day()
     queries = choose_narrow(draw_queries(others, crowd * 13 // 10), day)[:crowd]
-    arxiv = StandIn(Path(REAL), [_PAPERS], f"{_FIRST_LOOK:%Y-%m-%dT%H:%M:%SZ}")
+    arxiv = StandIn(Path(REAL), [_PAPERS], f"{_FIRST_DIGEST:%Y-%m-%dT%H:%M:%SZ}")
     try:
         with opened(url, RemoteClock(arxiv.clock_url), arxiv.url) as site:
             poll(site)
-            subscribe_crowd(site.store, queries, due_at=_DUE, before=_FIRST_LOOK - timedelta(days=30))
+            subscribe_crowd(site.store, queries, due_at=_DUE, before=_FIRST_DIGEST - timedelta(days=30))
             begun = perf_counter()
             match(site)
             warmed = perf_counter()

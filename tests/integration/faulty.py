@@ -137,7 +137,7 @@ class World:
             mail={"smtp": self.mail.url},
             defaults={
                 "when": "daily at 06:00 UTC",
-                "first_look": 0,
+                "first_digest": 0,
                 "quiet_days": "heartbeat",
                 "kinds": ["new", "cross-list", "replacement", "withdrawal"],
             },

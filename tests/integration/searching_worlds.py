@@ -31,7 +31,7 @@ class World:
         self._kept = KeptSite()
 
     def write(
-        self, queries: dict[str, str], *, source: str = "query", first_look: int = 0, followed: int = 100
+        self, queries: dict[str, str], *, source: str = "query", first_digest: int = 0, followed: int = 100
     ) -> None:
         """Write digest.toml, with one subscription to the first of these queries."""
         text = write_config(
@@ -39,7 +39,7 @@ class World:
             queries,
             [{"name": "team", "queries": list(queries)[:followed], "to": "file:out/"}],
             arxiv={"source": source},
-            defaults={"when": "at once", "first_look": first_look, "cap": "none"},
+            defaults={"when": "at once", "first_digest": first_digest, "cap": "none"},
         )
         (self.folder / "digest.toml").write_text(text)
 

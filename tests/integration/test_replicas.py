@@ -155,7 +155,7 @@ def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(w
         assert other == ""
         report = run_pass(sites[1])
         assert report.poll.why_not == "another process, replica 0, is asking arXiv right now"
-        assert not report.match.first_looks, "what the other fetches for them is not there yet"
+        assert not report.match.first_digests, "what the other fetches for them is not there yet"
         assert not world.arxiv.requests
         with sites[1].store.begin() as conn:
             conn.execute(text("UPDATE workers SET seen_at = 0 WHERE owner = 'replica 0'"))
@@ -186,7 +186,7 @@ def test_a_replica_that_was_not_restarted_yet_leaves_what_it_cannot_send_to_one_
         assert read_states(old) == {"held": 1}, "nobody started later"
 
 
-def test_changes_are_matched_once_and_first_looks_given_once_however_many_match_at_once(world: World) -> None:
+def test_changes_are_matched_once_and_first_digests_given_once_however_many_match_at_once(world: World) -> None:
     with side_by_side(world) as sites:
         poll(sites[0])
         do_together(sites, match)
@@ -196,7 +196,7 @@ def test_changes_are_matched_once_and_first_looks_given_once_however_many_match_
         do_together(sites, match)
         with sites[0].store.read() as conn:
             batches = conn.execute(select(func.count()).where(match_runs.c.occasion == "poll")).scalar()
-            owed = select(func.count()).where(subscription_queries.c.first_look_run_id.is_(None))
+            owed = select(func.count()).where(subscription_queries.c.first_digest_run_id.is_(None))
             assert conn.execute(owed).scalar() == 0
         told = told_papers(sites[0])
         assert len(told) == SUBSCRIPTIONS + 1

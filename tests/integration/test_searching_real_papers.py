@@ -115,7 +115,7 @@ def write_installation(folder: Path, source: str, url: str) -> None:
         QUERIES,
         [{"name": "team", "queries": list(QUERIES), "to": "file:out/"}],
         arxiv={"source": source},
-        defaults={"when": "at once", "kinds": ["new"], "first_look": 0, "cap": "none"},
+        defaults={"when": "at once", "kinds": ["new"], "first_digest": 0, "cap": "none"},
     )
     (folder / "digest.toml").write_text(text)
 

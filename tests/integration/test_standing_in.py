@@ -60,7 +60,7 @@ def test_the_next_harvest_that_succeeds_repeats_nothing_and_misses_nothing(world
     assert told == [first]
     late = world.come_out(103)
     assert world.run_on(4) == [late]
-    world.write(FEW | {"high": "cat:hep-th"}, source="harvest", first_look=7)
+    world.write(FEW | {"high": "cat:hep-th"}, source="harvest", first_digest=7)
     assert world.run_on(5) == [other], "the harvest met what the search was not confined to"
 
 
@@ -92,8 +92,8 @@ def test_a_search_that_fails_too_is_told_and_tried_when_the_next_look_is_due(wor
     assert told_ids(run_at(world, NOON + timedelta(hours=9))) == [id_]
 
 
-def list_first_looks(report: PassReport) -> int:
-    return sum(len(digest.entries) for digest in report.plan.digests if digest.occasion is Occasion.FIRST_LOOK)
+def list_first_digests(report: PassReport) -> int:
+    return sum(len(digest.entries) for digest in report.plan.digests if digest.occasion is Occasion.FIRST_DIGEST)
 
 
 def add_rare(world: World, count: int) -> dict[str, str]:
@@ -105,22 +105,22 @@ def add_rare(world: World, count: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("source", ["harvest", "query"])
-def test_a_first_look_without_a_request_to_spare_waits_for_a_later_pass(world: World, source: str) -> None:
+def test_a_first_digest_without_a_request_to_spare_waits_for_a_later_pass(world: World, source: str) -> None:
     if source == "query":
         world.write(FEW | {f"more{n}": f"ti:m{n}" for n in range(5)}, source=source)
         world.run()
     queries = add_rare(world, 10)
-    world.write(queries, source=source, first_look=7)
+    world.write(queries, source=source, first_digest=7)
     shown, spent = [], []
     for minutes in (5, 10, 15):
         before = len(world.asked())
-        shown.append(list_first_looks(run_at(world, START + timedelta(minutes=minutes))))
+        shown.append(list_first_digests(run_at(world, START + timedelta(minutes=minutes))))
         spent.append(len(world.asked()) - before)
     assert shown == spent == [REQUESTS_A_RUN, 10 - REQUESTS_A_RUN, 0]
 
 
-def test_of_very_many_first_looks_most_are_taken_from_what_is_stored(world: World) -> None:
-    world.write(add_rare(world, 60), source="harvest", first_look=7)
+def test_of_very_many_first_digests_most_are_taken_from_what_is_stored(world: World) -> None:
+    world.write(add_rare(world, 60), source="harvest", first_digest=7)
     for minutes in range(0, 60, 5):
         run_at(world, START + timedelta(minutes=minutes))
     assert len(world.arxiv.requests) <= REQUESTS_A_DAY

@@ -48,7 +48,7 @@ def test_a_higher_version_never_stored_is_a_replacement_if_it_is_recent() -> Non
     assert kind_of(make_paper("2409.09874", version=3, is_withdrawn=True)) is Kind.WITHDRAWAL
 
 
-def test_nothing_a_first_look_finds_is_news() -> None:
+def test_nothing_a_first_digest_finds_is_news() -> None:
     assert kind_of(make_paper("2612.00001"), horizon=Horizon(is_bootstrap=True)) is Kind.KNOWN
 
 

@@ -87,7 +87,7 @@ def test_a_withdrawal_is_not_taken_back_by_a_replica_that_has_not_heard_of_it() 
     )
 
 
-def test_what_was_public_before_the_first_look_is_no_news_though_that_look_lost_it() -> None:
+def test_what_was_public_before_the_first_digest_is_no_news_though_that_look_lost_it() -> None:
     lost = make_paper("2611.12000", datestamp=date(2026, 10, 31))
     assert compare_papers([lost], {}, WATCHING)[0].kind is Kind.KNOWN
     assert compare_papers([replace(lost, datestamp=date(2026, 11, 1))], {}, WATCHING)[0].kind is Kind.NEW

@@ -214,7 +214,7 @@ def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_lat
     ]
 
 
-def test_a_first_look_that_is_not_planned_is_overdue_though_its_subscription_has_no_turn_for_days(
+def test_a_first_digest_that_is_not_planned_is_overdue_though_its_subscription_has_no_turn_for_days(
     store: Store,
 ) -> None:
     weekly = Cadence.parse("mondays at 09:00 UTC")
@@ -222,7 +222,7 @@ def test_a_first_look_that_is_not_planned_is_overdue_though_its_subscription_has
         store, make_subscription(cadence=weekly), make_subscription("fed", destinations=(FEED,), cadence=weekly)
     )
     (change,) = store_papers(store, [make_paper()])
-    store_match(store, dict.fromkeys(ids.values(), (change.id,)), at=EVENING, occasion=Occasion.FIRST_LOOK)
+    store_match(store, dict.fromkeys(ids.values(), (change.id,)), at=EVENING, occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING + 9 * DAY))
     assert find_overdue(store, EVENING) is None
@@ -237,10 +237,10 @@ def test_a_first_look_that_is_not_planned_is_overdue_though_its_subscription_has
         assert find_overdue(store, later) is None
 
 
-def test_a_first_look_that_quiet_hours_held_back_is_late_from_their_end_on(store: Store) -> None:
+def test_a_first_digest_that_quiet_hours_held_back_is_late_from_their_end_on(store: Store) -> None:
     ids = subscribe(store, make_subscription(quiet_hours=QuietHours.parse("00:00-07:00 UTC")))
     (change,) = store_papers(store, [make_paper()])
-    store_match(store, {ids["team"]: (change.id,)}, at=EVENING, occasion=Occasion.FIRST_LOOK)
+    store_match(store, {ids["team"]: (change.id,)}, at=EVENING, occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING + 9 * DAY))
     assert find_overdue(store, EVENING + 6 * HOUR) is None

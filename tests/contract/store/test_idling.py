@@ -67,15 +67,15 @@ def test_news_that_wait_for_no_turn_are_found(store: Store) -> None:
     assert not asks(store), "they have a turn now"
 
 
-def test_a_first_look_is_found(store: Store) -> None:
-    id_ = make_waiting(store, MAIL, occasion=Occasion.FIRST_LOOK)
+def test_a_first_digest_is_found(store: Store) -> None:
+    id_ = make_waiting(store, MAIL, occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
         set_next_due(conn, id_, NOW + DAY)
     assert asks(store)
 
 
 def test_what_is_fetched_by_its_readers_keeps_nobody_busy(store: Store) -> None:
-    make_waiting(store, FEED, FEED.parse(FILE), occasion=Occasion.FIRST_LOOK)
+    make_waiting(store, FEED, FEED.parse(FILE), occasion=Occasion.FIRST_DIGEST)
     assert not asks(store)
 
 

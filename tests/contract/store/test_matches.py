@@ -13,7 +13,7 @@ from digest.store import matches
 from digest.store.database import load_violations
 from digest.store.matches import let_go, split_told
 from digest.store.queries import sync_queries
-from digest.store.schema import ACTIVE_DELIVERY, FIRST_LOOK_TO_COME, UNPLANNED_FIRST_LOOK
+from digest.store.schema import ACTIVE_DELIVERY, FIRST_DIGEST_TO_COME, UNPLANNED_FIRST_DIGEST
 from digest.store.subscriptions import pause
 from tests.contract.store.made import (
     DAY,
@@ -143,28 +143,28 @@ def test_the_highest_version_a_reader_had_is_known_by_paper(store: Store, found:
         assert matches.load_seen_versions(conn, key, papers)[papers[0]] == Seen(2, found[3].text_key)
 
 
-def test_a_first_look_is_given_once_by_one_process(store: Store) -> None:
+def test_a_first_digest_is_given_once_by_one_process(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.read() as conn:
-        (look,) = matches.load_first_looks(conn)
+        (look,) = matches.load_first_digests(conn)
     with store.begin() as conn:
-        matches.close_first_look(conn, look, 7)
+        matches.close_first_digest(conn, look, 7)
     with pytest.raises(StoreBusy, match="perf"), store.begin() as conn:
-        matches.close_first_look(conn, look, 8)
+        matches.close_first_digest(conn, look, 8)
     with store.read() as conn:
-        assert matches.load_first_looks(conn) == []
+        assert matches.load_first_digests(conn) == []
 
 
-def test_a_query_that_cannot_be_read_keeps_its_first_look_for_later(store: Store) -> None:
+def test_a_query_that_cannot_be_read_keeps_its_first_digest_for_later(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.begin() as conn:
         sync_queries(conn, {"perf": ("all:(", "", "not closed")}, Origin.FILE, NOW)
-        assert matches.load_first_looks(conn) == []
+        assert matches.load_first_digests(conn) == []
         sync_queries(conn, {"perf": ("all:x", "all:x", "")}, Origin.FILE, NOW)
-        assert [look.revision.text for look in matches.load_first_looks(conn)] == ["all:x"]
+        assert [look.revision.text for look in matches.load_first_digests(conn)] == ["all:x"]
 
 
-def test_a_first_look_waits_to_be_sent_where_somebody_is_there_to_read_it(
+def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     keys = subscribe(
@@ -173,7 +173,7 @@ def test_a_first_look_waits_to_be_sent_where_somebody_is_there_to_read_it(
         make_subscription("feed", destinations=(FEED,)),
         make_subscription("paused", destinations=(MAIL,)),
     )
-    run_id = store_match(store, dict.fromkeys(keys.values(), ids(found, 0)), occasion=Occasion.FIRST_LOOK)
+    run_id = store_match(store, dict.fromkeys(keys.values(), ids(found, 0)), occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
         pause(conn, keys["paused"], None)
         assert matches.load_unplanned_looks(conn) == [keys["mail"]]
@@ -186,10 +186,10 @@ def test_a_first_look_waits_to_be_sent_where_somebody_is_there_to_read_it(
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
-        (f"SELECT subscription_id FROM matches WHERE {UNPLANNED_FIRST_LOOK}", "ix_matches_first_looks"),
+        (f"SELECT subscription_id FROM matches WHERE {UNPLANNED_FIRST_DIGEST}", "ix_matches_first_digests"),
         (
-            f"SELECT subscription_id FROM subscription_queries WHERE {FIRST_LOOK_TO_COME}",
-            "ix_subscription_queries_first_look",
+            f"SELECT subscription_id FROM subscription_queries WHERE {FIRST_DIGEST_TO_COME}",
+            "ix_subscription_queries_first_digest",
         ),
         (
             f"SELECT id FROM deliveries WHERE {ACTIVE_DELIVERY} AND state = 'ready' ORDER BY not_before",

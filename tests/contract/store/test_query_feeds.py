@@ -9,7 +9,7 @@ from digest.store.queries import (
     FeedPlace,
     QueryRow,
     active_revisions,
-    load_first_look,
+    load_first_digest,
     load_queries,
     load_query_places,
     load_query_rows,
@@ -45,7 +45,7 @@ def test_a_saved_query_has_a_feed_once_one_is_opened(store: Store) -> None:
     assert places(store) == []
     with store.begin() as conn:
         open_query_feed(conn, ids["gpu"], [7, 3], NOW)
-        assert load_first_look(conn, ids["gpu"]) == ((3, 7), NOW)
+        assert load_first_digest(conn, ids["gpu"]) == ((3, 7), NOW)
     assert places(store) == [FeedPlace(ids["gpu"], "gpu", "gpu", 0, is_open=True, origin="file")]
 
 

@@ -122,7 +122,7 @@ def test_failures_count_until_a_later_run_is_well(store: Store) -> None:
         assert runs.load_last_looks(conn, "harvest").failure is None
 
 
-def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_look_is_none(store: Store) -> None:
+def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_digest_is_none(store: Store) -> None:
     finish(store, start(store, is_bootstrap=True))
     with store.read() as conn:
         assert runs.load_last_looks(conn, "harvest").news is None

@@ -73,14 +73,14 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         kinds=(Kind.NEW, Kind.WITHDRAWAL),
         quiet_days=QuietDays.HEARTBEAT,
         cap=None,
-        first_look=3,
+        first_digest=3,
         title="The team's papers",
         exclude=("cat:math.CO", 'author:"Keiko Lindquell"'),
         exclude_papers=(ArxivId.parse("2611.14886"), ArxivId.parse("hep-th/9901001")),
         quiet_hours=QuietHours.parse("22:00-07:00 Europe/Berlin"),
         group_by=Grouping.QUERY,
         replacements=Replacements.WHOLE,
-        weekly=Weekly.DIGEST,
+        weekly=Weekly.PLAIN,
     )
     assert sync(store, written) == SyncReport(added=("team",))
     found = load(store)
@@ -119,7 +119,7 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
         {"title": "Another title"},
         {"kinds": (Kind.REPLACEMENT,)},
         {"cap": None},
-        {"group_by": Grouping.QUERY, "replacements": Replacements.WHOLE, "weekly": Weekly.DIGEST},
+        {"group_by": Grouping.QUERY, "replacements": Replacements.WHOLE, "weekly": Weekly.PLAIN},
         {"quiet_days": QuietDays.NOTE},
         {"queries": ("gpu", "perf")},
         {"queries": ("gpu",)},
@@ -235,18 +235,18 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
         assert len(matches.load_feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
 
 
-def test_a_first_look_is_to_come_for_each_saved_query_once(store: Store) -> None:
-    ids = subscribe(store, make_subscription(first_look=5), make_subscription("calm", first_look=0))
+def test_a_first_digest_is_to_come_for_each_saved_query_once(store: Store) -> None:
+    ids = subscribe(store, make_subscription(first_digest=5), make_subscription("calm", first_digest=0))
     with store.begin() as conn:
-        (pending,) = matches.load_first_looks(conn)
+        (pending,) = matches.load_first_digests(conn)
         assert (pending.subscription_id, pending.days, pending.revision.name) == (ids["team"], 5, "perf")
-        matches.close_first_look(conn, pending, 1)
-    subscribe(store, make_subscription(first_look=5, queries=("perf", "gpu")), make_subscription("calm"))
+        matches.close_first_digest(conn, pending, 1)
+    subscribe(store, make_subscription(first_digest=5, queries=("perf", "gpu")), make_subscription("calm"))
     with store.read() as conn:
-        (pending,) = matches.load_first_looks(conn)
-        wanted = conn.execute(select(subscription_queries.c.first_look_run_id)).scalars().all()
+        (pending,) = matches.load_first_digests(conn)
+        wanted = conn.execute(select(subscription_queries.c.first_digest_run_id)).scalars().all()
     assert pending.revision.name == "gpu"
-    assert sorted(wanted, key=str) == [subscriptions.NO_FIRST_LOOK, 1, None]
+    assert sorted(wanted, key=str) == [subscriptions.NO_FIRST_DIGEST, 1, None]
 
 
 def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:

@@ -19,7 +19,7 @@ from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 
-FIRST_LOOK = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
+FIRST_DIGEST = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 MORNINGS = [datetime(2026, 11, day, 8, 5, tzinfo=UTC) for day in (10, 11, 12, 13, 16, 17, 18, 19, 20)]
 """Just after 09:00 in Berlin: the mailing of the evening before is there, and all digests are due."""
 
@@ -129,11 +129,11 @@ def surrounded(folder: Path, now: datetime) -> Iterator[World]:
 
 def live_through(folder: Path) -> None:
     """Live through the fortnight, in about two seconds; its database and feed are left in the folder."""
-    with surrounded(folder, FIRST_LOOK) as world:
+    with surrounded(folder, FIRST_DIGEST) as world:
         config = load_config(folder / "digest.toml", world.environ)
         site = open_site(config, world.clock, owner="test", jitter=lambda: 0.5)
         try:
-            for moment in (FIRST_LOOK, *MORNINGS):
+            for moment in (FIRST_DIGEST, *MORNINGS):
                 world.clock.set(moment)
                 run_pass(site)
                 if moment == PAUSED_SINCE:

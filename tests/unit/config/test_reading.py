@@ -57,7 +57,7 @@ queries = ["gpu"]
 to = ["mailto:Reader@Example.org", "feed"]
 when = "daily at 07:30 Europe/Berlin"
 cap = "none"
-first_look = 0
+first_digest = 0
 title = "GPUs"
 
 [[subscriptions]]
@@ -87,10 +87,10 @@ def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(load: Load, 
     (tmp_path / "mine").mkdir()
     team, mail, static = load(WHOLE, top="", DIGEST_SLACK_TOKEN="xoxb-1").subscriptions
     weekdays = Cadence(CadenceKind.CLOCK, frozenset(range(5)), time(9), "Europe/Berlin")
-    assert (team.cadence, team.kinds, team.quiet_days, team.cap, team.first_look, team.title) == (
+    assert (team.cadence, team.kinds, team.quiet_days, team.cap, team.first_digest, team.title) == (
         weekdays, (Kind.NEW, Kind.REPLACEMENT), QuietDays.NOTE, 10, 7, "",
     )  # fmt: skip
-    assert (mail.cadence, mail.cap, mail.first_look, mail.title) == (
+    assert (mail.cadence, mail.cap, mail.first_digest, mail.title) == (
         Cadence(CadenceKind.CLOCK, frozenset(range(7)), time(7, 30), "Europe/Berlin"), None, 0, "GPUs",
     )  # fmt: skip
     assert team.destinations == (Destination(DestinationKind.SLACK, "#papers"),)
@@ -143,11 +143,11 @@ def test_lists_and_numbers_can_be_written_in_variables(load: Load) -> None:
     config = load(
         DIGEST_DEFAULTS_KINDS="new, withdrawal",
         DIGEST_DEFAULTS_CAP="5",
-        DIGEST_DEFAULTS_FIRST_LOOK="0",
+        DIGEST_DEFAULTS_FIRST_DIGEST="0",
         DIGEST_DEFAULTS_WHEN="mondays at 08:00 UTC",
     )
     assert config.defaults.kinds == (Kind.NEW, Kind.WITHDRAWAL)
-    assert (config.defaults.cap, config.defaults.first_look) == (5, 0)
+    assert (config.defaults.cap, config.defaults.first_digest) == (5, 0)
     assert str(config.defaults.when) == "mondays at 08:00 UTC"
     assert load(DIGEST_DEFAULTS_CAP="none").defaults.cap is None
 
@@ -186,7 +186,7 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         ("[defaults]\ncap = 0", "defaults.cap: must be a whole number from 1", ""),
         ("[defaults]\ncap = true", "defaults.cap: must be a whole number from 1", ""),
         ('[defaults]\ncap = "40"', "defaults.cap: must be a whole number from 1", ""),
-        ("[defaults]\nfirst_look = -1", "defaults.first_look: must be a number of days", ""),
+        ("[defaults]\nfirst_digest = -1", "defaults.first_digest: must be a number of days", ""),
         ('[defaults]\nquiet_days = "sleep"', "'sleep' is none of skip, note, heartbeat", ""),
         ("mail = 5", "arxiv.mail: there is no such setting", "[arxiv] takes"),
         ("[[mail]]", "mail: must be a table, not a list", "Write [mail]."),

@@ -47,8 +47,8 @@ def table(**keys: str) -> str:
         ({"cap": "-1"}, "whole number from 1", ""),
         ({"group_by": '"author"'}, "'author' is none of kind, query", ""),
         ({"replacements": '"all"'}, "'all' is none of folded, whole", ""),
-        ({"weekly": '"never"'}, "'never' is none of round-up, digest", ""),
-        ({"first_look": '"week"'}, "number of days", ""),
+        ({"weekly": '"never"'}, "'never' is none of summary, plain", ""),
+        ({"first_digest": '"week"'}, "number of days", ""),
         ({"title": '"a\\nb"'}, "must be one line", ""),
         ({"quiet_hours": '"nights"'}, "'nights' are no hours of a day", "22:00-07:00"),
         (

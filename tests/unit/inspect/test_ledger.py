@@ -83,5 +83,5 @@ def test_failed_looks_are_counted_and_the_last_failure_is_named() -> None:
     assert (thursday.state, thursday.looks, thursday.failed, thursday.failure) == ("incomplete", 0, 2, "reset")
 
 
-def test_before_the_first_look_nothing_is_claimed() -> None:
+def test_before_the_first_digest_nothing_is_claimed() -> None:
     assert states(*night(THU, 40))[1:] == [MailingState.BEFORE, MailingState.BEFORE]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from digest.match.rules import choose_first_look
+from digest.match.rules import choose_first_digest
 from digest.model.announcements import Kind, StoredChange, latest_mailing
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import Coverage, Digest, Occasion, Seen, Share
@@ -157,16 +157,16 @@ def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
     assert len({plan.idempotency_key for plan in plans}) == 4
 
 
-def test_a_first_look_shows_the_last_days_or_the_newest_fifteen() -> None:
+def test_a_first_digest_shows_the_last_days_or_the_newest_fifteen() -> None:
     old = [
         make_change(number, make_paper(f"2601.{number:05d}", updated=FOUND - timedelta(days=30 + number)))
         for number in range(1, 31)
     ]
-    assert [change.id for change in choose_first_look(old, 7, FOUND)] == list(range(1, 16))
+    assert [change.id for change in choose_first_digest(old, 7, FOUND)] == list(range(1, 16))
     fresh = [
         make_change(100 + n, make_paper(f"2611.{n:05d}", updated=FOUND - timedelta(days=1))) for n in range(20)
     ]
-    assert {change.id for change in choose_first_look([*old, *fresh], 7, FOUND)} == {100 + n for n in range(20)}
+    assert {change.id for change in choose_first_digest([*old, *fresh], 7, FOUND)} == {100 + n for n in range(20)}
 
 
 MERGED = replace(COVERAGE, mailing=date(2026, 11, 19), since=date(2026, 11, 17), mailings=3)
@@ -205,14 +205,14 @@ def test_a_change_whose_day_is_not_known_is_told_under_the_mailing_it_was_found_
     assert entry.mailing == latest_mailing(FOUND)
 
 
-def test_one_day_a_week_brings_a_round_up_that_tells_days_and_what_became_of_papers_though_nobody_asked() -> None:
+def test_one_day_a_week_brings_a_weekly_digest_with_days_and_what_became_of_papers() -> None:
     new, replaced = make_paper("2611.00001"), make_paper("2611.00001", version=2)
     later = {1: [make_change(8, replaced, Kind.REPLACEMENT, new)]}
     weekly: dict[str, Any] = {"cadence": Cadence.parse("mondays at 09:00 Europe/Berlin"), "later": later}
     known = {1: (date(2026, 11, 17), None)}
     digest = plan(make_change(7, new), coverage=MERGED, announced=known, **weekly)
     (entry,) = digest.entries
-    assert digest.is_round_up
+    assert digest.is_weekly
     assert (str(entry.mailing), entry.kind, entry.paper.version) == ("2026-11-17", Kind.NEW, 1)
     assert entry.sequel is not None
     assert (entry.sequel.kind, entry.sequel.after.paper.version) == (Kind.REPLACEMENT, 2)

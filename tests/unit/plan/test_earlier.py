@@ -36,13 +36,13 @@ def test_a_digest_of_an_incomplete_mailing_stands_for_the_last_complete_one_befo
     assert find_told_until([earlier(PARTLY, 3)]) is None
 
 
-def test_a_first_look_stands_for_no_mailing() -> None:
-    assert find_told_until([earlier(THURSDAY, 3, Occasion.FIRST_LOOK)]) is None
+def test_a_first_digest_stands_for_no_mailing() -> None:
+    assert find_told_until([earlier(THURSDAY, 3, Occasion.FIRST_DIGEST)]) is None
 
 
 def test_papers_were_told_by_the_last_digest_that_may_have_had_any_of_these_mailings() -> None:
     assert find_last_papers(THURSDAY, [earlier(PARTLY, 3), earlier(THURSDAY)]) == MORNING
-    assert find_last_papers(THURSDAY, [earlier(THURSDAY, 3, Occasion.FIRST_LOOK)]) == MORNING
+    assert find_last_papers(THURSDAY, [earlier(THURSDAY, 3, Occasion.FIRST_DIGEST)]) == MORNING
     assert find_last_papers(THURSDAY, [earlier(WEDNESDAY, 3), earlier(THURSDAY)]) is None
     assert find_last_papers(replace(THURSDAY, since=WEDNESDAY.mailing), [earlier(WEDNESDAY, 3)]) == MORNING
 

@@ -79,7 +79,7 @@ def test_it_is_late_from_six_in_the_morning_eastern_time() -> None:
     assert not is_late(assess_coverage([EVENING], NOW), NOW), "nobody has looked"
 
 
-def test_a_first_look_counts_from_the_hour_at_which_arxiv_shows_the_mailing() -> None:
+def test_a_first_digest_counts_from_the_hour_at_which_arxiv_shows_the_mailing() -> None:
     assert not assess_coverage([poll(1), poll(1.6)], NOW).is_complete
     assert assess_coverage([poll(3)], NOW, checks=[check(3.1)]).is_complete
 
@@ -92,7 +92,7 @@ def test_a_look_that_failed_before_it_does_not_tell_how_far_arxiv_had_come(met: 
     assert assess_coverage([failed, poll(3)], NOW, checks=[check(3.1)]).is_complete
 
 
-def test_a_first_look_that_meets_nothing_newer_than_a_failed_one_before_it_awaits_the_mailing() -> None:
+def test_a_first_digest_that_meets_nothing_newer_than_a_failed_one_before_it_awaits_the_mailing() -> None:
     failed = poll(-0.5, BEFORE, failure="arXiv answered 500")
     assert assess_coverage([failed, poll(3, BEFORE)], NOW, checks=[check(3.1)]).is_awaited
 

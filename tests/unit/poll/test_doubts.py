@@ -42,7 +42,7 @@ def test_an_empty_list_is_believed_when_a_look_half_an_hour_later_says_it_again(
     assert doubt_harvest(walked(0), None, ENDED - timedelta(minutes=30)) == ""
 
 
-def test_an_empty_first_look_is_believed_when_a_wider_one_was_empty_too() -> None:
+def test_an_empty_first_digest_is_believed_when_a_wider_one_was_empty_too() -> None:
     assert doubt_harvest(walked(0, was_widened=True), None, None) == ""
 
 

@@ -33,7 +33,7 @@ def test_what_lies_between_stored_ids_is_missing() -> None:
     assert [str(id_) for id_ in missing] == ["2611.00102", "2611.00103"]
 
 
-def test_what_lies_below_the_mark_of_the_first_look_is_no_business_of_ours() -> None:
+def test_what_lies_below_the_mark_of_the_first_digest_is_no_business_of_ours() -> None:
     assert list(find_missing({202611: {90, 104}}, (202611, 104))) == []
     assert list(find_missing({202610: {5, 9}, 202611: {2}}, (202611, 0))) == [ArxivId(202611, 1)]
 

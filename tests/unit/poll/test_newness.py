@@ -49,7 +49,7 @@ def test_a_joint_look_asks_those_known_and_nobody_who_is_new() -> None:
     assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
 
 
-def test_to_a_query_with_a_mark_older_ids_are_news_where_its_first_look_would_have_met_them() -> None:
+def test_to_a_query_with_a_mark_older_ids_are_news_where_its_first_digest_would_have_met_them() -> None:
     begun = SUBMITTED + timedelta(days=2)
     own = Horizon(mark=(202611, 20_000), since=begun - timedelta(days=7))
     horizons = Horizons(BEGINNER, {"cat:cs.PF": own}, {"cat:cs.PF": own})

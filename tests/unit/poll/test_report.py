@@ -17,5 +17,5 @@ from digest.poll.record import PollReport
         (PollReport(), "nothing changed"),
     ],
 )
-def test_a_first_look_says_how_much_it_met_and_any_other_what_changed(report: PollReport, words: str) -> None:
+def test_a_first_digest_says_how_much_it_met_and_any_other_what_changed(report: PollReport, words: str) -> None:
     assert report.describe_changes() == words

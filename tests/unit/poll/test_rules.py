@@ -32,7 +32,7 @@ def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def test_the_first_look_is_always_due() -> None:
+def test_the_first_digest_is_always_due() -> None:
     assert is_poll_due(LastLooks(), utc("2026-11-20T12:00"))
 
 

@@ -27,12 +27,12 @@ IDENTITY = MailIdentity("digest@example.org", "Digest", "digest.example.org", EV
 SLACK = Destination.parse("slack:#papers")
 
 
-def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND, *, is_round_up: bool = False) -> Digest:
-    """Make a digest of two kinds and two saved queries; a round-up has two days."""
+def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND, *, is_weekly: bool = False) -> Digest:
+    """Make a digest of two kinds and two saved queries; a weekly digest has two days."""
     entries = []
     for number in range(1, count + 1):
         kind = Kind.NEW if number <= count * 2 // 3 else Kind.WITHDRAWAL
-        day = date(2026, 11, 19) - timedelta(days=number > count // 2) if is_round_up else None
+        day = date(2026, 11, 19) - timedelta(days=number > count // 2) if is_weekly else None
         entry = make_entry(
             number,
             kind=kind,
@@ -42,12 +42,12 @@ def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND, *, is_
             abstract="Short.",
         )
         entries.append(replace(entry, mailing=day))
-    coverage = make_coverage(count, since=date(2026, 11, 18), mailings=2) if is_round_up else make_coverage(count)
+    coverage = make_coverage(count, since=date(2026, 11, 18), mailings=2) if is_weekly else make_coverage(count)
     return make_digest(
         entries,
         shown=count if cap is None else min(cap, count),
         group_by=group_by,
-        is_round_up=is_round_up,
+        is_weekly=is_weekly,
         coverage=coverage,
     )
 
@@ -57,7 +57,7 @@ DIGESTS = st.builds(
     st.integers(0, 45),
     st.none() | st.integers(1, 30),
     st.sampled_from(Grouping),
-    is_round_up=st.booleans(),
+    is_weekly=st.booleans(),
 )
 
 

@@ -64,8 +64,8 @@ def test_a_paper_of_which_anything_differs_is_made_anew(templates: Counting, oth
 def test_each_step_of_the_abstract_and_a_look_back_are_kept_apart(templates: Counting) -> None:
     papers = MailPapers(templates)
     made = [
-        papers.render(PaperView(ENTRY, 1, is_first_look), limit)
-        for is_first_look in (False, True)
+        papers.render(PaperView(ENTRY, 1, is_first_digest), limit)
+        for is_first_digest in (False, True)
         for limit in (None, 400, 200, 0)
         for _ in range(3)
     ]

@@ -36,7 +36,7 @@ ENCODED_WORD = re.compile(rb"=\?utf-8\?([bq])\?([!->@-~]*)\?=")
 DIGESTS = {
     "sample": sample_digest(),
     "odd": make_digest(odd_entries()),
-    "first look": make_digest((make_entry(title="字" * 300),), occasion=Occasion.FIRST_LOOK),
+    "first look": make_digest((make_entry(title="字" * 300),), occasion=Occasion.FIRST_DIGEST),
     **quiet_digests(),
 }
 

@@ -79,8 +79,8 @@ def test_an_old_paper_says_when_it_was_cross_listed_or_edited() -> None:
     assert edited.dates == "submitted 2 Mar 2021, edited 19 Nov"
 
 
-def test_a_first_look_says_when_papers_were_submitted_only() -> None:
-    assert PaperView(make_entry(), 1, is_first_look=True).dates == "submitted 18 Nov"
+def test_a_first_digest_says_when_papers_were_submitted_only() -> None:
+    assert PaperView(make_entry(), 1, is_first_digest=True).dates == "submitted 18 Nov"
 
 
 def test_a_paper_known_from_before_says_nowhere_that_it_was_announced_when_it_was_found() -> None:

@@ -1,4 +1,4 @@
-"""The round-up of a week: day by day, what changed since, the most matched; within every medium's limits."""
+"""The weekly digest of a week: day by day, what changed since, the most matched; within every medium's limits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_week(entries: Sequence[DigestEntry], **fields: object) -> Digest:
         replace(entry, mailing=THURSDAY - timedelta(days=place // share)) for place, entry in enumerate(entries)
     ]
     coverage = make_coverage(len(entries), since=date(2026, 11, 15), mailings=5)
-    return make_digest(dated, slot="2026-W47", coverage=coverage, is_round_up=True, **fields)
+    return make_digest(dated, slot="2026-W47", coverage=coverage, is_weekly=True, **fields)
 
 
 def withdraw(entry: DigestEntry, comment: str = "An error in Section 4.") -> DigestEntry:
@@ -92,7 +92,7 @@ def test_where_more_papers_tie_than_are_named_none_is_named_as_most_matched() ->
 
 def test_a_week_of_one_mailing_says_its_day_once(renderer: Renderer) -> None:
     entries = [replace(make_entry(number), mailing=THURSDAY) for number in (1, 2)]
-    digest = make_digest(entries, slot="2026-W47", coverage=make_coverage(2), is_round_up=True)
+    digest = make_digest(entries, slot="2026-W47", coverage=make_coverage(2), is_weekly=True)
     assert view_week(digest, view_papers(digest)).days == ()
     lines = renderer.render_text(digest, Links()).splitlines()
     assert "== Thursday 19 November 2026 (2) ==" in lines

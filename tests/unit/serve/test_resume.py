@@ -87,9 +87,9 @@ def test_a_paper_was_told_by_the_first_turn_after_its_announcement_and_not_befor
     assert not was_due_by(subscription(when), EVENING, due - timedelta(seconds=1))
 
 
-def test_a_first_look_waits_for_no_turn() -> None:
+def test_a_first_digest_waits_for_no_turn() -> None:
     weekly = subscription("mondays at 07:00 America/New_York")
-    assert was_due_by(weekly, EVENING, EVENING, is_first_look=True)
+    assert was_due_by(weekly, EVENING, EVENING, is_first_digest=True)
 
 
 @given(

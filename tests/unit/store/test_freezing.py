@@ -91,7 +91,7 @@ DIGESTS = st.builds(
     coverage=COVERAGES,
     group_by=st.sampled_from(Grouping),
     replacements=st.sampled_from(Replacements),
-    is_round_up=st.booleans(),
+    is_weekly=st.booleans(),
 ).map(number_texts)
 
 EMPTY = Digest(
