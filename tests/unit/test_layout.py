@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 30}
-MOST_FILES, MOST_LINES = 190, {"digest": 50_000, "tests": 55_000}
+MOST_FILES, MOST_LINES = 205, {"digest": 49_000, "tests": 57_500}
 HEAVY = (
     "alembic",
     "anyio",
