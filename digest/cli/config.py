@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest import config as configuration
+from digest.cli.commands import CommandGroup
 from digest.cli.output import cut, json_option, print_json, print_table
 from digest.cli.subscription import check_exclusions, list_remarks
 from digest.config import find_config, open_config, read_environment
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _WIDEST_VALUE = 80
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Show and check the configuration."""
 

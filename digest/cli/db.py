@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, load, opened_store
 from digest.cli.output import json_option, print_json, print_table, showing_progress, write_moment
 from digest.config.addresses import mask_password
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from digest.store.database import Violation
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """The database as a whole: look it through, back it up, restore it, copy it to another one."""
 
@@ -225,15 +226,15 @@ def _read_moment(text: str, zone: tzinfo | None) -> datetime:
         ) from error
 
 
-@click.command()
+@command.command("migrate")
 @json_option
 @click.pass_context
-def command_migrate(ctx: click.Context, *, as_json: bool) -> None:
-    """Bring the database up to this release, or make it; harmless when there is nothing to do.
+def migrate_store(ctx: click.Context, *, as_json: bool) -> None:
+    """Bring the database up to this release, or make one.
 
-    Make a backup first. All of it is one transaction: where it fails, nothing has changed. On PostgreSQL
-    processes of the release before may go on meanwhile, and be replaced one by one; on SQLite stop what
-    runs. A database that this release is too old for is refused, exit code 3.
+    Make a backup first. If the change fails, the database stays as it was. With SQLite, stop everything that
+    uses the database before. With PostgreSQL, processes of the release before may go on until you replace
+    them. A database of a later release is refused: exit code 3.
     """
     config = load(ctx)
     where = mask_password(config.store.url).removeprefix("sqlite:///")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
 from digest.config.zones import name_zone
@@ -40,7 +41,7 @@ _WIDEST_ADDRESS = 40
 _WIDEST_ERROR = 60
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """The outbox: list the deliveries, look at one, try it again, say that it arrived, drop it."""
 

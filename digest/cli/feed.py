@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store, require_name, suggest_name
 from digest.cli.output import json_option, print_json, print_table
 from digest.deliver.feeds import find_first_digest
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from digest.store.queries import FeedPlace, StoredQuery
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Feeds: list them, show a secret address, make it void."""
 

@@ -11,6 +11,7 @@ import click
 
 from digest import tex
 from digest.arxiv.pages import fetch_papers
+from digest.cli.commands import CommandGroup
 from digest.cli.context import (
     describe_drift,
     file_option,
@@ -295,7 +296,7 @@ _WIDEST_TITLE = 76
 _SIGNS = {"new": "+", "changed": "~", "gone": "−"}
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Saved queries: list them, check one, see what it brought, and why a paper matches."""
 

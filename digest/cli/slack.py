@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from digest.cli.commands import CommandGroup
 from digest.cli.context import load
 from digest.cli.output import json_option, print_json
 from digest.deliver.transports.http import TIMEOUT
@@ -12,7 +13,7 @@ from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import DestinationKind
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Slack: the app's manifest, and a check of token, scopes and channels."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.commands import CommandGroup
 from digest.cli.context import describe_drift, opened, opened_store
 from digest.cli.output import (
     as_dict,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from digest.store.workers import Worker
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command_alarm() -> None:
     """Alarms: a test whether they reach you; `digest status` says what is amiss."""
 

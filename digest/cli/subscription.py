@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.commands import CommandGroup
 from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
 from digest.config.zones import name_zone
@@ -243,7 +244,7 @@ def _find_destination(conn: Connection, due: DueSubscription, address: str) -> D
 _WIDEST = 40
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Subscriptions: who gets what, where and when; pause, resume, leave, return."""
 

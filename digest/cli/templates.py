@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from digest.cli.commands import CommandGroup
 from digest.cli.output import as_dict, json_option, print_json, print_table, wrap
 from digest.config import open_config_or_defaults
 from digest.config.values import suggest
@@ -23,7 +24,7 @@ _FOLDER = "templates"
 _WIDEST = 100
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Templates: what every mail, message, page and feed is made from.
 

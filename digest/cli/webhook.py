@@ -6,6 +6,7 @@ import secrets
 
 import click
 
+from digest.cli.commands import CommandGroup
 from digest.cli.context import opened
 from digest.cli.output import json_option, print_json
 from digest.config.values import write_signing_key
@@ -16,7 +17,7 @@ from digest.serve.alarms import send_test_to
 _KEY_BYTES = 32
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Signed JSON to other programs: secret, test."""
 

@@ -235,7 +235,7 @@ def refuse_filled(conn: Connection, where: str) -> None:
     if filled or has_counted:
         raise StoreError(
             f"the database {where} is not empty: it holds {', '.join(filled) or 'marks'}",
-            hint="Name a database without tables, or one that `digest migrate` has just made.",
+            hint="Name a database without tables, or one that `digest db migrate` has just made.",
         )
 
 

@@ -335,7 +335,7 @@ def _create_file(path: Path, *, create: bool) -> None:
     if not create:
         raise StoreError(
             f"there is no database at {path}",
-            hint="The first `digest run` or `digest migrate` makes it; or change url under [store].",
+            hint="The first `digest run` or `digest db migrate` makes it; or change url under [store].",
         )
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -432,11 +432,11 @@ def check_revision(revision: str, where: str) -> None:
     if revision == head:
         return
     if not revision:
-        raise SchemaMismatch(f"the database {where} holds no tables yet", hint="Run `digest migrate`.")
+        raise SchemaMismatch(f"the database {where} holds no tables yet", hint="Run `digest db migrate`.")
     if revision in known_revisions():
         raise SchemaMismatch(
             f"the database {where} is at revision {revision}, this release needs {head}",
-            hint="Make a backup, then run `digest migrate`; what runs on PostgreSQL meanwhile may go on.",
+            hint="Make a backup, then run `digest db migrate`; what runs on PostgreSQL meanwhile may go on.",
         )
     raise SchemaMismatch(
         f"the database {where} is at revision {revision}, which is newer than this release's {head}",

@@ -48,14 +48,14 @@ def test_opening_without_tables_names_the_command_that_makes_them(make_empty: Ca
         engine.connect(url, create=True).close()
     with pytest.raises(SchemaMismatch) as caught:
         open_store(url)
-    assert "digest migrate" in caught.value.hint
+    assert "digest db migrate" in caught.value.hint
 
 
 def test_an_older_schema_is_refused_and_upgraded_on_demand_only(own_url: str, tmp_path: Path) -> None:
     with later_release(tmp_path / "later"):
         with pytest.raises(SchemaMismatch, match=r"at revision 0001, this release needs 0002") as caught:
             open_store(own_url, create=True)
-        assert "digest migrate" in caught.value.hint
+        assert "digest db migrate" in caught.value.hint
         migrate(own_url)
         reopened = open_store(own_url)
         with reopened.read() as conn:

@@ -93,7 +93,7 @@ def test_an_installation_without_anything_says_what_to_do_next(
 ) -> None:
     config = (empty.folder / "digest.toml").read_text(encoding="utf-8")
     (empty.folder / "digest.toml").write_text(config[: config.index("[queries]")], encoding="utf-8")
-    digest("migrate")
+    digest("db", "migrate")
     said = digest(*command)
     assert "`digest run`" in said.out
     assert digest(*command, "--json").code == 0
@@ -151,8 +151,8 @@ def test_a_sign_the_terminals_encoding_lacks_is_ascii_where_it_is_ours_else_a_qu
 @pytest.mark.parametrize(
     "command",
     [
-        ["export-refs", "--query", "cat:cs.PF", "--abstracts"],
-        ["export-refs", "--query", "cat:cs.PF", "--format", "ris"],
+        ["export", "--query", "cat:cs.PF", "--abstracts"],
+        ["export", "--query", "cat:cs.PF", "--format", "ris"],
         ["preview", "perf-team", "--as", "page"],
     ],
     ids=" ".join,

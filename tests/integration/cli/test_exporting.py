@@ -19,21 +19,21 @@ def count(said: Said) -> int:
 @pytest.mark.usefixtures("world")
 def test_a_subscriptions_last_digest_is_written_as_bibtex(digest: Shell) -> None:
     last = digest("subscription", "show", "perf-team", "--json").json["digests"][0]
-    said = digest("export-refs", "--subscription", "perf-team")
+    said = digest("export", "--subscription", "perf-team")
     assert count(said) == last["papers"] == 9
-    assert digest("export-refs", "--digest", str(last["id"])).out == said.out
+    assert digest("export", "--digest", str(last["id"])).out == said.out
 
 
 @pytest.mark.usefixtures("world")
 def test_what_a_saved_query_means_is_written(digest: Shell) -> None:
-    every = digest("export-refs", "--query", "perf")
-    assert digest("export-refs", "--query", "cat:cs.PF").out == every.out
-    assert 0 < count(digest("export-refs", "--query", "perf", "--days", "2")) < count(every)
+    every = digest("export", "--query", "perf")
+    assert digest("export", "--query", "cat:cs.PF").out == every.out
+    assert 0 < count(digest("export", "--query", "perf", "--days", "2")) < count(every)
 
 
 @pytest.mark.usefixtures("world")
 def test_papers_are_written_as_ris_with_their_abstracts(digest: Shell) -> None:
-    said = digest("export-refs", "--paper", "arXiv:2611.15012v7", "--abstracts", "--format", "ris").out
+    said = digest("export", "--paper", "arXiv:2611.15012v7", "--abstracts", "--format", "ris").out
     assert said.startswith("TY  - UNPB")
     assert "AB  - " in said
 
@@ -55,21 +55,21 @@ def test_papers_are_written_as_ris_with_their_abstracts(digest: Shell) -> None:
 def test_what_cannot_be_written_is_said_and_nothing_printed(
     digest: Shell, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
-    said = digest("export-refs", *arguments, expect=code)
+    said = digest("export", *arguments, expect=code)
     assert said.out == ""
     assert words in said.err
 
 
 @pytest.mark.usefixtures("world")
 def test_a_subscription_read_as_a_feed_has_the_papers_of_its_feed(digest: Shell) -> None:
-    said = digest("export-refs", "--subscription", "gpu-static")
+    said = digest("export", "--subscription", "gpu-static")
     feed = Path("feeds/gpu.atom").read_text(encoding="utf-8")
     assert said.out.count("@misc{") == feed.count("<entry>") > 0
 
 
 def test_a_saved_query_that_only_the_file_knows_yet_is_meant_by_its_name(world: World, digest: Shell) -> None:
     world.edit_config("[queries]", '[queries]\nfresh = "cat:cs.PF"')
-    assert digest("export-refs", "--query", "fresh") == digest("export-refs", "--query", "perf")
+    assert digest("export", "--query", "fresh") == digest("export", "--query", "perf")
     said = digest("query", "history", "fresh", expect=2)
     assert said.err == "error: saved query fresh is new in digest.toml\nhint:  `digest run` takes it over.\n"
     assert "new in digest.toml" in digest("feed", "url", "fresh", "--query", expect=2).err

@@ -152,11 +152,11 @@ def test_migrating_makes_a_database_only_its_owner_can_read_and_says_what_it_did
     empty: World, digest: Shell
 ) -> None:
     path = empty.folder / "digest.db"
-    said = digest("migrate")
+    said = digest("db", "migrate")
     assert said.out.startswith(f"{path}: made, at revision ")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert digest("migrate").out.endswith("already, nothing to do.\n")
-    report = digest("migrate", "--json").json
+    assert digest("db", "migrate").out.endswith("already, nothing to do.\n")
+    report = digest("db", "migrate", "--json").json
     assert report["before"] == report["after"]
     assert report["store"] == str(path)
 
@@ -166,8 +166,8 @@ def test_an_older_database_is_refused_until_it_is_migrated(world: World, digest:
         for command in (["status"], ["query", "list"], ["run"]):
             said = digest(*command, expect=3)
             assert "is at revision 0001, this release needs" in said.err
-            assert "digest migrate" in said.err
-        assert digest("migrate").out.endswith(f": revision 0001 → {LATER}.\n")
+            assert "digest db migrate" in said.err
+        assert digest("db", "migrate").out.endswith(f": revision 0001 → {LATER}.\n")
         digest("status")
 
 
@@ -176,5 +176,5 @@ def test_a_newer_database_is_refused_by_every_command(world: World, digest: Shel
     with store.begin() as conn:
         conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     store.close()
-    for command in (["status"], ["migrate"], ["delivery", "retry", "10"]):
+    for command in (["status"], ["db", "migrate"], ["delivery", "retry", "10"]):
         assert "newer than this release" in digest(*command, expect=3).err

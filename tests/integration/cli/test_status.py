@@ -40,7 +40,7 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
 
 @pytest.mark.usefixtures("empty")
 def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(digest: Shell) -> None:
-    digest("migrate")
+    digest("db", "migrate")
     said = digest("status")
     assert said.lines[0] == "ATTENTION  arXiv has not been looked at completely yet  → digest run"
     assert (

@@ -8,6 +8,7 @@ import click
 import pytest
 
 from digest.cli import cli, run_cli
+from digest.cli.commands import REPLACEMENTS, answer_unknown
 
 
 def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -50,8 +51,18 @@ def test_every_listing_can_be_had_as_json() -> None:
         assert "--json" in {name for one in command.params for name in one.opts}
 
 
-def test_a_misspelt_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["staus"]) == 2
-    assert "there is no command 'staus'; did you mean 'status'?" in capsys.readouterr().err
+    assert "`digest status`" in capsys.readouterr().err
     assert run_cli(["query", "lst"]) == 2
-    assert "No such command 'lst'" in capsys.readouterr().err
+    assert "`digest query list`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("typed", REPLACEMENTS)
+def test_a_word_of_another_tool_or_time_is_answered_with_a_command_that_exists(typed: str) -> None:
+    *group, name = typed.split()
+    assert f"`digest {REPLACEMENTS[typed]}`" in answer_unknown(name, [], " ".join(group)).hint
+
+
+def test_an_unknown_command_that_is_near_to_none_is_sent_to_the_list() -> None:
+    assert answer_unknown("xyzzy", ["list", "show"], "query").hint == "`digest query --help` shows them all."

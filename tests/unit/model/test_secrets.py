@@ -45,7 +45,7 @@ def test_a_token_leaves_the_unsubscribe_header_within_one_line() -> None:
 def test_no_token_is_derived_from_an_empty_secret() -> None:
     with pytest.raises(ConfigurationError, match="no secret") as caught:
         derive_token("", "leave", "a")
-    assert "digest migrate" in caught.value.hint
+    assert "digest db migrate" in caught.value.hint
 
 
 def test_a_token_is_stored_as_its_sha256() -> None:

@@ -1,4 +1,4 @@
-"""`digest export-refs`: papers as BibTeX or RIS, for a reference manager."""
+"""`digest export`: papers as BibTeX or RIS, for a reference manager."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def command(
     """Write papers as BibTeX or RIS, for a reference manager.
 
     \b
-    digest export-refs --subscription perf-team > morning.bib
-    digest export-refs --query 'cat:cs.PF AND abs:GPU' --days 30 --format ris > gpu.ris
-    digest export-refs --paper 2611.14886 --paper 2611.15012
+    digest export --subscription perf-team > morning.bib
+    digest export --query 'cat:cs.PF AND abs:GPU' --days 30 --format ris > gpu.ris
+    digest export --paper 2611.14886 --paper 2611.15012
     """  # noqa: D301 - click reads the backspace, which must be one
     asked = [digest_id is not None, subscription is not None, query_text is not None, bool(paper_ids)]
     if sum(asked) != 1:
         raise UsageError(
             "Say which papers: one of --digest, --subscription, --query and --paper",
-            hint="`digest export-refs --help` shows how.",
+            hint="`digest export --help` shows how.",
         )
     with opened_store(ctx) as here, here.store.read() as conn:
         if digest_id is not None:

@@ -1,0 +1,161 @@
+"""The table of commands, in four groups, and what to say to a command that does not exist."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GROUPS = {
+    "Start": {
+        "demo": ("digest.cli.demo", "see it work, without network or keys"),
+        "try": ("digest.cli.try_query", "see what a query brings; nothing is stored"),
+        "init": ("digest.cli.init", "set up your own, step by step"),
+        # Here: add.
+    },
+    "Every day": {
+        "run": ("digest.cli.run", "do all that is due, once"),
+        "serve": ("digest.cli.serve", "keep doing it; pages, feeds, one-click unsubscribe"),
+        "status": ("digest.cli.status", "what works, what does not, what comes next"),
+        "preview": ("digest.cli.preview", "a digest before it goes out"),
+        "explain": ("digest.cli.explain", "why a paper came, or did not"),
+        "send": ("digest.cli.preview:command_send", "send a digest to yourself"),
+    },
+    "Manage": {
+        "subscription": ("digest.cli.subscription", "who gets what, where and when"),
+        "query": ("digest.cli.query", "saved queries: how each is read, what it found"),
+        "feed": ("digest.cli.feed", "feeds and their secret addresses"),
+        "delivery": ("digest.cli.delivery", "messages on their way: send again, cancel"),
+        "export": ("digest.cli.export", "papers as BibTeX or RIS"),
+        "templates": ("digest.cli.templates", "change how digests look"),
+    },
+    "Maintain": {
+        # Here: doctor.
+        "alarm": ("digest.cli.status:command_alarm", "a test whether alarms reach you"),
+        "config": ("digest.cli.config", "the settings in use"),
+        "coverage": ("digest.cli.coverage", "what was checked at arXiv, day by day"),
+        "db": ("digest.cli.db", "the database: check, backup, restore, copy"),
+        "slack": ("digest.cli.slack", "what Slack needs to let the bot in"),
+        "webhook": ("digest.cli.webhook", "a secret to sign JSON messages with"),
+        # Here: help.
+    },
+}
+"""Module and sentence of each command, by group and name, in the order a newcomer needs them."""
+
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+
+REPLACEMENTS = {
+    **dict.fromkeys(("list", "ls", "subscriptions", "subs"), "subscription list"),
+    **dict.fromkeys(("queries", "searches"), "query list"),
+    **dict.fromkeys(("feeds", "rss", "atom"), "feed list"),
+    **dict.fromkeys(("deliveries", "outbox", "queue", "messages"), "delivery list"),
+    **dict.fromkeys(("test", "ping", "alarm", "alarm test"), "doctor --send"),
+    **dict.fromkeys(("check", "verify", "validate", "lint", "diagnose", "health", "slack check"), "doctor"),
+    **dict.fromkeys(("config check", "templates check", "config validate"), "doctor --quick"),
+    **dict.fromkeys(("slack test", "webhook test", "mail test"), "doctor --send"),
+    **dict.fromkeys(("update", "fetch", "poll", "pull", "sync", "refresh", "once", "cron"), "run"),
+    **dict.fromkeys(("start", "daemon", "server", "web", "up", "watch"), "serve"),
+    **dict.fromkeys(("stats", "info", "state", "logs", "log"), "status"),
+    **dict.fromkeys(("search", "find", "query try", "query preview"), "try QUERY"),
+    **dict.fromkeys(("diff", "query diff"), "try QUERY --against OLD"),
+    **dict.fromkeys(("why", "trace", "query explain"), "explain PAPER QUERY"),
+    **dict.fromkeys(("history", "query check", "query history"), "query show NAME"),
+    **dict.fromkeys(("subscribe", "new", "create", "save", "subscription add", "query add", "feed add"), "add"),
+    **dict.fromkeys(("edit", "change", "subscription set"), "subscription edit NAME"),
+    **dict.fromkeys(
+        ("remove", "rm", "delete", "subscription delete", "subscription rm"), "subscription remove NAME"
+    ),
+    **dict.fromkeys(("query delete", "query rm"), "query remove NAME"),
+    **dict.fromkeys(("unsubscribe", "leave", "subscription leave"), "subscription unsubscribe NAME ADDRESS"),
+    **dict.fromkeys(("resubscribe", "return", "subscription return"), "subscription resubscribe NAME ADDRESS"),
+    **dict.fromkeys(("pause", "mute", "stop", "snooze"), "subscription pause NAME"),
+    **dict.fromkeys(("resume", "unpause"), "subscription resume NAME"),
+    **dict.fromkeys(("feed url", "feed show"), "feed list --secret"),
+    **dict.fromkeys(("retry", "resend"), "delivery retry ID"),
+    **dict.fromkeys(("delivery arrived", "delivery sent"), "delivery mark-sent ID"),
+    **dict.fromkeys(("cancel", "delivery drop", "delivery delete"), "delivery cancel ID"),
+    **dict.fromkeys(("export-refs", "bibtex", "bib", "ris"), "export"),
+    "templates show": "templates list NAME",
+    **dict.fromkeys(("setup", "install", "configure", "wizard"), "init"),
+    **dict.fromkeys(("settings", "show"), "config show"),
+    **dict.fromkeys(("undo", "revert"), "config undo"),
+    **dict.fromkeys(("migrate", "upgrade", "db upgrade"), "db migrate"),
+    **dict.fromkeys(("backup", "dump", "db dump"), "db backup"),
+    "restore": "db restore FILE",
+    "dry-run": "run --dry-run",
+    "version": "--version",
+    **dict.fromkeys(("docs", "man", "manual"), "help"),
+    "manifest": "slack manifest",
+}
+"""What replaces a word of another tool, or a name that a command had before."""
+
+
+def answer_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageError:
+    """Return the error for a command that does not exist, with what to type instead.
+
+    Args:
+        typed: the word that names no command.
+        known: the commands where it was typed.
+        group: the words before it, such as `query`; "" at the top.
+    """
+    said = f"{group} {typed}".strip()
+    near = get_close_matches(typed.lower(), list(known), n=1)
+    instead = REPLACEMENTS.get(said.lower())
+    if instead:
+        hint = f"Use `digest {instead}`."
+    elif near:
+        hint = f"Did you mean `digest {f'{group} {near[0]}'.strip()}`?"
+    else:
+        hint = f"`digest {group} --help` shows them all." if group else "`digest --help` shows them all."
+    return UsageError(f'There is no command "{said}".', hint=hint)
+
+
+class CommandGroup(click.Group):
+    """A group that answers an unknown command with the one to use."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say what to type instead.
+
+        Raises:
+            UsageError: there is no such command.
+        """
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise answer_unknown(args[0], self.list_commands(ctx), " ".join(ctx.command_path.split()[1:]))
+        return super().resolve_command(ctx, args)
+
+
+class CommandTable(CommandGroup):
+    """The top of all commands: knows their names and sentences, and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names in the order a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the same
+        """Import a command; None where none has that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        found: click.Command = getattr(import_module(module), name or "command")
+        return found
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands first: whoever asks for help looks for one of them."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
+        """Write the groups without importing any command."""
+        width = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", sentence) for name, (_, sentence) in group.items()])
