@@ -17,10 +17,12 @@ from digest.model.announcements import Kind, latest_mailing
 from digest.model.papers import Field
 from digest.query.words import fold, split_words, stem
 from digest.render.revisions import RevisionView, join_summaries, quote_comment, view_revisions
+from digest.render.snippets import choose_snippet
 from digest.render.text import (
     Mrkdwn,
     clean_text,
     escape_text,
+    find_reason_spans,
     find_spans,
     link,
     shorten,
@@ -97,8 +99,7 @@ def _write_author(entry: DigestEntry, index: int) -> str:
 
 def _write_author_html(entry: DigestEntry, index: int) -> Markup:
     author = entry.paper.authors[index]
-    spans = find_spans(entry, Field.AUTHORS, index)
-    name = show_html(author.name, spans) if len(author.name) <= _LONGEST_NAME else _shorten_name(author.name)
+    name = _show_name(entry, index)
     if not author.affiliations:
         return _isolate(name)
     return Markup("{} ({})").format(
@@ -111,8 +112,11 @@ def _isolate(text: Markup) -> Markup:
     return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
 
 
-def _shorten_name(name: str) -> Markup:
-    return Markup.escape(shorten(show_plain(name), _LONGEST_NAME))
+def _show_name(entry: DigestEntry, index: int) -> Markup:
+    name = entry.paper.authors[index].name
+    if len(name) > _LONGEST_NAME:
+        return Markup.escape(shorten(show_plain(name), _LONGEST_NAME))
+    return show_html(name, find_spans(entry, Field.AUTHORS, index))
 
 
 def _write_affiliations(affiliations: Sequence[str]) -> str:
@@ -122,6 +126,11 @@ def _write_affiliations(affiliations: Sequence[str]) -> str:
 def _count_more(entry: DigestEntry, chosen: Sequence[int]) -> list[str]:
     more = len(entry.paper.authors) - len(chosen)
     return [f"+{more:,} more"] if more else []
+
+
+def _count_others(entry: DigestEntry, chosen: Sequence[int]) -> str:
+    others = len(entry.paper.authors) - len(chosen)
+    return f" and {others:,} more" if others else ""
 
 
 KIND_TITLES = {
@@ -242,6 +251,56 @@ class PaperView:
     def categories(self) -> str:
         """Categories, the primary one first, separated by blanks."""
         return shorten(clean_text(" ".join(self.entry.paper.categories)), _LONGEST_CATEGORIES)
+
+    @cached_property
+    def short_authors(self) -> str:
+        """The first three authors by name, and whom a query asked for: `Ann Lee, Bo Yu, Cy Roe and 9 more`."""
+        names = [shorten(show_plain(author.name), _LONGEST_NAME) for author in self.entry.paper.authors]
+        chosen = choose_authors(self.entry, _FEW)
+        return ", ".join(names[index] for index in chosen) + _count_others(self.entry, chosen)
+
+    @cached_property
+    def short_authors_html(self) -> Markup:
+        """The same line as HTML, with whom a query asked for in `<mark>`."""
+        chosen = choose_authors(self.entry, _FEW)
+        names = [_isolate(_show_name(self.entry, index)) for index in chosen]
+        return Markup(", ").join(names) + _count_others(self.entry, chosen)
+
+    @cached_property
+    def _snippet(self) -> tuple[Segment, ...]:
+        spans = [find_reason_spans(reason, Field.ABSTRACT) for reason in self.entry.reasons]
+        return choose_snippet(self.entry.paper.abstract, spans)
+
+    @property
+    def snippet(self) -> str:
+        """The sentence of the abstract that says most, in plain Unicode, at most 170 characters."""
+        return "".join(segment.text for segment in self._snippet)
+
+    @cached_property
+    def snippet_html(self) -> Markup:
+        """`snippet` as HTML with what was met in `<mark>`."""
+        return Markup("").join(
+            Markup("<mark>{}</mark>").format(text) if is_marked else Markup.escape(text)
+            for text, is_marked in self._snippet
+        )
+
+    @property
+    def snippet_styled(self) -> str:
+        """`snippet` for a terminal, with marks for what was met."""
+        return "".join(styled(text, "mark") if is_marked else text for text, is_marked in self._snippet)
+
+    @property
+    def snippet_mrkdwn(self) -> Mrkdwn:
+        """`snippet` for Slack, with the words that were met in bold."""
+        runs = groupby(_split_words(self._snippet), key=lambda word: word[1])
+        said = ((escape_text(" ".join(word for word, _ in run)), is_met) for is_met, run in runs)
+        return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in said))
+
+    @cached_property
+    def short_why(self) -> str:
+        """`why`, but "" where the only reason is a category, which stands there anyway."""
+        spans = [span for reason in self.entry.reasons for span in reason.spans]
+        return self.why if any(span.field is not Field.CATEGORIES for span in spans) else ""
 
     @cached_property
     def queries(self) -> str:

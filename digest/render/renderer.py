@@ -18,8 +18,7 @@ from digest.render.contexts import POST_SUFFIX
 from digest.render.digests import write_page, write_post
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
-from digest.render.mail import MailPapers, render_mail_text, write_digest_mail, write_digest_text
-from digest.render.mail_forms import MailForms
+from digest.render.mail import MailForms, MailPapers, render_mail_text, write_digest_mail, write_digest_text
 from digest.render.mime import check_address, check_atom, write_mailbox, write_plain_mail, write_subject
 from digest.render.slack import EVENT_TYPE, SlackParts, encode_payload, write_slack_payload, write_webhook_payload
 from digest.render.terminal import write_terminal

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from digest.model.messages import Digest, DigestEntry
-    from digest.model.papers import Field
+    from digest.model.papers import Field, Reason
     from digest.tex import Segment
 
 
@@ -195,16 +195,12 @@ _KEPT_TEXTS = 4_096
 
 def find_spans(entry: DigestEntry, field: Field, index: int = 0) -> tuple[tuple[int, int], ...]:
     """Return the places of one field that met any clause, as raw offsets in order."""
-    return tuple(
-        sorted(
-            {
-                (span.start, span.end)
-                for reason in entry.reasons
-                for span in reason.spans
-                if span.field is field and span.index == index
-            }
-        )
-    )
+    return tuple(sorted({span for reason in entry.reasons for span in find_reason_spans(reason, field, index)}))
+
+
+def find_reason_spans(reason: Reason, field: Field, index: int = 0) -> tuple[tuple[int, int], ...]:
+    """Return the places of one field that met one clause, as raw offsets."""
+    return tuple((span.start, span.end) for span in reason.spans if span.field is field and span.index == index)
 
 
 @lru_cache(_KEPT_TEXTS)

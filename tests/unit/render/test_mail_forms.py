@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.render import MailIdentity, Renderer
-from digest.render.mail import MailPapers, render_mail_text, write_digest_mail
-from digest.render.mail_forms import EncodedMail, MailForms, MailText, PartForm
+from digest.render.mail import (
+    EncodedMail,
+    MailForms,
+    MailPapers,
+    MailText,
+    PartForm,
+    render_mail_text,
+    write_digest_mail,
+)
 from digest.render.mime import quote_printable
 from digest.render.samples import (
     SAMPLE_LINKS,

@@ -1,0 +1,169 @@
+"""Chooses what is shown of an abstract: one sentence, cut between words where it is long.
+
+The sentence is the one that matched best. Where nothing matched in the abstract it is the first that says what the
+authors did ("we show …"), else the last one.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from digest.render.text import clean_markup, find_cut, show_segments
+from digest.tex import Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from digest.render.text import Spans
+
+LONGEST_SNIPPET = 170
+
+OPENINGS = (
+    *("we show", "we find", "we present", "we propose", "we introduce", "we demonstrate", "we prove"),
+    *("we report", "we develop", "we describe", "we study", "we investigate", "we derive", "we obtain"),
+    *("we measure", "we provide", "we give", "this paper presents", "this paper proposes", "results show"),
+)
+"""Where a sentence begins to say what the authors did."""
+
+_OPENING = re.compile(rf"\b(?:{'|'.join(OPENINGS)})\b", re.IGNORECASE)
+_ENDING = re.compile(r"[.!?][\"'”’)\]]*\s+(?=[\"'“\u2018(\[]*[^\W_a-z])")
+_NO_ENDING = re.compile(
+    r"(?:\b(?:e\.g|i\.e|cf|vs|resp|approx|al|figs?|eqs?|secs?|refs?|no|dr|prof|st|ca|w\.r\.t)"
+    r"|(?<![\w$])[A-Z])\.\Z",
+    re.IGNORECASE,
+)
+"""Text up to a full stop that ends no sentence: a short form, or a letter that stands for a name."""
+
+_LONGEST_SHORT_FORM = 8
+_BEFORE, _BEHIND = "… ", " …"
+_LOOSE = " ,;:-–—"
+"""What does not stand before an ellipsis."""
+
+_LATE = 40
+"""A sentence is shown from its start where an opening comes no later than this."""
+
+
+class Range(NamedTuple):
+    """A part of a plain text, from `start` to `end` (exclusive)."""
+
+    start: int
+    end: int
+
+    def meets(self, other: Range) -> bool:
+        """Whether both have a character in common."""
+        return self.start < other.end and other.start < self.end
+
+
+def choose_snippet(
+    text: str, spans_of_reasons: Iterable[Spans] = (), limit: int = LONGEST_SNIPPET
+) -> tuple[Segment, ...]:
+    """Return the part of an abstract that says most, as plain text in which what matched is marked.
+
+    Args:
+        text: the raw abstract.
+        spans_of_reasons: for each reason to match, its places in the raw abstract.
+        limit: how many characters the snippet may have, ellipses included.
+
+    Returns:
+        Segments whose texts joined have at most `limit` characters; () for an abstract of nothing.
+    """
+    reasons = [spans for spans in dict.fromkeys(spans_of_reasons) if spans]
+    plain, marks = _join(show_segments(text, tuple(sorted({span for spans in reasons for span in spans}))))
+    sentences = split_sentences(plain)
+    if not sentences:
+        return ()
+    if not marks:
+        sentence, begin = _choose_unmatched(plain, sentences)
+        focus, lead = Range(begin, min(begin + limit - _LATE, sentence.end)), 0
+    else:
+        found = [_join(show_segments(text, spans))[1] for spans in reasons] if len(reasons) > 1 else [marks]
+        sentence = max(sentences, key=lambda one: _rank(plain, one, marks, found))
+        focus = _find_focus([mark for mark in marks if mark.meets(sentence)], limit)
+        lead = (limit - (focus.end - focus.start)) // 2
+    shown = _choose_window(plain, sentence, Range(max(focus.start, sentence.start), focus.end), lead, limit)
+    return _mark(plain, marks, shown, sentence)
+
+
+def split_sentences(plain: str) -> tuple[Range, ...]:
+    """Return where each sentence of a plain text stands, without the blanks between them."""
+    sentences: list[Range] = []
+    start = 0
+    for ending in _ENDING.finditer(plain):
+        stop = ending.start() + 1
+        if not _NO_ENDING.search(plain[max(start, stop - _LONGEST_SHORT_FORM) : stop]):
+            sentences.append(Range(start, start + len(plain[start : ending.end()].rstrip())))
+            start = ending.end()
+    rest = Range(start, len(plain.rstrip()))
+    return (*sentences, rest) if rest.start < rest.end else tuple(sentences)
+
+
+def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
+    """Return the text of segments, cleaned, and where it is marked."""
+    plain, marks = "", []
+    for segment in segments:
+        start, plain = len(plain), plain + clean_markup(segment.text)
+        if segment.is_marked and start < len(plain):
+            marks.append(Range(start, len(plain)))
+    return plain, marks
+
+
+def _rank(
+    plain: str, sentence: Range, marks: Sequence[Range], found: Sequence[Sequence[Range]]
+) -> tuple[int, int, bool]:
+    """Rank a sentence: by how many reasons it meets, in how many places, and whether it says what was done."""
+    reasons = sum(any(mark.meets(sentence) for mark in ranges) for ranges in found)
+    places = sum(mark.meets(sentence) for mark in marks)
+    return reasons, places, bool(places and _OPENING.search(plain, *sentence))
+
+
+def _choose_unmatched(plain: str, sentences: Sequence[Range]) -> tuple[Range, int]:
+    """Return the first sentence that says what was done, and where it does; else the last one and its start."""
+    for sentence in sentences:
+        if opening := _OPENING.search(plain, *sentence):
+            return sentence, opening.start()
+    return sentences[-1], sentences[-1].start
+
+
+def _find_focus(marks: Sequence[Range], limit: int) -> Range:
+    """Return the first part of a sentence in which most of its marks stand close enough to be shown together."""
+    room = limit - len(_BEFORE) - len(_BEHIND)
+    groups = [
+        [mark for mark in marks[first:] if mark is one or mark.end <= one.start + room]
+        for first, one in enumerate(marks)
+    ]
+    group = max(groups, key=len)
+    return Range(group[0].start, group[-1].end)
+
+
+def _choose_window(plain: str, sentence: Range, focus: Range, lead: int, limit: int) -> Range:
+    """Return what is shown of a sentence: all of it, its beginning, its end, or what stands around the focus."""
+    start, end = sentence
+    if end - start <= limit:
+        return sentence
+    room = limit - len(_BEHIND)
+    if focus.end - start <= room:
+        return Range(start, start + find_cut(plain[start:end], room))
+    begin = max(start, min(focus.start - lead, end - room))
+    if begin > start and not plain[begin - 1].isspace():
+        blank = plain.find(" ", begin, focus.start)
+        begin = blank + 1 if blank >= 0 else focus.start
+    if end - begin <= room:
+        return Range(begin, end)
+    return Range(begin, begin + find_cut(plain[begin:end], room - len(_BEFORE)))
+
+
+def _mark(plain: str, marks: Sequence[Range], shown: Range, sentence: Range) -> tuple[Segment, ...]:
+    """Return a part of a sentence as segments, with ellipses where it was cut."""
+    parts = [Segment(_BEFORE if shown.start > sentence.start else "", is_marked=False)]
+    at, last = shown.start, shown.start + len(plain[slice(*shown)].rstrip(_LOOSE))
+    last = shown.end if shown.end == sentence.end else last
+    for mark in marks:
+        if mark.meets(Range(at, last)):
+            parts.append(Segment(plain[at : max(at, mark.start)], is_marked=False))
+            parts.append(Segment(plain[max(at, mark.start) : min(mark.end, last)], is_marked=True))
+            at = min(mark.end, last)
+    parts.append(Segment(plain[at:last] + (_BEHIND if shown.end < sentence.end else ""), is_marked=False))
+    runs = groupby((part for part in parts if part.text), key=lambda part: part.is_marked)
+    return tuple(Segment("".join(part.text for part in run), is_marked) for is_marked, run in runs)
