@@ -18,6 +18,7 @@ from digest.demo.manuscripts import (
     HELD,
     INEQUALITIES,
     MU_PATH,
+    NOTHING,
     SCHEDULING,
     SCHEDULING_ACCEPTED,
     SHORT_QUEUES,
@@ -25,7 +26,6 @@ from digest.demo.manuscripts import (
     SPARSE_ATTENTION,
     STOPWATCH,
     TAIL_LATENCY,
-    ZERO,
     Manuscript,
     write_plain,
 )
@@ -49,42 +49,64 @@ REVISED = "2611.15012"
 
 _FIRST_NUMBER = 14_987
 _HELD_SINCE = datetime(2026, 11, 6, 15, 42, tzinfo=EASTERN)
-_CROSS_LISTED = write_plain("Seed banks with few samples", "q-bio.PE")
-_REPLACED = write_plain("A note on sums of digits", "math.NT")
+_CROSS_LISTED = write_plain(
+    "Seed banks with few samples: how long dormant plants remember a dry decade", "q-bio.PE"
+)
+_REPLACED = write_plain("A note on sums of digits of consecutive squares in two independent bases", "math.NT")
 _ANNOUNCED: dict[date, tuple[Manuscript, ...]] = {
-    date(2026, 11, 5): (write_plain("On bar instabilities revisited", "astro-ph.GA"),),
-    date(2026, 11, 8): (
-        write_plain("Tokenisers under drift", "cs.CL"),
-        write_plain("Why percolation clusters at large scale?", "math.PR"),
+    date(2026, 11, 5): (
+        write_plain("Bar instabilities revisited: slow rotators among 212 nearby disc galaxies", "astro-ph.GA"),
     ),
-    date(2026, 11, 9): (write_plain("Surface codes near criticality", "quant-ph"),),
-    date(2026, 11, 10): (SCHEDULING, write_plain("Microcombs in the dark", "physics.optics")),
-    date(2026, 11, 11): (SHORT_QUEUES, write_plain("On stellar streams at large scale", "astro-ph.GA")),
+    date(2026, 11, 8): (
+        write_plain("Tokenisers under drift: what a vocabulary of 2019 costs the text of today", "cs.CL"),
+        write_plain("The shape of large percolation clusters on random trees with heavy branches", "math.PR"),
+    ),
+    date(2026, 11, 9): (
+        write_plain("Surface codes near criticality: decoding by local moves with correlated noise", "quant-ph"),
+    ),
+    date(2026, 11, 10): (
+        SCHEDULING,
+        write_plain(
+            "Microcombs in the dark: a soliton that lives forty milliseconds without a pump", "physics.optics"
+        ),
+    ),
+    date(2026, 11, 11): (
+        SHORT_QUEUES,
+        write_plain("Stellar streams at large scale: gaps that no known satellite has torn", "astro-ph.GA"),
+    ),
     date(2026, 11, 12): (EARLIER_CLOCKS,),
     date(2026, 11, 15): (_CROSS_LISTED, _REPLACED),
-    date(2026, 11, 16): (write_plain("Event cameras in the dark", "cs.CV"),),
-    date(2026, 11, 17): (EARLIER_BENCHMARKS, write_plain("Spin glasses revisited", "cond-mat.stat-mech")),
+    date(2026, 11, 16): (
+        write_plain("Event cameras in the dark: depth from single photons and a shaking hand", "cs.CV"),
+    ),
+    date(2026, 11, 17): (
+        EARLIER_BENCHMARKS,
+        write_plain(
+            "Spin glasses revisited: slow modes of one sample after nine years of waiting",
+            "cond-mat.stat-mech",
+        ),
+    ),
     date(2026, 11, 18): (
-        write_plain("Ferry subsidies with few samples", "econ.GN"),
-        write_plain("Echo searches under drift", "gr-qc"),
+        write_plain("Ferry subsidies and where people live: evidence from 41 remote islands", "econ.GN"),
+        write_plain("Echo searches under drift: limits on late signals of 90 black-hole mergers", "gr-qc"),
     ),
     MAILING: (
         MU_PATH,
-        ZERO,
-        write_plain("Jet shapes near criticality", "hep-ph"),
+        NOTHING,
+        write_plain("Jet shapes near a critical point: energy correlators in small collision systems", "hep-ph"),
         INEQUALITIES,
         STOPWATCH,
         SPARSE_ATTENTION,
         ARCHIPELAGOS,
         HELD,
-        write_plain("Partial rankings: a note at large scale", "stat.ME"),
+        write_plain("Partial rankings of many items: a consistent estimator from incomplete ballots", "stat.ME"),
         TAIL_LATENCY,
-        write_plain("On flaky tests revisited", "cs.SE"),
+        write_plain("Flaky tests revisited: how to tell a hidden defect within three runs", "cs.SE"),
     ),
     FOLLOWING: (
-        write_plain("Conformal blocks in the dark", "hep-th"),
-        write_plain("Code review bots under drift", "cs.SE"),
-        write_plain("Void catalogues revisited", "astro-ph.CO"),
+        write_plain("Conformal blocks at negative central charge from a recursion without poles", "hep-th"),
+        write_plain("Code review bots under drift: eighteen months of suggestions in 300 projects", "cs.SE"),
+        write_plain("Lensing maps revisited: how the choice of a mask changes the growth rate", "astro-ph.CO"),
     ),
 }
 """What each mailing brings, by its Eastern date, in the order of ids. No saved query matches any of the last."""
