@@ -140,14 +140,12 @@ def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool)
     The backup is looked all through first. What was in its place is kept beside it, named .before-restore-….
     Into PostgreSQL a backup goes only where the database is empty. Refused while a worker runs.
 
-    A restored database does not know what was sent after the backup, and finds papers anew that readers have
-    had. So it polls and matches but plans and sends NOTHING, old or new, until `digest db resume`. Who left or
-    subscribed after the backup is not known either: enter them again first (`digest subscription leave`). Nor
-    is which feeds were closed or got another address since: until you do it again (`digest feed`), the old
-    addresses answer.
+    A restored database does not know what was sent after the backup. So it asks arXiv and matches, but sends
+    NOTHING until `digest db resume`. Do again first what people did since: `digest subscription unsubscribe`,
+    `digest feed revoke` and `digest feed rotate`. Until then the old feed addresses answer.
 
-    A database that was restored by other means, such as a snapshot of the machine or PostgreSQL's own tools,
-    does not know that it was: call `digest db restore --mark` before anything is started.
+    Did you restore the database by other means, such as a snapshot of the machine or PostgreSQL's own tools? Then
+    call `digest db restore --mark` before you start anything.
     """
     if (file is not None) == mark:
         raise UsageError("name a FILE, or --mark", hint="`digest db restore --help` explains them.")

@@ -176,9 +176,9 @@ def _describe_part(delivery: Delivery) -> str:
 def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
     state, id_ = delivery.state, delivery.id
     if state is DeliveryState.HELD and is_doubtful:
-        return f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery arrived {id_}"
+        return f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery mark-sent {id_}"
     if state in (DeliveryState.DEAD, DeliveryState.HELD):
-        return f"once the cause is gone: digest delivery retry {id_}; or never: digest delivery drop {id_}"
+        return f"once the cause is gone: digest delivery retry {id_}; or never: digest delivery cancel {id_}"
     return ""
 
 
@@ -237,7 +237,7 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
 @command.command()
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
 @click.pass_context
-def arrived(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
+def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Say that ID…, held or in doubt, did arrive.
 
     The parts behind it go on.
@@ -245,14 +245,14 @@ def arrived(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in sorted(set(delivery_ids)):
             if not outbox.take_as_arrived(conn, id_, here.now):
-                refuse(conn, id_, "taken as arrived")
+                refuse(conn, id_, "marked as sent")
     click.echo(f"{name_deliveries(delivery_ids)} will not be sent again; what waits behind goes on.")
 
 
 @command.command()
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
 @click.pass_context
-def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
+def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Never send ID…, and let nobody be asked about them again.
 
     Each may wait, be held, or have been given up.
@@ -260,7 +260,7 @@ def drop(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
             if not outbox.drop(conn, id_, here.now):
-                refuse(conn, id_, "dropped")
+                refuse(conn, id_, "canceled")
     click.echo(f"{name_deliveries(delivery_ids)} will not be sent.")
 
 

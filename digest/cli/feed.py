@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -17,20 +18,19 @@ from digest.store import queries
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation
     from digest.config import Config
-    from digest.model.subscriptions import Destination, DueSubscription
     from digest.store.queries import FeedPlace, StoredQuery
 
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """Feeds: list them, show a secret address, make it void."""
+    """Feeds: list them, give one a new address, close one."""
 
 
 of_query_option = click.option(
@@ -40,66 +40,80 @@ of_query_option = click.option(
 
 
 @command.command("list")
+@click.argument("name", required=False)
+@of_query_option
+@click.option("--secret", is_flag=True, help="Print the secret addresses: whoever knows one can read the feed.")
 @json_option
 @click.pass_context
-def list_feeds(ctx: click.Context, *, as_json: bool) -> None:
-    """List the feeds, those served and those written as files."""
+def list_feeds(ctx: click.Context, name: str | None, *, is_query: bool, secret: bool, as_json: bool) -> None:
+    """List the feeds, or print their secret addresses.
+
+    With NAME only this feed. Its address without a name beside it is easy to copy: hand it to one reader.
+    With .json in place of .atom it is a JSON Feed.
+    """
     with opened_store(ctx) as here, here.store.read() as conn:
-        places = {place.name: place for place in queries.load_feed_places(conn)}
-        feeds = [
-            (due, destination)
-            for due in subscription_store.load_subscriptions(conn)
-            for destination in due.subscription.destinations
-            if destination.is_pulled
-        ]
-        of_queries = queries.load_query_places(conn)
+        feeds = list(_find_feeds(here, conn))
+        if name is not None:
+            wanted = _require_place(conn, name, is_query=is_query)
+            feeds = [feed for feed in feeds if feed.place == wanted]
+        for feed in feeds if secret else ():
+            if feed.place is not None and (feed.place.is_open or name is not None):
+                feed.addresses |= write_addresses(here, conn, feed.place, feed.place.generation)
     if as_json:
-        served = [
-            {
-                "subscription": due.subscription.name,
-                "feed": destination,
-                "is_open": bool(destination.address) or places[due.subscription.name].is_open,
-                "queries": due.subscription.queries,
-            }
-            for due, destination in feeds
-        ]
-        of_each = [
-            {"subscription": None, "feed": "feed", "is_open": place.is_open, "queries": [place.name]}
-            for place in of_queries
-        ]
-        print_json(served + of_each)
-        return
-    rows = [
-        [
-            due.subscription.name,
-            here.show(destination),
-            _describe_state(here, due, destination, places),
-            " ".join(due.subscription.queries),
-        ]
-        for due, destination in feeds
-    ]
-    rows += [["-", "feed", _describe_place(here, place), place.name] for place in of_queries]
-    print_table(
-        ["SUBSCRIPTION", "FEED", "STATE", "QUERIES"],
-        rows,
-        empty='No feeds yet: write to = "feed" (or "file:feeds/name.atom") in a subscription, then `digest run`; '
-        "or open one of a saved query: digest feed url NAME --query.",
-    )
+        print_json([feed.as_json() for feed in feeds])
+    elif secret and name is not None:
+        click.echo(feeds[0].addresses["atom"])
+    else:
+        print_table(
+            ["SUBSCRIPTION", "FEED", "ADDRESS" if secret else "STATE", "QUERIES"],
+            [
+                [feed.owner or "-", feed.shown, feed.addresses.get("atom", feed.state), " ".join(feed.queries)]
+                for feed in feeds
+            ],
+            empty='No feeds yet. Write to = "feed" (or "file:feeds/x.atom") in a subscription, then `digest run`.'
+            " Or open one of a saved query: `digest feed rotate NAME --query`.",
+        )
 
 
-def _describe_state(
-    here: Installation, due: DueSubscription, destination: Destination, places: dict[str, FeedPlace]
-) -> str:
-    if destination.address:
-        is_there = here.config.folder.joinpath(destination.address).exists()
-        return "written" if is_there else "not written yet: `digest run`"
-    return _describe_place(here, places[due.subscription.name])
+@dataclass(slots=True)
+class Feed:
+    """A line of the list: whose feed it is, what it shows, and how it stands; `place` is None for a file."""
+
+    owner: str | None
+    shown: str
+    state: str
+    queries: Sequence[str]
+    is_open: bool
+    place: FeedPlace | None
+    addresses: dict[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """Return what a program wants to know of it."""
+        stands = {"subscription": self.owner, "feed": self.shown, "is_open": self.is_open, "queries": self.queries}
+        return {**stands, **self.addresses}
+
+
+def _find_feeds(here: Installation, conn: Connection) -> Iterator[Feed]:
+    places = {place.name: place for place in queries.load_feed_places(conn)}
+    for due in subscription_store.load_subscriptions(conn):
+        one = due.subscription
+        for destination in one.destinations:
+            if destination.address and destination.is_pulled:
+                is_there = here.config.folder.joinpath(destination.address).exists()
+                state = "written" if is_there else "not written yet: `digest run`"
+                yield Feed(one.name, here.show(destination), state, one.queries, is_open=True, place=None)
+            elif destination.is_pulled:
+                place = places[one.name]
+                state = _describe_place(here, place)
+                yield Feed(one.name, "feed", state, one.queries, place.is_open, place)
+    for place in queries.load_query_places(conn):
+        yield Feed(None, "feed", _describe_place(here, place), [place.name], place.is_open, place)
 
 
 def _describe_place(here: Installation, place: FeedPlace) -> str:
     if not place.is_open:
         option = " --query" if place.origin else ""
-        return f"revoked; another address: digest feed rotate {place.name}{option}"
+        return f"revoked; `digest feed rotate {place.name}{option}` makes another address"
     if not here.config.web.base_url:
         return "needs base_url under [web], and `digest serve`"
     return "open" + (f", address no. {place.generation + 1}" if place.generation else "")
@@ -110,46 +124,34 @@ def _describe_place(here: Installation, place: FeedPlace) -> str:
 @of_query_option
 @json_option
 @click.pass_context
-def url(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> None:
-    """Print the secret address of NAME's feed.
-
-    Whoever knows it can read the feed, so hand it to one reader. With .json in place of .atom it is a JSON Feed.
-
-    With --query it is the feed of a saved query, whoever follows that; it is opened where it was not yet, and
-    begins with what the query finds in the last days, and goes on with new papers and cross-lists.
-    """
-    with opened_store(ctx) as here:
-        if is_query:
-            with here.store.begin() as conn:
-                place = open_query_feed(conn, here.config, name, here.now)
-                addresses = write_addresses(here, conn, place, place.generation)
-        else:
-            with here.store.read() as conn:
-                place = require_subscription_feed(conn, name)
-                addresses = write_addresses(here, conn, place, place.generation)
-    _print_addresses(place, addresses, as_json=as_json)
-
-
-@command.command()
-@click.argument("name")
-@of_query_option
-@json_option
-@click.pass_context
 def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> None:
-    """Give NAME's feed a new secret address; the old one is void.
+    """Give NAME's feed a new secret address; the old one ends.
 
-    It is void within half a minute, and for good: feed readers are told that it is gone.
+    The old address ends within half a minute, for good: feed readers learn that it is gone.
+
+    With --query it is the feed of a saved query, whoever follows that. If it has none yet, this opens one. It
+    starts with what the query found in the last days, and goes on with new papers and cross-lists.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        place = _require_place(conn, name, is_query=is_query)
         if is_query:
+            known = {place.name for place in queries.load_query_places(conn)}
+            place = open_query_feed(conn, here.config, name, here.now)
+        else:
+            known, place = {name}, require_subscription_feed(conn, name)
+        is_new = place.name not in known
+        if is_new:
+            generation = place.generation
+        elif is_query:
             generation = queries.rotate_query_feed(conn, place.key)
         else:
             generation = subscription_store.bump_feed_generation(conn, place.key)
         addresses = write_addresses(here, conn, place, generation)
-    _print_addresses(place, addresses, as_json=as_json)
-    if place.is_open and not as_json:
-        click.echo("The address before it is void within half a minute: hand out the new one.", err=True)
+    if as_json:
+        print_json({"query" if place.origin else "subscription": place.name, **addresses})
+    else:
+        click.echo(addresses["atom"])
+    if place.is_open and not is_new and not as_json:
+        click.echo("The old address ends within half a minute: hand out the new one.", err=True)
 
 
 @command.command()
@@ -157,9 +159,9 @@ def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> N
 @of_query_option
 @click.pass_context
 def revoke(ctx: click.Context, name: str, *, is_query: bool) -> None:
-    """Close NAME's feed: its address is void until another is made.
+    """Close NAME's feed: its address ends within half a minute.
 
-    It is void within half a minute: for 30 days it says that the feed was closed, then it is gone.
+    For 30 days it says that the feed was closed. Then it is gone.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = _require_place(conn, name, is_query=is_query)
@@ -168,18 +170,11 @@ def revoke(ctx: click.Context, name: str, *, is_query: bool) -> None:
         elif place.is_open:
             subscription_store.revoke_feed(conn, place.key, here.now)
     option = " --query" if is_query else ""
-    click.echo(f"The feed of {name} is closed. To open it at another address: digest feed rotate {name}{option}")
+    click.echo(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}{option}`")
 
 
 def _require_place(conn: Connection, name: str, *, is_query: bool) -> FeedPlace:
     return require_query_feed(conn, name) if is_query else require_subscription_feed(conn, name)
-
-
-def _print_addresses(place: FeedPlace, addresses: dict[str, str], *, as_json: bool) -> None:
-    if as_json:
-        print_json({"query" if place.origin else "subscription": place.name, **addresses})
-    else:
-        click.echo(addresses["atom"])
 
 
 def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
@@ -236,7 +231,7 @@ def require_query_feed(conn: Connection, name: str) -> FeedPlace:
     place = find_query_feed(conn, require_query(conn, name))
     if place is None:
         raise UnknownName(
-            f"the saved query {name} has no feed yet", hint=f"Open one: `digest feed url {name} --query`."
+            f"the saved query {name} has no feed yet", hint=f"Open one: `digest feed rotate {name} --query`."
         )
     return place
 

@@ -24,7 +24,7 @@ def manifest(*, is_private: bool) -> None:
     """Print the app's manifest: the least it needs, and why.
 
     At https://api.slack.com/apps choose "Create New App", "From a manifest", and paste it. Install the app,
-    put its bot token into DIGEST_SLACK_TOKEN, /invite it to the channel, then run `digest slack check`.
+    put its bot token into DIGEST_SLACK_TOKEN, /invite it to the channel, then run `digest doctor`.
     """
     click.echo(write_manifest(is_private=is_private), nl=False)
 

@@ -14,7 +14,7 @@ from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
-from digest.model.errors import UnknownName, UsageError, count
+from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
 from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements, SubscriptionState
 from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
@@ -86,22 +86,22 @@ OPERATOR = "operator"
 @click.option(
     "--until",
     metavar="DATE",
-    help="The first day it goes on, such as 2026-11-30, or a moment of it; without, you resume it.",
+    help="The day it goes on: 2026-11-30, or 2026-11-30T09:00. Without it, you resume it.",
 )
 @click.pass_context
 def pause(ctx: click.Context, name: str, until: str | None) -> None:
-    """Let NAME rest; it goes on collecting, and tells all of it later.
+    """Send NAME nothing for a while.
 
-    A digest that was planned before is still sent.
+    What matches meanwhile waits for the first digest afterwards. A digest that was planned before is still sent.
 
-    A day begins, and a moment without a zone counts, in the zone of the subscription's `when`, else of its
-    quiet hours, else arXiv's (America/New_York). 2026-11-30T09:00Z is UTC.
+    A date counts in the zone of the subscription: that of its `when`, else of its quiet hours, else New York.
+    2026-11-30T09:00Z is UTC.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here.config, conn, name)
         if not due.subscription.has_digests:
             raise UsageError(
-                f"{name} sends nothing that could be paused: feeds are read when somebody fetches them",
+                f"{name} is only a feed: it sends nothing that could be paused.",
                 hint=f"`digest subscription show {name}` says where it goes.",
             )
         moment = _read_day(until, here, due) if until else None
@@ -109,21 +109,23 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
         if moment is not None:
             turn = next_due(due.subscription, here.now, due.last_slot, moment)
             subscription_store.set_next_due(conn, due.id, turn)
-    click.echo(f"{name} is paused{here.write_until(moment)}; what matches meanwhile waits for its next digest.")
-    click.echo(f"To go on sooner: digest subscription resume {name}")
+    click.echo(f"{name} is paused{here.write_until(moment)}. What matches meanwhile waits for the next digest.")
+    click.echo(f"To end the pause sooner: `digest subscription resume {name}`")
 
 
 def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
     """Return the moment meant.
 
     Raises:
-        ConfigurationError: it is no date.
-        UsageError: it has begun.
+        UsageError: it is no date, or has begun.
     """
     subscription = due.subscription
-    moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
+    try:
+        moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
+    except ConfigurationError as error:  # here it was typed, not written in the file
+        raise UsageError(error.message, hint=error.hint) from error
     if moment <= here.now:
-        raise UsageError(f"{text} has begun: a pause ends on a day to come", hint="Write a later date.")
+        raise UsageError(f"{text} is over already.", hint="Write a later date.")
     return moment
 
 
@@ -131,14 +133,14 @@ def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
 @click.argument("name")
 @click.pass_context
 def resume(ctx: click.Context, name: str) -> None:
-    """Let the paused NAME go on; what waits comes with its next digest."""
+    """End the pause of NAME; what waits comes with its next digest."""
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here.config, conn, name)
         has_waiting = bool(match_store.load_pending_matches(conn, due.id, due.plan_after))
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
         has_changed = subscription_store.resume(conn, due.id, turn)
     if not has_changed:
-        click.echo(f"{name} is not paused: nothing to do.")
+        click.echo(f"{name} is not paused.")
     else:
         click.echo(f"{name} goes on. {_describe_turn(here, turn)}")
 
@@ -161,13 +163,13 @@ def _describe_turn(here: Installation, turn: datetime | None) -> str:
     return f"Its next digest: {write_moment(turn, here.zone)}."
 
 
-@click.command()
+@click.command("unsubscribe")
 @click.argument("name")
 @click.argument("address")
-@click.option("--everything", is_flag=True, help="Not this subscription alone: everything there is, for good.")
+@click.option("--everything", is_flag=True, help="Not this subscription alone: all there are, for good.")
 @click.pass_context
-def leave(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
-    """Stop sending NAME to ADDRESS, whatever digest.toml says.
+def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
+    """Stop sending NAME to ADDRESS, though digest.toml says so.
 
     ADDRESS is a mail address, or a destination such as slack:#papers.
     """
@@ -175,26 +177,23 @@ def leave(ctx: click.Context, name: str, address: str, *, everything: bool) -> N
         destination = _find_destination(conn, require_subscription(here.config, conn, name), address)
         which = EVERYTHING if everything else name
         is_first = unsubscribe.leave(conn, destination, which, how=OPERATOR, at=here.now)
-    what = "anything" if everything else name
     if not is_first:
-        click.echo(f"{destination} has left {'everything' if everything else name} already: nothing to do.")
+        click.echo(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
         return
-    click.echo(f"{destination} is not sent {what} any more, whatever digest.toml says.")
+    click.echo(f"{destination} gets {'nothing' if everything else f'no {name}'} any more.")
     flag = " --everything" if everything else ""
-    click.echo(f"At their own wish, and only then: digest subscription return {name} {address}{flag}")
+    click.echo(f"Only if its reader asks for it: `digest subscription resubscribe {name} {address}{flag}`")
 
 
-@click.command("return")
+@click.command()
 @click.argument("name")
 @click.argument("address")
-@click.option(
-    "--everything", is_flag=True, help="Take back that everything was left, not this subscription alone."
-)
+@click.option("--everything", is_flag=True, help="Not this subscription alone: all there are.")
 @click.pass_context
-def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
-    """Send NAME to ADDRESS again, at the wish of whoever left.
+def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
+    """Resubscribe ADDRESS to NAME, if its reader asks for it.
 
-    What matched meanwhile is not sent: it begins with what comes from now on.
+    What matched meanwhile is not sent: it starts with the papers from now on.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here.config, conn, name)
@@ -204,11 +203,11 @@ def come_back(ctx: click.Context, name: str, address: str, *, everything: bool) 
         _restart_turns(conn, here.now)
         turn = require_subscription(here.config, conn, name).next_due_at
     what = "everything" if everything else name
-    but = f" but what it left by itself: {', '.join(still_left)}" if still_left else ""
+    but = f" but for {', '.join(still_left)}" if still_left else ""
     begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
-    click.echo(f"{destination} gets {what} again{but}.{begins}")
+    click.echo(f"{destination} is subscribed to {what} again{but}.{begins}")
     for one in still_left:
-        click.echo(f"At their own wish, and only then: digest subscription return {one} {address}")
+        click.echo(f"Only if its reader asks for it: `digest subscription resubscribe {one} {address}`")
 
 
 def _restart_turns(conn: Connection, now: datetime) -> None:
@@ -246,7 +245,7 @@ _WIDEST = 40
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """Subscriptions: who gets what, where and when; pause, resume, leave, return."""
+    """Subscriptions: who gets what, where and when."""
 
 
 @command.command("list")
@@ -380,5 +379,5 @@ def _describe_place(here: Installation, place: Place) -> str:
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 
-for _one in (pause, resume, leave, come_back):
+for _one in (pause, resume, unsubscribe_reader, resubscribe):
     command.add_command(_one)

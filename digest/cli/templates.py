@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from digest.config import Config
+    from digest.render.check import TemplateEntry
 
 _FOLDER = "templates"
 _WIDEST = 100
@@ -33,31 +34,36 @@ def command() -> None:
 
 
 @command.command("list")
+@click.argument("name", required=False)
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, *, as_json: bool) -> None:
-    """Show every template, what it is for, and whose it is."""
+def list_(ctx: click.Context, *, name: str | None, as_json: bool) -> None:
+    """List the templates; with NAME, what this one can use.
+
+    \b
+    digest templates list
+    digest templates list email/digest.html
+    """  # noqa: D301 - click reads the backspace, which must be one
     entries = list_templates(_open_templates(_load(ctx)))
+    if name is not None:
+        _show(entries, name, as_json=as_json)
+        return
     if as_json:
         print_json(entries)
         return
     rows = [[entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped"] for entry in entries]
     print_table(["TEMPLATE", "WHAT IT IS", "FROM"], rows, empty="")
     if not any(entry.is_own for entry in entries):
-        click.echo("\nTo change one: digest templates export NAME, or --extend NAME for some blocks of it.")
+        click.echo("\nTo change one: `digest templates export NAME`; with --extend only some blocks of it.")
 
 
-@command.command()
-@json_option
-@click.argument("name")
-@click.pass_context
-def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
-    """Show what template NAME sees, each name with its meaning.
+def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
+    """Print what a template sees, each name with its meaning.
 
-    \b
-    digest templates show email/digest.html
-    """  # noqa: D301 - click reads the backspace, which must be one
-    entries = {entry.name: entry for entry in list_templates(_open_templates(_load(ctx)))}
+    Raises:
+        UnknownName: there is none of this name.
+    """
+    entries = {entry.name: entry for entry in listed}
     if name not in entries:
         raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "There are"))
     entry, seen = entries[name], list_seen(name)
@@ -70,9 +76,9 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     if entry.blocks:
         _print_wrapped("blocks", ", ".join(entry.blocks))
     if not seen:
-        click.echo("It sees what the template sees that takes it in.")
+        click.echo("It can use all that the template can which takes it in.")
     for kind, found in seen.items():
-        click.echo(f"\n{click.style(kind or 'It sees', bold=True)}")
+        click.echo(f"\n{click.style(kind or 'It can use', bold=True)}")
         for one, meaning in found.items():
             _print_wrapped(one, meaning, max(map(len, found)) + 2)
 
@@ -119,7 +125,7 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
         click.echo(
             f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]'
         )
-    click.echo("  then   digest templates check    can they be used?")
+    click.echo("  then   `digest doctor --quick` says whether they can be used")
 
 
 @command.command()
@@ -176,7 +182,7 @@ def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapp
     if names and (bare := [name for name in names if not files[name]]):
         raise UsageError(
             f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no blocks that could be replaced one by one",
-            hint=f"Copy it whole: digest templates export {' '.join(bare)}",
+            hint=f"Copy it whole: `digest templates export {' '.join(bare)}`.",
         )
     return {name: text for name, text in files.items() if text}
 

@@ -27,7 +27,7 @@ _OTHER_VARIABLES = (CONFIG_VARIABLE, "DIGEST_REAL_DATA")
 _NEAR = 0.85
 """So alike are a variable's name and its misspelling; `DIGEST_WEB_PORT`, which container platforms set, is not."""
 
-_AFTERWARDS = "`digest config check` says what is left, and looks at saved queries and templates, too."
+_AFTERWARDS = "`digest doctor --quick` says what is left. It looks at saved queries and templates, too."
 
 
 class Mistakes(ConfigurationError):

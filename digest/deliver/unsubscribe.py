@@ -103,7 +103,8 @@ def come_back(
     if subscription != EVERYTHING and EVERYTHING in left:
         raise UsageError(
             f"{destination} left everything, {'and also' if subscription in left else 'not'} {subscription} alone",
-            hint=f"First to everything: `digest subscription return {subscription} {destination} --everything`.",
+            hint="First to everything:"
+            f" `digest subscription resubscribe {subscription} {destination} --everything`.",
         )
     state = SubscriberState.LEFT if subscription in left else SubscriberState.CONFIRMED
     try:

@@ -223,11 +223,11 @@ def _explain_empty_trial(digest: Digest) -> str:
     if looked_at:
         return (
             f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as it is read here;"
-            " `digest query explain` says which clause each fails."
+            " `digest explain PAPER QUERY` says which clause each fails."
         )
     return (
         f"arXiv was asked and has no paper that meets {text}. Try another word or a wider one (GPU OR accelerator,"
-        " transf*), or leave a clause out; of several `digest query preview` says what each brings alone."
+        " transf*), or leave a clause out; of several `digest try --volume` says what each brings alone."
     )
 
 

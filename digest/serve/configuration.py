@@ -60,10 +60,10 @@ class RosterReport:
         """What is taken over, and may be meant otherwise or be a surprise: sentences without full stops."""
         edited = (
             f"Edited: {', '.join(self.turned)}. What is found from now on is held against the new wording, without"
-            " a look back (digest query diff OLD NEW shows what it gains and loses)"
+            " a look back (`digest try NEW --against OLD` shows what changes)"
         )
         left_alone = (
-            f"{destination} left {old}, which {new} looks like, and is left alone (subscription return)"
+            f"{destination} left {old}, which {new} looks like. `digest subscription resubscribe` brings it back"
             for destination, new, old in self.kept_away
         )
         lost = (one.describe() for one in self.let_go)

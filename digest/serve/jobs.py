@@ -151,7 +151,9 @@ class Jobs:
         try:
             config = load()
         except DigestError as error:
-            what = error.message.partition("\n")[0]  # of several mistakes how many; `digest config check` has each
+            what = error.message.partition("\n")[
+                0
+            ]  # of several mistakes how many; `digest doctor --quick` has each
             _log.error("digest.toml was not taken over: %s. %s", what.rstrip("."), error.hint)
             return
         before = site.config

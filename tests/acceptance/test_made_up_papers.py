@@ -223,7 +223,7 @@ def test_who_left_gets_nothing_more_whatever_the_file_says(
 ) -> None:
     here = install(arxiv, extra="first_digest = 0")
     here.run()
-    here.command("subscription", "leave", "perf-team", "mailto:reader@example.org")
+    here.command("subscription", "unsubscribe", "perf-team", "mailto:reader@example.org")
     arxiv.add(made_up(101, START + timedelta(hours=1)))
     later(clock, 3)
     report = here.run()
@@ -236,7 +236,7 @@ def test_who_left_stays_away_when_the_subscription_comes_back_under_another_name
 ) -> None:
     here = install(arxiv)
     here.run()
-    here.command("subscription", "leave", "perf-team", "mailto:reader@example.org")
+    here.command("subscription", "unsubscribe", "perf-team", "mailto:reader@example.org")
     text = (here.folder / "digest.toml").read_text()
     (here.folder / "digest.toml").write_text(text.replace('name = "perf-team"', 'name = "renamed"'))
     later(clock, 3)

@@ -99,7 +99,7 @@ def test_a_leave_of_one_is_taken_back_after_that_of_everything(store: Store) -> 
     leave(store, EVERYTHING)
     with pytest.raises(UsageError, match="left everything, and also team alone") as caught:
         come_back(store)
-    assert "`digest subscription return team mailto:reader@example.org --everything`" in caught.value.hint
+    assert "`digest subscription resubscribe team mailto:reader@example.org --everything`" in caught.value.hint
     with store.read() as conn:
         assert load_departures(conn, READER) == {EVERYTHING, "team"}
 

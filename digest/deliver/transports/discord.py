@@ -98,7 +98,7 @@ class DiscordTransport:
                 f"there is no Discord webhook called {destination.address!r}",
                 permanent=True,
                 whole_transport=True,  # the operator's to mend: it is held until then, not given up
-                hint="Its URL is missing: `digest config check` names the variable for it.",
+                hint="Its URL is missing: `digest doctor --quick` names the variable for it.",
             )
         return url
 

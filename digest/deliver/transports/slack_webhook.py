@@ -103,7 +103,7 @@ class WebhookTransport:
                 f"there is no Slack webhook called {destination.address!r}",
                 permanent=True,
                 whole_transport=True,  # the operator's to mend: it is held until then, not given up
-                hint=f"Its URL is missing: `digest config check` names the variable for it. Webhooks that are "
+                hint=f"Its URL is missing: `digest doctor --quick` names the variable for it. Webhooks that are "
                 f"configured: {known}.",
             )
         return url

@@ -114,7 +114,7 @@ class SignedWebhookTransport:
             f"there is no webhook {name!r} with url and secret",
             permanent=True,
             whole_transport=True,
-            hint="`digest config check` says what it lacks, and which variable gives it.",
+            hint="`digest doctor --quick` says what it lacks, and which variable gives it.",
         )
 
 

@@ -1,4 +1,4 @@
-"""The outbox: list, show, retry, drop."""
+"""The outbox: list, show, retry, mark-sent, cancel."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: She
     assert "try 2     Fri 20 Nov 09:20  sent" in digest("delivery", "show", "10").out
 
 
-def test_a_dropped_delivery_is_never_sent_and_needs_nobody_any_more(world: World, digest: Shell) -> None:
-    assert digest("delivery", "drop", "3", "10").out == "Deliveries 3, 10 will not be sent.\n"
+def test_a_canceled_delivery_is_never_sent_and_needs_nobody_any_more(world: World, digest: Shell) -> None:
+    assert digest("delivery", "cancel", "3", "10").out == "Deliveries 3, 10 will not be sent.\n"
     assert "old@digest.example are dead" not in digest("status").out
     before = len(world.mail.mails)
     digest("run")
@@ -45,7 +45,7 @@ def test_a_dropped_delivery_is_never_sent_and_needs_nobody_any_more(world: World
 
 @pytest.mark.usefixtures("world")
 def test_one_that_cannot_be_moved_leaves_all_of_them_as_they_were(digest: Shell) -> None:
-    for command, word in (("retry", "tried again"), ("drop", "dropped")):
+    for command, word in (("retry", "tried again"), ("cancel", "canceled")):
         said = digest("delivery", command, "10", "7", expect=2)
         assert f"delivery 7 is sent and can't be {word}; nothing was changed" in said.err
         assert "there is no delivery 999" in digest("delivery", command, "3", "999", expect=2).err

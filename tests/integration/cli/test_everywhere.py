@@ -25,7 +25,7 @@ LOOKING = [
     ["subscription", "list"],
     ["subscription", "show", "perf-team"],
     ["feed", "list"],
-    ["feed", "url", "perf-team"],
+    ["feed", "list", "perf-team", "--secret"],
     ["delivery", "list"],
     ["delivery", "show", "10"],
 ]
@@ -41,11 +41,11 @@ WORKBENCH = [
 EDITING = [
     ["subscription", "pause", "gpu-mail"],
     ["subscription", "resume", "perf-mail"],
-    ["subscription", "leave", "gpu-mail", "reader@digest.example"],
+    ["subscription", "unsubscribe", "gpu-mail", "reader@digest.example"],
     ["feed", "rotate", "perf-team"],
     ["feed", "revoke", "perf-team"],
     ["delivery", "retry", "10"],
-    ["delivery", "drop", "10"],
+    ["delivery", "cancel", "10"],
 ]
 
 

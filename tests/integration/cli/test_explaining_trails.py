@@ -51,7 +51,7 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
 
 @pytest.mark.usefixtures("world")
 def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> None:
-    digest("subscription", "leave", "perf-mail", "mailto:second@digest.example")
+    digest("subscription", "unsubscribe", "perf-mail", "mailto:second@digest.example")
     said = digest("explain", "2611.15003", "perf-mail").lines
     why = "let go – it matched, and nobody is left to send it to; mailto:second@digest.example left"
     assert said[1].strip() == f"perf-mail: {why}"

@@ -72,4 +72,4 @@ def test_a_saved_query_that_only_the_file_knows_yet_is_meant_by_its_name(world: 
     assert digest("export", "--query", "fresh") == digest("export", "--query", "perf")
     said = digest("query", "history", "fresh", expect=2)
     assert said.err == "error: saved query fresh is new in digest.toml\nhint:  `digest run` takes it over.\n"
-    assert "new in digest.toml" in digest("feed", "url", "fresh", "--query", expect=2).err
+    assert "new in digest.toml" in digest("feed", "rotate", "fresh", "--query", expect=2).err

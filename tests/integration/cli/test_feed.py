@@ -40,9 +40,16 @@ def test_the_list_shows_feeds_but_no_secret(digest: Shell) -> None:
     }
 
 
+@pytest.mark.usefixtures("world")
+def test_the_secret_addresses_are_listed_together_where_they_are_asked_for(digest: Shell) -> None:
+    listed = digest("feed", "list", "--secret").out
+    assert digest("feed", "list", "perf-team", "--secret").out.strip() in listed
+    assert "/f/" not in digest("feed", "list").out
+
+
 def test_the_address_printed_is_the_one_the_server_answers_at(world: World, digest: Shell) -> None:
-    atom = digest("feed", "url", "perf-team").out.strip()
-    addresses = digest("feed", "url", "perf-team", "--json").json
+    atom = digest("feed", "list", "perf-team", "--secret").out.strip()
+    addresses = digest("feed", "list", "perf-team", "--secret", "--json").json[0]
     assert addresses["atom"] == atom
     assert atom.startswith("http://127.0.0.1:8000/f/")
     answers = fetch(world, atom, addresses["json"])
@@ -52,23 +59,23 @@ def test_the_address_printed_is_the_one_the_server_answers_at(world: World, dige
 
 
 def test_a_rotated_feed_answers_at_its_new_address_alone(world: World, digest: Shell) -> None:
-    old = digest("feed", "url", "perf-team").out.strip()
+    old = digest("feed", "list", "perf-team", "--secret").out.strip()
     said = digest("feed", "rotate", "perf-team")
-    assert "The address before it is void" in said.err
+    assert "The old address ends" in said.err
     new = said.out.strip()
     assert new != old
-    assert digest("feed", "url", "perf-team").out.strip() == new
+    assert digest("feed", "list", "perf-team", "--secret").out.strip() == new
     assert "open, address no. 2" in digest("feed", "list").out
     answers = fetch(world, old, new)
     assert [answer.status_code for answer in answers] == [410, 200]
 
 
 def test_a_revoked_feed_answers_nowhere_until_it_gets_another_address(world: World, digest: Shell) -> None:
-    old = digest("feed", "url", "perf-team").out.strip()
+    old = digest("feed", "list", "perf-team", "--secret").out.strip()
     assert "digest feed rotate perf-team" in digest("feed", "revoke", "perf-team").out
     digest("feed", "revoke", "perf-team")
-    assert "revoked; another address: digest feed rotate perf-team" in digest("feed", "list").out
-    assert "was revoked" in digest("feed", "url", "perf-team", expect=2).err
+    assert "revoked; `digest feed rotate perf-team`" in digest("feed", "list").out
+    assert "was revoked" in digest("feed", "list", "perf-team", "--secret", expect=2).err
     assert fetch(world, old)[0].status_code == 410
     new = digest("feed", "rotate", "perf-team").out.strip()
     assert ["arxiv.org/abs" in answer.text for answer in fetch(world, old, new)] == [False, True]
@@ -77,20 +84,20 @@ def test_a_revoked_feed_answers_nowhere_until_it_gets_another_address(world: Wor
 def test_without_a_public_address_there_is_none_to_print_and_none_is_made_void(
     world: World, digest: Shell
 ) -> None:
-    before = digest("feed", "url", "perf-team").out
+    before = digest("feed", "list", "perf-team", "--secret").out
     world.edit_config('base_url = "http', '# base_url = "http')
-    for command in ("url", "rotate"):
-        said = digest("feed", command, "perf-team", expect=3)
+    for command in (["list", "--secret"], ["rotate"]):
+        said = digest("feed", *command, "perf-team", expect=3)
         assert "nothing says where `digest serve` can be reached" in said.err
         assert 'base_url = "https://…"' in said.err
     assert "needs base_url under [web]" in digest("feed", "list").out
     world.edit_config('# base_url = "http', 'base_url = "http')
-    assert digest("feed", "url", "perf-team").out == before
+    assert digest("feed", "list", "perf-team", "--secret").out == before
 
 
 @pytest.mark.usefixtures("world")
 def test_a_subscription_without_a_feed_is_told_how_to_get_one(digest: Shell) -> None:
-    said = digest("feed", "url", "gpu-mail", expect=2)
+    said = digest("feed", "list", "gpu-mail", "--secret", expect=2)
     assert "the subscription gpu-mail has no feed with an address" in said.err
     assert 'Add "feed" to its `to`' in said.err
     assert "Did you mean 'perf-team'?" in digest("feed", "rotate", "perf-taem", expect=2).err
@@ -102,11 +109,12 @@ def entries(answer: httpx.Response) -> dict[str, str]:
 
 
 def test_a_saved_query_has_a_feed_of_its_own_which_tells_what_it_brought(world: World, digest: Shell) -> None:
-    address = digest("feed", "url", "gpu", "--query").out.strip()
-    assert digest("feed", "url", "gpu", "--query").out.strip() == address
-    addresses = digest("feed", "url", "gpu", "--query", "--json").json
-    assert addresses == {"query": "gpu", "atom": address, "json": address.replace(".atom", ".json")}
-    whole = digest("feed", "url", "perf-team").out.strip()
+    assert "`digest feed rotate gpu --query`" in digest("feed", "list", "gpu", "--query", expect=2).err
+    address = digest("feed", "rotate", "gpu", "--query").out.strip()
+    assert digest("feed", "list", "gpu", "--query", "--secret").out.strip() == address
+    (addresses,) = digest("feed", "list", "gpu", "--query", "--secret", "--json").json
+    assert (addresses["atom"], addresses["json"]) == (address, address.replace(".atom", ".json"))
+    whole = digest("feed", "list", "perf-team", "--secret").out.strip()
     atom, as_json, of_subscription = fetch(world, address, addresses["json"], whole)
     assert [item["id"] for item in as_json.json()["items"]] == list(entries(atom))
     assert set(entries(atom).values()) < set(entries(of_subscription).values())
@@ -120,7 +128,7 @@ def test_a_saved_query_has_a_feed_of_its_own_which_tells_what_it_brought(world: 
 def test_the_feed_of_a_query_that_is_new_begins_with_what_it_finds(world: World, digest: Shell) -> None:
     world.edit_config('gpu = "', 'networks = "abs:noise"\ngpu = "')
     digest("run")
-    address = digest("feed", "url", "networks", "--query").out.strip()
+    address = digest("feed", "rotate", "networks", "--query").out.strip()
     (answer,) = fetch(world, address)
     assert len(entries(answer)) >= 3
     assert "About this feed" not in answer.text
@@ -128,4 +136,4 @@ def test_the_feed_of_a_query_that_is_new_begins_with_what_it_finds(world: World,
 
 @pytest.mark.usefixtures("world")
 def test_a_saved_query_that_is_none_has_no_feed(digest: Shell) -> None:
-    assert "there is no saved query 'gpuu'" in digest("feed", "url", "gpuu", "--query", expect=2).err
+    assert "there is no saved query 'gpuu'" in digest("feed", "rotate", "gpuu", "--query", expect=2).err

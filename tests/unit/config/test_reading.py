@@ -238,7 +238,7 @@ def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
     for place in ("mail.from", "mail.speed", "defaults.cap", "defaults.when", "DIGEST_WEB_BIND"):
         assert [place] == [one.partition(":")[0] for one in others if one.startswith(f"{place}: ")]
     assert "Write 127.0.0.1:8000" in error.message
-    assert "digest config check" in error.hint
+    assert "digest doctor --quick" in error.hint
 
 
 @pytest.mark.parametrize(
