@@ -34,7 +34,7 @@ USER = "postgres"
 def quick_server() -> Iterator[Engine]:
     """Run a PostgreSQL for a while, and yield who administers it; what is written need not reach the disk.
 
-    Its folder is none of pytest's: the server may run under another account, and pytest closes its own
+    Its folder is not one of pytest's: the server may run under another account, and pytest closes its own
     folders to all others whenever a session starts.
     """
     server = postgres_server.get_server(tempfile.mkdtemp(prefix="digest-pg-"), cleanup_mode="delete")

@@ -20,7 +20,7 @@ _SQLITE_PREFIX = "sqlite:///"
 _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
 _STORE_HINT = (
     "Write sqlite:///digest.db, or postgresql://name:password@host/database, "
-    "several hosts as host1:5432,host2:5432."
+    "with several hosts as host1:5432,host2:5432."
 )
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
@@ -54,7 +54,7 @@ def read_reachable(value: object) -> str:
         return read_mail_address(text)
     if "://" not in text or not text.isascii():
         raise ConfigurationError(
-            f"{text!r} is no mail address or web page", hint="Write you@example.org, or https:// and what follows."
+            f"{text!r} is not a mail address or web page", hint="Write you@example.org or https://example.org/you."
         )
     return read_http_url(text)
 
@@ -64,8 +64,8 @@ def read_http_url(value: object) -> str:
     url = read_line(value)
     parts = _split(url)
     if parts is None or not _is_web(parts) or "@" in parts.netloc or parts.query or parts.fragment:
-        hint = "Write https://, host and path, without a name, a password, or what follows ? or #."
-        raise ConfigurationError(f"{mask_password(url)!r} is no web address", hint=hint)
+        hint = "Write https://, host and path. Leave out name, password, and what follows ? or #."
+        raise ConfigurationError(f"{mask_password(url)!r} is not a web address", hint=hint)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
@@ -74,10 +74,10 @@ def read_private_url(value: object) -> str:
     url = read_line(value)
     parts = _split(url)
     if parts is None or not _is_web(parts) or "@" in parts.netloc or parts.fragment or not url.isascii():
-        hint = "Write https:// and what follows, without a name, a password, or what follows #."
-        raise ConfigurationError("is no web address", hint=hint)
+        hint = "Write the whole address, from https:// on. Leave out name, password, and what follows #."
+        raise ConfigurationError("is not a web address", hint=hint)
     if parts.scheme == "http" and not is_loopback(url):
-        raise ConfigurationError("must be https", hint="Plain http is for 127.0.0.1 alone.")
+        raise ConfigurationError("must start with https://", hint="http:// is allowed for 127.0.0.1 only.")
     return url
 
 
@@ -86,8 +86,8 @@ def read_secure_url(value: object) -> str:
     url = read_http_url(value)
     if not url.startswith("https:") and not is_loopback(url):
         raise ConfigurationError(
-            f"{url!r} must be https: secrets travel to it",
-            hint="Plain http is for 127.0.0.1 alone; put a proxy with a certificate in front.",
+            f"{url!r} must start with https://, because secrets are sent to it",
+            hint="http:// is allowed for 127.0.0.1 only. Put a proxy with a certificate in front.",
         )
     return url
 
@@ -111,7 +111,7 @@ def incoming(pattern: str, shown: str) -> Callable[[object], str]:
         is_local = parts is not None and _is_web(parts) and parts.hostname in LOOPBACK_HOSTS
         if is_local or re.fullmatch(pattern, url, re.ASCII):
             return url
-        hint = f"It reads {shown} and nothing else."
+        hint = f"Copy the whole address: {shown}"
         raise ConfigurationError("is not the URL of an incoming webhook", hint=hint)
 
     return read
@@ -122,10 +122,10 @@ def read_smtp_url(value: object) -> str:
     url = read_line(value)
     parts = _split(url)
     if parts is None or parts.scheme not in ("smtp", "smtp+starttls", "smtps") or not parts.hostname:
-        raise ConfigurationError(f"{mask_password(url)!r} is no mail server", hint=_SMTP_HINT)
+        raise ConfigurationError(f"{mask_password(url)!r} is not a mail server", hint=_SMTP_HINT)
     if parts.path.strip("/") or parts.query or parts.fragment or parts.password is not None:
-        hint = f"{_SMTP_HINT} The password belongs in DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE."
-        raise ConfigurationError(f"{mask_password(url)!r} carries more than a name, host and port", hint=hint)
+        hint = f"{_SMTP_HINT} Put the password in DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE."
+        raise ConfigurationError(f"{mask_password(url)!r} holds more than a name, host and port", hint=hint)
     return url
 
 
@@ -133,14 +133,14 @@ def read_store_url(value: object) -> str:
     """Read the database's address; several hosts may stand in it, the one that takes writes is used."""
     url = read_line(value)
     if url in (_SQLITE_PREFIX, f"{_SQLITE_PREFIX}:memory:"):
-        raise ConfigurationError(f"{url!r} names no file: all would be forgotten", hint=_STORE_HINT)
+        raise ConfigurationError(f"{url!r} names no file, so nothing would be kept", hint=_STORE_HINT)
     if not url.startswith(_SQLITE_PREFIX) and not _POSTGRESQL.match(url):
-        raise ConfigurationError(f"{mask_password(url)!r} is no database", hint=_STORE_HINT)
+        raise ConfigurationError(f"{mask_password(url)!r} is not a database", hint=_STORE_HINT)
     return url
 
 
 def find_remote_hosts(url: str) -> list[str]:
-    """Return the other machines on which a PostgreSQL is looked for."""
+    """Return the other machines that a PostgreSQL address names."""
     parts = urlsplit(url)
     places = parts.netloc.rpartition("@")[2].split(",") + parse_qs(parts.query).get("host", [""])[-1].split(",")
     hosts = [urlsplit(f"//{place}").hostname for place in places if not place.startswith(("/", "@", "%2F"))]
@@ -152,7 +152,7 @@ def read_bind(value: object) -> str:
     text = read_line(value)
     match = _BIND.fullmatch(text)
     if match is None or int(match["port"]) > _LAST_PORT:
-        raise ConfigurationError(f"{text!r} is no host and port", hint="Write 127.0.0.1:8000 or [::1]:8000.")
+        raise ConfigurationError(f"{text!r} is not a host and port", hint="Write 127.0.0.1:8000 or [::1]:8000.")
     return text
 
 
@@ -166,14 +166,14 @@ def read_destination(text: str) -> Destination:
     """Read where a digest goes into the one spelling by which it is stored; a path is not absolute yet.
 
     Raises:
-        ConfigurationError: it names no way out, or its address is none.
+        ConfigurationError: it is not a destination, or its address is wrong.
     """
     destination = Destination.parse(text)
     if destination.kind is DestinationKind.MAIL:
         return Destination(DestinationKind.MAIL, read_mail_address(destination.address))
     if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(destination.address):
-        hint = "Write slack:#papers, for one, or the channel's id. A name has no blank, comma or colon."
-        raise ConfigurationError(f"{text!r} names no Slack channel", hint=hint)
+        hint = "Write slack:#papers or the channel's id. A name has no space, comma or colon."
+        raise ConfigurationError(f"{text!r} is not a Slack channel", hint=hint)
     return destination
 
 
@@ -181,18 +181,18 @@ def read_destinations(value: object) -> tuple[Destination, ...]:
     """Read where digests go: one place or several."""
     destinations = read_each(value, read_destination)
     if not destinations:
-        raise ConfigurationError("names no destination", hint='Write to = "feed", for one.')
+        raise ConfigurationError("names no destination", hint='Write for example to = "feed".')
     return destinations
 
 
 def read_operator_places(value: object) -> tuple[Destination, ...]:
-    """Read where the operator is told: none, one, or a list; only where something can be sent."""
+    """Read where alarms go: none, one, or a list of destinations that messages are sent to."""
     places = () if value in ("", []) else read_each(value, read_destination)
     for place in places:
         if place.is_pulled:
             raise ConfigurationError(
-                f"{place} is read when somebody looks, which is too late for an alarm",
-                hint='Write to = "mailto:ops@example.org", for one.',
+                f"{place} is not pushed to anybody, so an alarm there would come too late",
+                hint='Write for example to = "mailto:ops@example.org".',
             )
     return tuple(dict.fromkeys(places))
 

@@ -27,7 +27,7 @@ def check_together(
     _check_mail(draft, destinations)
     if not draft.values["slack.token"] and any(one.kind is DestinationKind.SLACK for one in destinations):
         draft.warnings.append(
-            "there are slack: destinations, but no token: set DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE"
+            "slack: destinations need a token: set DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE"
         )
     _check_feed_files(draft, subscriptions)
     _check_files(draft)
@@ -41,8 +41,8 @@ def _check_arxiv(draft: ConfigDraft) -> None:
         draft.complain(
             "arxiv.contact",
             "is empty",
-            "Write your mail address or web page: arXiv is told it with each request, and can warn you "
-            "before it has to block you.",
+            "Write your mail address or web page. It goes to arXiv with each request, "
+            "so that arXiv can write to you before it blocks you.",
         )
 
 
@@ -50,8 +50,7 @@ def _check_store(draft: ConfigDraft) -> None:
     url = draft.values["store.url"]
     if url.startswith("postgresql:") and "sslmode=" not in url and (hosts := find_remote_hosts(url)):
         draft.warnings.append(
-            f"store.url reaches {', '.join(hosts)} without sslmode, so others may read along or answer instead: "
-            "write ?sslmode=verify-full behind it"
+            f"the connection to {', '.join(hosts)} is not secure: add ?sslmode=verify-full to store.url"
         )
 
 
@@ -61,16 +60,16 @@ def _check_mail(draft: ConfigDraft, destinations: Sequence[Destination]) -> None
         draft.complain("mail.from", "is missing, but there are mailto: destinations", 'Write from = "…".')
     server = urlsplit(values["mail.smtp"])
     if values["mail.password"] and not server.username:
-        hint = "Write the name into it: smtp+starttls://name@host:587."
-        draft.complain("mail.smtp", "names nobody to log in, but there is a password", hint)
+        hint = "Write the name before the host: smtp+starttls://name@host:587."
+        draft.complain("mail.smtp", "has no user name for the password", hint)
     if server.username and not values["mail.password"]:
         draft.warnings.append(
-            f"mail.smtp logs in as {server.username}, but no password is given: "
+            f"mail.smtp logs in as {server.username} and needs a password: "
             "set DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE"
         )
     if server.username and server.scheme == "smtp" and not is_loopback(values["mail.smtp"]):
-        hint = "Write smtp+starttls://… or smtps://…."
-        draft.complain("mail.smtp", "would send the password in the clear", hint)
+        hint = "Write smtp+starttls://… or smtps://…"
+        draft.complain("mail.smtp", "would send the password unencrypted", hint)
 
 
 def _check_feed_files(draft: ConfigDraft, subscriptions: Sequence[Subscription]) -> None:
@@ -81,27 +80,27 @@ def _check_feed_files(draft: ConfigDraft, subscriptions: Sequence[Subscription])
             if destination.kind is DestinationKind.FILE and destination.is_pulled:
                 owner = owners.setdefault(destination.address, subscription.name)
                 if owner != subscription.name:
-                    what = f"{destination} is written by {owner} too"
-                    draft.complain(f"subscriptions.{subscription.name}.to", what, "Name another file.")
+                    what = f"{destination} is also written by {owner}"
+                    draft.complain(f"subscriptions.{subscription.name}.to", what, "Choose another file.")
 
 
 def _check_files(draft: ConfigDraft) -> None:
     templates, ca_file = draft.values["templates"], draft.values["mail.ca_file"]
     if templates is not None and not templates.is_dir():
-        draft.complain("templates", f"there is no folder {templates}", "Make it, or leave `templates` out.")
+        draft.complain("templates", f"there is no folder {templates}", "Make the folder, or remove `templates`.")
     if ca_file is not None and not ca_file.is_file():
-        draft.complain("mail.ca_file", f"there is no file {ca_file}", "Name a PEM file, or leave it out.")
+        draft.complain("mail.ca_file", f"there is no file {ca_file}", "Name a PEM file, or remove `mail.ca_file`.")
 
 
 def _check_test_clock(draft: ConfigDraft, destinations: Sequence[Destination]) -> None:
-    """Months pass in minutes under a test clock: nobody outside this machine must be asked or told then."""
+    """Months pass in minutes under a test clock: nothing outside this machine must be asked or written to."""
     if not draft.values["test_clock"]:
         return
     outside = [key for key, url in _outside_addresses(draft, destinations) if not is_loopback(url)]
     if outside:
         draft.complain(
             "test_clock",
-            f"is refused, because these are not on this machine: {', '.join(outside)}",
+            f"needs all addresses on this machine; these are not: {', '.join(outside)}",
             "Unset DIGEST_TEST_CLOCK, or point all of them at 127.0.0.1.",
         )
 

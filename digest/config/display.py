@@ -1,4 +1,4 @@
-"""The configuration in words: what counts now and where it comes from, the README's table, values as TOML.
+"""The configuration in words: what counts now and where it comes from, the table of settings, values as TOML.
 
 Secrets are never shown.
 """
@@ -62,7 +62,7 @@ def _hide(config: Config, key: str) -> str:
 
 
 def _write(value: object, setting: Setting) -> str:
-    """Return a value in the words it can be written with."""
+    """Return a value as it would be written."""
     if value is None:
         return UNLIMITED if setting.read is read_cap else ""
     if isinstance(value, tuple):
@@ -73,7 +73,7 @@ def _write(value: object, setting: Setting) -> str:
 
 
 def settings_table_markdown() -> str:
-    """Return the README's table of settings, ending in a line break."""
+    """Return the manual's table of settings, ending in a line break."""
     rows = [("Key in `digest.toml`", "Variable", "Default", "Meaning"), ("---", "---", "---", "---")]
     for one in (*SETTINGS, *INCOMING.values(), *WEBHOOK):
         variable = f"`{one.variable}`" + (", `…_FILE`" if one.takes_file else "")

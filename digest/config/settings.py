@@ -1,6 +1,6 @@
-"""Every setting, declared once as a field: how it is read, what it is where nobody says, and what it means.
+"""Every setting, declared once as a field: how it is read, its default, and what it means.
 
-Reading, `config show`, the starter file and the README's table are all made from these fields.
+Reading, `config show`, the starter file and the manual's table are all made from these fields.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Setting:
         read: from the value as written to the value as used; raises `ConfigurationError`. It never sees "" where
             that is the default: "" stands for "not set".
         default: as it would be written; None where it must be written.
-        help: one sentence, for the starter file and the README.
+        help: one or two sentences, for the starter file and the manual.
         name: its key within its table, where it is not the field's name.
         secrecy: what of it is hidden.
         example: what the starter file shows where the default is empty.
@@ -120,16 +120,18 @@ class ArxivSettings:
     contact: str = declare(
         addresses.read_reachable,
         "",
-        "Your mail address or web page: sent with each request, so that arXiv can tell you of trouble.",
+        "Your mail address or web page. It goes to arXiv with each request, so that arXiv can reach you.",
         example="ops@example.org",
     )
     source: Literal["harvest", "query"] = declare(
         values.choose_from(("harvest", "query")),
         "harvest",
-        '"harvest" fetches all that is announced; "query" asks arXiv\'s search.',
+        '"harvest" fetches everything arXiv announced. "query" asks arXiv\'s search for each saved query.',
     )
-    api_url: str = declare(addresses.read_http_url, "https://export.arxiv.org/api/query", "The search API.")
-    oai_url: str = declare(addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "The OAI-PMH interface.")
+    api_url: str = declare(addresses.read_http_url, "https://export.arxiv.org/api/query", "arXiv's search API.")
+    oai_url: str = declare(
+        addresses.read_http_url, "https://oaipmh.arxiv.org/oai", "arXiv's OAI-PMH interface, for harvests."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +141,8 @@ class StoreSettings:
     url: str = declare(
         addresses.read_store_url,
         "sqlite:///digest.db",
-        "The database: sqlite:///file, or postgresql://name@host/database for several machines, with "
-        "?sslmode=verify-full behind it where the way there is not your own.",
+        "The database: sqlite:///file, or postgresql://name@host/database for several machines. Add "
+        "?sslmode=verify-full where the network is not your own.",
         secrecy=Secrecy.INSIDE,
         resolve=addresses.resolve_store_url,
     )
@@ -151,7 +153,11 @@ class MailSettings:
     """How mail is sent."""
 
     from_address: str = declare(
-        addresses.read_mail_address, "", "Sender of every digest.", name="from", example="digest@example.org"
+        addresses.read_mail_address,
+        "",
+        "The address every digest comes from.",
+        name="from",
+        example="digest@example.org",
     )
     from_name: str = declare(values.read_line, "Digest", "The sender's name.")
     smtp: str = declare(
@@ -159,48 +165,50 @@ class MailSettings:
         "smtp://localhost:25",
         "The mail server: smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465.",
     )
-    password: str = declare(values.read_line, "", "Password of the name in mail.smtp.", secrecy=Secrecy.SECRET)
+    password: str = declare(
+        values.read_line, "", "The password of the user in `mail.smtp`.", secrecy=Secrecy.SECRET
+    )
     ca_file: Path | None = declare(
         values.read_line,
         "",
-        "Certificates (PEM) trusted for the mail server besides the system's.",
+        "A file of certificates (PEM) to trust for the mail server, besides the system's.",
         example="mail-ca.pem",
         resolve=addresses.resolve_path,
     )
     unsubscribe: str = declare(
         addresses.read_mail_address,
         "",
-        "Address that reads mails from people who want to leave, and replies; mail.from where none is given.",
-        example="leave@example.org",
+        "The address for replies and for mails that unsubscribe. Default: `mail.from`.",
+        example="unsubscribe@example.org",
     )
     on_ambiguous: Literal["resend", "hold"] = declare(
         values.choose_from(("resend", "hold")),
         "resend",
-        "Where the mail server's last answer was lost: resend the same mail, or hold it for you.",
+        "What to do when the mail server's last answer is lost: resend the same mail, or hold it for you.",
     )
     ambiguous_wait: timedelta = declare(
         values.read_seconds,
         900,
-        "Seconds such a mail is left alone first: a slow server or a paused process may yet be heard of.",
+        "How many seconds to wait before that, because a slow server may still answer.",
     )
     connections: int = declare(
         values.number(1, 50, "connections"),
         1,
-        "Connections to the mail server at once, at most, from each process: several send faster, and a crash "
-        "makes more mails come twice. Exchange Online allows 3 in all, your own server takes 8.",
+        "The most connections to the mail server at once, from each process. More send faster, but after a crash "
+        "more mails may come twice.",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSettings:
-    """How Slack is reached; the app's token belongs in DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE."""
+    """How Slack is reached. The app's token belongs in DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE."""
 
     token: str = declare(values.read_line, "", "The Slack app's bot token (xoxb-…).", secrecy=Secrecy.SECRET)
     url: str = declare(addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API.")
     ambiguous_wait: timedelta = declare(
         values.read_seconds,
         15,
-        "Seconds until a post whose answer was lost is looked for in the channel's history, which lags a little.",
+        "How many seconds to wait before a post whose answer was lost is searched for in the channel.",
     )
 
 
@@ -211,14 +219,14 @@ class WebSettings:
     base_url: str = declare(
         addresses.read_secure_url,
         "",
-        "Public https address of `digest serve`; without it no message carries a link to it.",
+        "The public https address of `digest serve`. Without it messages have no links to pages and feeds.",
         example="https://digest.example.org",
     )
-    bind: str = declare(addresses.read_bind, "127.0.0.1:8000", "Where `digest serve` listens.")
+    bind: str = declare(addresses.read_bind, "127.0.0.1:8000", "The host and port `digest serve` listens on.")
     metrics_bind: str = declare(
         addresses.read_bind,
         "",
-        "Where `digest serve` answers `/metrics` in Prometheus' format to anybody; nowhere where none is given.",
+        "The host and port where `digest serve` shows `/metrics` to anybody, in Prometheus' format.",
         example="127.0.0.1:9464",
     )
 
@@ -230,77 +238,72 @@ class WebSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmSettings:
-    """Who is told when something that should have happened has not."""
+    """Who gets a message when something that should have happened has not."""
 
     to: tuple[Destination, ...] = declare(
         addresses.read_operator_places,
         [],
-        "Where you are told: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, file:…, console.",
+        "Where alarms go: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, file:…, console.",
         example="mailto:ops@example.org",
         resolve=addresses.resolve_destinations,
     )
     ping_url: str = declare(
         addresses.read_private_url,
         "",
-        "Asked once a minute while the work is done: a watcher such as Healthchecks notices when that stops.",
+        "Requested once a minute while all works. A service such as Healthchecks warns you when that stops.",
         secrecy=Secrecy.SECRET,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultSettings:
-    """What each subscription gets that says nothing else."""
+    """What counts for each subscription that does not say otherwise."""
 
     when: Cadence = declare(
         values.read_cadence,
         "on announcement",
-        'When digests are due: "on announcement", "at once", or days, time and zone such as '
-        '"weekdays at 09:00 Europe/Berlin": once the mailing is complete, not before 09:00, and at the latest 90 '
-        'minutes later, or when you say: "weekdays at 09:00 Europe/Berlin, at the latest 12:00".',
+        'When digests are due: "on announcement", "at once", or for example "weekdays at 09:00 Europe/Berlin, '
+        'at the latest 12:00". A digest waits for the whole announcement, but at most 90 minutes unless you say.',
     )
     kinds: tuple[Kind, ...] = declare(
         values.read_kinds,
         ["new", "cross-list"],
-        "What is told: any of new, cross-list, replacement, withdrawal, metadata.",
+        "What a digest shows: any of new, cross-list, replacement, withdrawal, metadata.",
     )
     quiet_days: QuietDays = declare(
         values.choose_from(QuietDays),
         "skip",
-        "A due digest without papers: skip it, send a note, or a heartbeat even when looking failed.",
+        "What comes when there are no papers: nothing (skip), a note, or a heartbeat even when checking failed.",
     )
     quiet_hours: QuietHours | Literal[""] = declare(
         values.read_quiet_hours,
         "",
-        "Hours in which nothing goes out: what is due then is due when they end. In the zone of `when`; with "
-        '"on announcement" and "at once", which have none, name one: "22:00-07:00 Europe/Berlin".',
+        "Hours in which nothing is sent; digests wait until they end. Name a zone where `when` has none: "
+        '"22:00-07:00 Europe/Berlin".',
         example="22:00-07:00 Europe/Berlin",
     )
     cap: int | None = declare(
         values.read_cap,
         40,
-        'How many papers a mail or a Slack message shows in full; "none" for all there is room for. A mail has '
-        "room for 100 KB: abstracts are shortened, then left out, until about 130 papers fill it. The rest are "
-        "counted and linked: by the page that holds them or, without `web.base_url`, by their ids, up to 400 in a "
-        "mail and 20 in Slack.",
+        'The most papers a message shows, or "none" for as many as fit. The rest are counted and linked.',
     )
     first_digest: int = declare(
-        values.number(0, 365, "days"), 7, "How many days a new saved query looks back, once; 0 for not at all."
+        values.number(0, 365, "days"), 7, "How many days the first digest goes back. 0 means no first digest."
     )
     group_by: Grouping = declare(
         values.choose_from(Grouping),
         "kind",
-        'What papers stand under: their "kind", or the first saved "query" of the subscription that they match.',
+        'How papers are grouped: by "kind", or by the first saved "query" that they match.',
     )
     replacements: Replacements = declare(
         values.choose_from(Replacements),
         "folded",
-        'How a replaced paper tells what changed: "folded" to one line, or "whole": the abstract word by word.',
+        'How a replaced paper shows its changes: "folded" into one line, or "whole", word by word.',
     )
     weekly: Weekly = declare(
         values.choose_from(Weekly),
         "summary",
-        'What comes where `when` names one day a week: a weekly digest with a "summary" by day, or a "plain" '
-        "one like any other.",
+        'How a digest looks that comes once a week: with a "summary" by day, or "plain" like any other.',
     )
 
 
@@ -311,13 +314,13 @@ class Webhook:
     url: str = declare(
         addresses.read_private_url,
         "",
-        'Where digests are posted as signed JSON, for `to = "webhook:NAME"`.',
+        'The address that gets digests as signed JSON, for `to = "webhook:NAME"`.',
         secrecy=Secrecy.INSIDE,
     )
     secret: bytes = declare(
         values.read_signing_key,
         "",
-        "What they are signed with (whsec_…): `digest webhook secret` makes one.",
+        "The secret that signs them (whsec_…). `digest webhook secret` makes one.",
         secrecy=Secrecy.SECRET,
     )
 
@@ -340,14 +343,14 @@ class Config:
     templates: Path | None = declare(
         values.read_line,
         "",
-        "Folder with templates of your own, which replace the shipped ones file by file.",
+        "A folder with templates of your own. Each file replaces the shipped one of the same name.",
         example="templates",
         resolve=addresses.resolve_path,
     )
     test_clock: str = declare(
         addresses.read_http_url,
         "",
-        "Address of a simulated clock, for tests; refused unless every outside address is on this machine.",
+        "The address of a simulated clock, for tests. All other addresses must be on this machine.",
         is_environment_only=True,
     )
     arxiv: ArxivSettings
@@ -390,7 +393,7 @@ INHERITED: dict[str, Setting] = {setting.name: setting for setting in SETTINGS i
 """What a subscription takes from `[defaults]` where it says nothing else."""
 
 QUERY = Setting(
-    values.read_query_text, None, "A saved query, as arXiv's search writes them.", name="NAME", table="queries"
+    values.read_query_text, None, "A saved query, written as in arXiv's search.", name="NAME", table="queries"
 )
 """What is written in `[queries]`, by any name."""
 
@@ -401,7 +404,7 @@ INCOMING: dict[DestinationKind, Setting] = {
             "https://hooks.slack.com/services/T…/B…/…",
         ),
         "",
-        'URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
+        'The URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
         name="NAME",
         table="slack.webhooks",
         secrecy=Secrecy.SECRET,
@@ -412,7 +415,7 @@ INCOMING: dict[DestinationKind, Setting] = {
             "https://discord.com/api/webhooks/…/…",
         ),
         "",
-        'URL of a webhook of a Discord channel, for `to = "discord:NAME"`.',
+        'The URL of a Discord channel\'s webhook, for `to = "discord:NAME"`.',
         name="NAME",
         table="discord",
         secrecy=Secrecy.SECRET,
@@ -427,33 +430,31 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.read_name,
         None,
-        "Its name, for good (`title` may change); small letters, digits, dots, dashes, underscores.",
+        "Its name, which never changes. Small letters, digits, dots, dashes, underscores.",
         name="name",
     ),
-    Setting(values.read_query_names, None, "Names of the saved queries it follows.", name="queries"),
+    Setting(values.read_query_names, None, "The names of its saved queries.", name="queries"),
     Setting(
         addresses.read_destinations,
         None,
-        "One or a list: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, file:…, "
-        "console.",
+        "One destination or a list: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, "
+        "file:…, console.",
         name="to",
         resolve=addresses.resolve_destinations,
     ),
     Setting(
         values.read_line,
         "",
-        "What its digests are called; its name where none is given, which subjects of mails leave out.",
+        "The title of its digests. Default: its name.",
         name="title",
     ),
     Setting(
         values.read_exclusions,
         [],
-        "A query or a list of them: what they bring is never told to it, as with `ANDNOT`.",
+        "A query or a list of queries. What they match is never shown, as with `ANDNOT`.",
         name="exclude",
     ),
-    Setting(
-        values.read_paper_ids, [], "Papers never told to it, by id, in whichever version.", name="exclude_papers"
-    ),
+    Setting(values.read_paper_ids, [], "The ids of papers it never shows, in any version.", name="exclude_papers"),
     *(replace(setting, table="", help=f"Instead of {setting.key}.") for setting in INHERITED.values()),
 )
 """What is written in `[[subscriptions]]`."""

@@ -47,20 +47,20 @@ def read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[Su
 def _read_subscription(
     draft: ConfigDraft, number: int, table: dict[str, Any], queries: Collection[str]
 ) -> Subscription | None:
-    """Read one subscription; None where something in it has to be mended."""
+    """Read one subscription; None where something in it is wrong."""
     name = table.get("name")
     key = f"subscriptions.{name}" if isinstance(name, str) and name else f"subscriptions no. {number}"
     inherited = {one.name: draft.values[one.key] for one in INHERITED.values()}
     values = draft.read_table(key, table, SUBSCRIPTION, inherited=inherited)
     for query in values["queries"] or ():
         if query not in queries:
-            hint = suggest(query, queries, "Saved queries:") or 'Write it below [queries]: perf = "cat:cs.PF".'
+            hint = suggest(query, queries, "Saved queries:") or 'Write one under [queries]: perf = "cat:cs.PF".'
             draft.complain(f"{key}.queries", f"there is no saved query {query!r}", hint)
     draft.read(f"{key}.to", map(str, values["to"] or ()), refuse_repeats)
     cadence, quiet_hours = values.pop("when"), values.pop("quiet_hours") or None
     if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
         hint = f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.'
-        draft.complain(f"{key}.quiet_hours", f"names no time zone, and {str(cadence)!r} has none", hint)
+        draft.complain(f"{key}.quiet_hours", f"needs a time zone, because {str(cadence)!r} has none", hint)
     if any(wrong.startswith(f"{key}.") for wrong in draft.wrong):
         return None
     return Subscription(
@@ -75,7 +75,7 @@ def _refuse_doubles(draft: ConfigDraft, tables: list[dict[str, Any]]) -> None:
     """Report names used twice."""
     names = [table["name"] for table in tables if isinstance(table.get("name"), str)]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        what = f"{name!r} is the name of two subscriptions"
+        what = f"two subscriptions have the name {name!r}"
         draft.complain(f"subscriptions.{name}.name", what, "Give each subscription a name of its own.")
 
 
@@ -109,7 +109,7 @@ def read_webhooks(draft: ConfigDraft, destinations: Iterable[Destination]) -> di
             found[name] = Webhook(**values)
         elif not draft.wrong.intersection(missing):
             variables = " and ".join(map(variable_of, missing))
-            draft.warnings.append(f"webhook:{name} lacks {' and '.join(missing)}: set {variables}")
+            draft.warnings.append(f"webhook:{name} needs {' and '.join(missing)}: set {variables}")
     return found
 
 

@@ -32,7 +32,7 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((datetime, date, time), "a date or time"),
 )
 _MOST_PAPERS = 100_000
-"""A mailing has about a thousand; databases keep the figure in 32 bits."""
+"""An announcement has about a thousand; databases keep the figure in 32 bits."""
 
 _KEY_PREFIX = "whsec_"
 _SHORTEST_KEY, _LONGEST_KEY = 24, 64
@@ -45,7 +45,7 @@ def describe_type(value: object) -> str:
 
 
 def suggest(word: str, known: Iterable[str], what: str) -> str:
-    """Return a hint that names the nearest of the known words; where none is near all, if `what` leads them in."""
+    """Return a hint that names the nearest known word; where none is near all of them, after `what`."""
     words = list(known)
     near = get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
@@ -58,7 +58,7 @@ def refuse_repeats(texts: Iterable[str]) -> None:
     seen: set[str] = set()
     for text in texts:
         if text in seen:
-            raise ConfigurationError(f"names {text!r} twice", hint="Once is enough.")
+            raise ConfigurationError(f"names {text!r} twice", hint="Name it once.")
         seen.add(text)
 
 
@@ -79,7 +79,7 @@ def read_lines(value: object) -> tuple[str, ...]:
 
 
 def read_each(value: object, read: Callable[[str], T]) -> tuple[T, ...]:
-    """Read a list of texts one by one; all that are wrong are told at once."""
+    """Read a list of texts one by one; one error names all that are wrong."""
     found, wrong = [], []
     for text in read_lines(value):
         try:
@@ -115,7 +115,7 @@ def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:
     def read_choice(value: object) -> Word:
         text = read_line(value)
         if text not in words:
-            raise ConfigurationError(f"{text!r} is none of {', '.join(words)}", hint=suggest(text, words, ""))
+            raise ConfigurationError(f"{text!r} is not one of {', '.join(words)}", hint=suggest(text, words, ""))
         return words[[str(word) for word in words].index(text)]
 
     return read_choice
@@ -144,7 +144,7 @@ def read_query_text(value: object) -> str:
     """Read a saved query's text, as written: whether it can be understood is not asked here."""
     if not isinstance(value, str):
         raise ConfigurationError(
-            f"must be a query in quotes, not {describe_type(value)}", hint='Write perf = "cat:cs.PF", for one.'
+            f"must be a query in quotes, not {describe_type(value)}", hint='Write for example perf = "cat:cs.PF".'
         )
     return value
 
@@ -153,9 +153,7 @@ def read_exclusions(value: object) -> tuple[str, ...]:
     """Read queries; like a saved query's, their texts are not judged here."""
     texts = read_lines(value)
     if not all(texts):
-        raise ConfigurationError(
-            "holds an empty query", hint="""Write exclude = 'author:"Keiko Lindquell" AND cat:math.CO', for one."""
-        )
+        raise ConfigurationError("holds an empty query", hint="""Write for example exclude = 'cat:math.CO'.""")
     refuse_repeats(texts)
     return texts
 
@@ -174,7 +172,7 @@ def read_query_names(value: object) -> tuple[str, ...]:
     """Read names of saved queries; whether there are such is asked where all are known."""
     names = read_lines(value)
     if not names:
-        raise ConfigurationError("names no saved query", hint='Write queries = ["perf"], for one.')
+        raise ConfigurationError("names no saved query", hint='Write for example queries = ["perf"].')
     refuse_repeats(names)
     return names
 
@@ -199,7 +197,7 @@ def read_kinds(value: object) -> tuple[Kind, ...]:
     for word in words:
         if word not in DELIVERABLE_KINDS:
             hint = suggest(word, map(str, DELIVERABLE_KINDS), "Kinds are")
-            raise ConfigurationError(f"{word!r} is no kind of announcement", hint=hint)
+            raise ConfigurationError(f"{word!r} is not a kind of announcement", hint=hint)
     return tuple(kind for kind in DELIVERABLE_KINDS if kind in words)
 
 
@@ -208,14 +206,14 @@ def read_signing_key(value: object) -> bytes:
     text = read_line(value)
     hint = "`digest webhook secret` makes one."
     if not text.startswith(_KEY_PREFIX):
-        raise ConfigurationError(f"is no secret of a webhook: those begin with {_KEY_PREFIX}", hint=hint)
+        raise ConfigurationError(f"is not a webhook's secret: those begin with {_KEY_PREFIX}", hint=hint)
     try:
         key = b64decode(text.removeprefix(_KEY_PREFIX), validate=True)
     except ValueError:
-        raise ConfigurationError(f"is not base64 behind {_KEY_PREFIX}", hint=hint) from None
+        raise ConfigurationError(f"is not base64 after {_KEY_PREFIX}", hint=hint) from None
     if not _SHORTEST_KEY <= len(key) <= _LONGEST_KEY:
         raise ConfigurationError(
-            f"holds {len(key)} bytes, and must hold {_SHORTEST_KEY} to {_LONGEST_KEY}", hint=hint
+            f"holds {len(key)} bytes, but must hold {_SHORTEST_KEY} to {_LONGEST_KEY}", hint=hint
         )
     return key
 

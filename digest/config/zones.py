@@ -28,7 +28,7 @@ def choose_zone(config: Config) -> tzinfo | None:
 
 
 def _find_zone(cadence: Cadence, quiet: QuietHours | None) -> str:
-    """Return the zone that a schedule names, "" for none: a mailing is followed wherever anybody is."""
+    """Return the zone that a schedule names, "" for none: an announcement is the same moment everywhere."""
     if cadence.kind is CadenceKind.CLOCK:
         return cadence.zone
     return quiet.zone if quiet is not None else ""

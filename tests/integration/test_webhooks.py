@@ -111,7 +111,7 @@ def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_mis
     assert states(world) == ["held"], "it is given up for nothing: the operator can mend it"
     environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
     _, said = call_digest(world.folder, environ, "config", "check")
-    assert "webhook:lab lacks webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET" in said
+    assert "webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET" in said
     _, said = call_digest(world.folder, environ, "delivery", "show", "1")
     assert "there is no webhook 'lab' with url and secret. `digest config check` says what it lacks" in said
     code, said = call_digest(world.folder, environ, "webhook", "test", "lab")

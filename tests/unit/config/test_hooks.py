@@ -57,7 +57,7 @@ def test_a_webhook_that_only_a_subscription_names_may_come_whole_from_variables(
     assert [*load_config(path, environ).webhooks] == ["lab"]
     lacking = load_config(path, {"DIGEST_WEBHOOKS_LAB_URL": "https://lab.example.org/hook"})
     assert not lacking.webhooks
-    assert lacking.warnings == ("webhook:lab lacks webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET",)
+    assert lacking.warnings == ("webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET",)
 
 
 def test_a_secret_in_the_file_is_warned_of(tmp_path: Path) -> None:
@@ -73,10 +73,10 @@ def test_a_secret_in_the_file_is_warned_of(tmp_path: Path) -> None:
         ('[webhooks]\nlab = "https://a.example/"\n', "must be a table, not"),
         ('[webhooks.Lab]\nurl = "https://a.example/"\n', "can't be a name"),
         ('[webhooks.lab]\nadress = "https://a.example/"\n', "there is no such setting"),
-        ('[webhooks.lab]\nurl = "http://a.example/"\n', "must be https"),
-        ('[webhooks.lab]\nurl = "ftp://a.example/"\n', "is no web address"),
-        ('[webhooks.lab]\nurl = "https://me:pw@a.example/"\n', "is no web address"),
-        ('[webhooks.lab]\nurl = "https://a.example/#x"\n', "is no web address"),
+        ('[webhooks.lab]\nurl = "http://a.example/"\n', "must start with https://"),
+        ('[webhooks.lab]\nurl = "ftp://a.example/"\n', "is not a web address"),
+        ('[webhooks.lab]\nurl = "https://me:pw@a.example/"\n', "is not a web address"),
+        ('[webhooks.lab]\nurl = "https://a.example/#x"\n', "is not a web address"),
         ("[webhooks.lab]\nurl = 3\n", "must be text"),
         ('[webhooks.lab]\nurl = "https://a.example/"\nsecret = "whsec_x"\n', "base64"),
     ],

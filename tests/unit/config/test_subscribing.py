@@ -36,24 +36,24 @@ def table(**keys: str) -> str:
         ({"to": '"mailto:reader"'}, "'reader' is not an e-mail address", "reader@example.org"),
         ({"to": '["feed", "feed"]'}, "names 'feed' twice", ""),
         ({"to": '["mailto:A@example.org", "mailto:a@EXAMPLE.org"]'}, "names 'mailto:a@example.org' twice", ""),
-        ({"to": '"slack:papers"'}, "'slack:papers' names no Slack channel", "slack:#papers"),
-        ({"to": '"slack:papers channel"'}, "names no Slack channel", "no blank, comma or colon"),
-        ({"to": '"slack:#"'}, "names no Slack channel", "slack:#papers, for one"),
+        ({"to": '"slack:papers"'}, "'slack:papers' is not a Slack channel", "slack:#papers"),
+        ({"to": '"slack:papers channel"'}, "is not a Slack channel", "no space, comma or colon"),
+        ({"to": '"slack:#"'}, "is not a Slack channel", "slack:#papers or"),
         ({"to": '"slack-webhook:"'}, "lacks an address", ""),
         ({"when": '"sometimes"'}, "'sometimes' is not a time", "weekdays at 09:00"),
         ({"when": "7"}, "must be text", ""),
-        ({"kinds": '["old"]'}, "'old' is no kind", "cross-list"),
-        ({"quiet_days": '"loud"'}, "'loud' is none of", ""),
+        ({"kinds": '["old"]'}, "'old' is not a kind", "cross-list"),
+        ({"quiet_days": '"loud"'}, "'loud' is not one of", ""),
         ({"cap": "-1"}, "whole number from 1", ""),
-        ({"group_by": '"author"'}, "'author' is none of kind, query", ""),
-        ({"replacements": '"all"'}, "'all' is none of folded, whole", ""),
-        ({"weekly": '"never"'}, "'never' is none of summary, plain", ""),
+        ({"group_by": '"author"'}, "'author' is not one of kind, query", ""),
+        ({"replacements": '"all"'}, "'all' is not one of folded, whole", ""),
+        ({"weekly": '"never"'}, "'never' is not one of summary, plain", ""),
         ({"first_digest": '"week"'}, "number of days", ""),
         ({"title": '"a\\nb"'}, "must be one line", ""),
         ({"quiet_hours": '"nights"'}, "'nights' are no hours of a day", "22:00-07:00"),
         (
             {"quiet_hours": '"22:00-07:00"'},
-            "names no time zone, and 'on announcement' has none",
+            "needs a time zone, because 'on announcement' has none",
             "Europe/Berlin",
         ),
         ({"query": '"perf"'}, "subscriptions.perf-team.query: there is no such setting", "'queries'"),
@@ -87,7 +87,7 @@ def test_papers_and_queries_to_exclude_are_read(load: Load) -> None:
 
 def test_two_subscriptions_of_one_name_are_refused(refuse: Refuse) -> None:
     error = refuse(QUERIES + table() + table())
-    assert "subscriptions.perf-team.name: 'perf-team' is the name of two subscriptions" in error.message
+    assert "subscriptions.perf-team.name: two subscriptions have the name 'perf-team'" in error.message
 
 
 def test_a_subscription_without_any_saved_query_in_the_file_is_told_how_to_write_one(refuse: Refuse) -> None:
@@ -126,4 +126,4 @@ def test_quiet_hours_are_inherited_and_can_be_given_up(load: Load) -> None:
 def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inherited(refuse: Refuse) -> None:
     defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
     error = refuse(QUERIES + defaults + table(when='"at once"'))
-    assert "subscriptions.perf-team.quiet_hours: names no time zone, and 'at once' has none" in error.message
+    assert "subscriptions.perf-team.quiet_hours: needs a time zone, because 'at once' has none" in error.message
