@@ -5,6 +5,7 @@ document        which file, and from file and environment to one checked `Config
                 are its parts
 values, addresses   readers of single values
 display, starter    what counts now; a new file
+edits, replacement  changes of a file by command; putting the new one in its place
 zones           the zone in which moments are told to the operator
 """
 

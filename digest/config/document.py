@@ -34,19 +34,22 @@ if TYPE_CHECKING:
 FILE_NAME = "digest.toml"
 
 
-def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path | None = None) -> Config:
+def load_config(
+    path: Path | None, environ: Mapping[str, str], *, folder: Path | None = None, content: bytes | None = None
+) -> Config:
     """Read the configuration.
 
     Args:
         path: the file; None for a configuration of defaults and environment alone.
         environ: what the process was given.
         folder: what relative paths count from where there is no file.
+        content: what the file is about to hold; None for what it holds.
 
     Raises:
         ConfigurationError: the file isn't there or isn't TOML; or everything that is wrong in it, at once.
     """
     folder = path.absolute().parent if path is not None else (folder or Path.cwd())
-    draft = ConfigDraft(read_document(path), path, environ, folder)
+    draft = ConfigDraft(read_document(path, content), path, environ, folder)
     parts = {table: _read_part(draft, table) for table in TABLES}
     queries = read_queries(draft)
     subscriptions = read_subscriptions(draft, [query.name for query in queries])
@@ -70,8 +73,8 @@ def load_config(path: Path | None, environ: Mapping[str, str], *, folder: Path |
     )
 
 
-def read_document(path: Path | None) -> dict[str, Any]:
-    """Read a configuration file; None gives an empty one.
+def read_document(path: Path | None, content: bytes | None = None) -> dict[str, Any]:
+    """Read a configuration file, or what it is about to hold; without a path it is empty.
 
     Raises:
         ConfigurationError: it isn't there, can't be read, or isn't TOML.
@@ -79,10 +82,10 @@ def read_document(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return tomllib.loads((path.read_bytes() if content is None else content).decode("utf-8-sig"))
     except FileNotFoundError as error:
         raise ConfigurationError(
-            f"there is no {path}", hint="Write one with `digest init`, or name yours: `digest --config FILE …`."
+            f"there is no {path}", hint="`digest init` makes one. Or name yours: `digest --config FILE …`."
         ) from error
     except OSError as error:
         raise ConfigurationError(

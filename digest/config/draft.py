@@ -144,7 +144,7 @@ class ConfigDraft:
             self.complain(key, f"is set, and so is {given[1]}", "Unset one of the two.")
         text = self._variables[given[0]]
         return (
-            _parse_variable(text, setting.default) if given[0] == variable else self._read_file(key, text.strip())
+            parse_variable(text, setting.default) if given[0] == variable else self._read_file(key, text.strip())
         )
 
     def _read_file(self, key: str, name: str) -> str | None:
@@ -204,7 +204,7 @@ class ConfigDraft:
         raise Mistakes(f"{name}{where}: {what}", each, hint=hint)
 
 
-def _parse_variable(text: str, default: object) -> object:
+def parse_variable(text: str, default: object) -> object:
     """Return what a variable's text would be in TOML, where the default is of another type; else the text."""
     word = text.strip()
     match default:

@@ -102,7 +102,7 @@ def test_an_installation_without_anything_says_what_to_do_next(
 @pytest.mark.usefixtures("fresh")
 def test_without_a_configuration_each_says_how_to_write_one(digest: Shell) -> None:
     for command in [*LOOKING, *EDITING]:
-        assert "Write one with `digest init`" in digest(*command, expect=3).err
+        assert "`digest init` makes one" in digest(*command, expect=3).err
 
 
 def say(encoding: str, command: list[str]) -> tuple[bytes, bytes]:

@@ -143,7 +143,7 @@ def test_a_check_renders_the_operators_own_templates(world: World, digest: Shell
 
 
 def test_a_check_of_no_file_says_how_to_write_one(fresh: Path, digest: Shell) -> None:
-    assert "Write one with `digest init`" in digest("config", "check", expect=3).err
+    assert "`digest init` makes one" in digest("config", "check", expect=3).err
     (fresh / "digest.toml").write_text("queries = [", encoding="utf-8")
     assert "digest.toml: " in digest("config", "check", expect=3).err
 

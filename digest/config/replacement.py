@@ -1,0 +1,158 @@
+"""Replaces `digest.toml` at once and whole, and keeps the file before beside it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from digest.config.document import read_document
+from digest.model.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BEFORE = ".before"
+_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A configuration file as it was when it was read.
+
+    Attributes:
+        path: as it was named.
+        content: its bytes.
+    """
+
+    path: Path
+    content: bytes
+
+    @property
+    def target(self) -> Path:
+        """The file itself, where the path leads to it by links."""
+        return self.path.resolve()
+
+    @property
+    def before(self) -> Path:
+        """Where the file before the last change is kept."""
+        return self.target.with_name(self.target.name + _BEFORE)
+
+    @property
+    def text(self) -> str:
+        """Its text, without a byte order mark; lines end in a line feed alone."""
+        text = self.content.decode("utf-8-sig")
+        return text.replace("\r\n", "\n") if self._has_pairs else text
+
+    @property
+    def _has_pairs(self) -> bool:
+        return b"\r\n" in self.content and self.content.count(b"\n") == self.content.count(b"\r\n")
+
+    def encode(self, text: str) -> bytes:
+        """Return a text as the bytes this file would hold: with its mark and its line ends."""
+        text = text.replace("\n", "\r\n") if self._has_pairs else text
+        mark = _MARK if self.content.startswith(_MARK.encode()) else ""
+        return (mark + text).encode()
+
+
+def read_config_file(path: Path) -> ConfigFile:
+    """Read a configuration file, to change it.
+
+    Raises:
+        ConfigurationError: it is not there, can't be read, or is not TOML.
+    """
+    read_document(path)
+    return ConfigFile(path, path.read_bytes())
+
+
+def read_file_before(file: ConfigFile) -> bytes:
+    """Return what the file held before the last change.
+
+    Raises:
+        UsageError: no change was made by a command.
+    """
+    try:
+        return file.before.read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"there is no {file.before.name}: no command changed {file.path.name} yet",
+            hint="Only changes by command can be undone.",
+        ) from error
+    except OSError as error:
+        raise _explain(file.before, error) from error
+
+
+def replace_config_file(file: ConfigFile, content: bytes) -> None:
+    """Replace a file by another content; what it held stands beside it from then on. Mode and owner stay.
+
+    Whoever reads meanwhile finds the one or the other whole. A crash between the two renamings leaves the new
+    file, and the one before under a name of its own beside it.
+
+    Raises:
+        UsageError: somebody else changed the file since it was read.
+        ConfigurationError: it can't be written; it is as it was.
+    """
+    target, new, kept = file.target, None, None
+    try:
+        with _alone_in(target.parent):
+            if target.read_bytes() != file.content:
+                raise UsageError(
+                    f"somebody else has changed {file.path} meanwhile, so nothing was written",
+                    hint="Call it again.",
+                )
+            new = _write_beside(target, content)
+            kept = _write_beside(target, file.content)
+            new.replace(target)
+            kept.replace(file.before)
+    except OSError as error:
+        raise _explain(file.path, error) from error
+    finally:
+        for left in (new, kept):
+            if left is not None:
+                left.unlink(missing_ok=True)
+
+
+def _write_beside(target: Path, content: bytes) -> Path:
+    """Write a new file beside another, safe on the disk and with the other's mode and owner."""
+    like = target.stat()
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        own = os.stat(name)  # noqa: PTH116 - a name from `mkstemp`
+        if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+            os.chown(name, like.st_uid, like.st_gid)
+        os.chmod(name, like.st_mode & 0o7777)  # noqa: PTH101 - the same
+    except BaseException:
+        os.unlink(name)  # noqa: PTH108 - the same
+        raise
+    return Path(name)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Keep other commands from replacing files in a folder, and see to it that what was renamed stays so."""
+    if os.name != "posix":
+        yield
+        return
+    import fcntl  # noqa: PLC0415 - POSIX only
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _explain(path: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError(
+        f"{path} can't be replaced: {error.strerror or error}",
+        hint="Check who owns it and its folder, and the room on the disk.",
+    )

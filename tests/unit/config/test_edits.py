@@ -1,0 +1,320 @@
+"""Changes of `digest.toml` by command: what it means afterwards, and what stays as it was."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.config import edits
+from digest.model.errors import ConfigurationError, UnknownName, UsageError
+
+FILE = """\
+# mine
+[arxiv]
+contact = "ops@example.org" # reach me
+
+[queries] # all of them
+gpu = 'abs:"tail latency"' # the old one
+# off = "cat:cs.DC"
+
+# Who gets what.
+[[subscriptions]]
+name = "team"
+queries = [
+  "gpu", # theirs
+]
+to = "feed" # for now
+# cap = 20
+
+[[subscriptions]]
+name = "me"
+queries = ["gpu"]
+to = ["feed", "console"]
+# the end
+"""
+
+
+def added(before: str, after: str) -> list[str]:
+    """Return the lines that are new; none may be gone."""
+    changes = [line for line in edits.compare_texts(before, after, "digest.toml")[2:] if line[0] in "+-"]
+    assert not [line for line in changes if line[0] == "-"], changes
+    return [line[1:] for line in changes]
+
+
+def test_a_new_query_stands_below_the_last_one_and_needs_no_escapes() -> None:
+    after = edits.add_query(FILE, "tail", 'ti:"tail latency"')
+    assert added(FILE, after) == ["tail = 'ti:\"tail latency\"'"]
+    assert after.index("# the old one") < after.index("\ntail =") < after.index("\n# off")
+
+
+def test_a_new_subscription_stands_behind_the_others_after_an_empty_line() -> None:
+    after = edits.add_subscription(FILE, {"name": "new", "queries": ["gpu"], "to": "console"})
+    assert added(FILE, after) == ["", "[[subscriptions]]", 'name = "new"', 'queries = ["gpu"]', 'to = "console"']
+    assert after.startswith(FILE)
+
+
+def test_tables_that_are_missing_are_made() -> None:
+    after = edits.add_query('[arxiv]\ncontact = "ops@example.org"', "gpu", "abs:GPU")
+    after = edits.add_subscription(after, {"name": "gpu", "queries": ["gpu"], "to": "feed"})
+    assert after == (
+        '[arxiv]\ncontact = "ops@example.org"\n\n[queries]\ngpu = "abs:GPU"\n\n'
+        '[[subscriptions]]\nname = "gpu"\nqueries = ["gpu"]\nto = "feed"\n'
+    )
+
+
+def test_one_destination_becomes_a_list_and_its_comment_stays() -> None:
+    after = edits.edit_subscription(FILE, "team", add={"to": ["mailto:you@example.org"]})
+    assert 'to = ["feed", "mailto:you@example.org"] # for now' in after
+    assert edits.edit_subscription(after, "team", add={"to": ["mailto:You@example.org"]}) == after
+
+
+def test_lists_of_the_user_keep_their_shape() -> None:
+    after = edits.edit_subscription(FILE, "team", add={"queries": ["tail"]})
+    assert 'queries = [\n  "gpu", # theirs\n  "tail",\n]' in after
+    assert added(FILE, after) == ['  "tail",']
+
+
+def test_a_key_is_written_below_the_last_one_or_in_its_place_or_taken_out() -> None:
+    after = edits.edit_subscription(FILE, "team", values={"cap": 40, "title": "GPU"})
+    assert 'to = "feed" # for now\ncap = 40\ntitle = "GPU"\n# cap = 20\n' in after
+    again = edits.edit_subscription(after, "team", values={"title": "Ours"})
+    assert 'cap = 40\ntitle = "Ours"\n# cap = 20\n' in again
+    assert edits.edit_subscription(again, "team", values={"title": None, "cap": None}) == FILE
+
+
+def test_what_stands_behind_a_removed_subscription_stays() -> None:
+    for name in ("team", "me"):
+        after = edits.remove_subscription(FILE, name)
+        assert re.findall("# [a-z ]+", FILE)[-1] in after
+        assert "# cap = 20" in after
+        assert len(tomllib.loads(after)["subscriptions"]) == 1
+    nobody = edits.remove_subscription(edits.remove_subscription(FILE, "me"), "team")
+    assert "subscriptions" not in tomllib.loads(nobody)
+    assert nobody.endswith("# Who gets what.\n# cap = 20\n\n# the end\n")
+
+
+def test_inline_tables_and_dotted_keys_are_changed_where_they_stand() -> None:
+    inline = 'queries = {gpu = "abs:GPU"} # two\nsubscriptions = [{name = "a", queries = ["gpu"], to = "feed"}]\n'
+    after = edits.add_query(inline, "tail", "ti:tail")
+    after = edits.edit_subscription(after, "a", add={"queries": ["tail"]}, values={"cap": 3})
+    after = edits.add_subscription(after, {"name": "b", "queries": ["gpu"], "to": "console"})
+    read = tomllib.loads(edits.remove_subscription(after, "a"))
+    assert read["subscriptions"] == [{"name": "b", "queries": ["gpu"], "to": "console"}]
+    assert after.count("\n") == 2
+    assert "# two" in after
+    dotted = edits.add_query('queries.gpu = "abs:GPU"\n', "tail", "ti:tail")
+    assert dotted == 'queries.gpu = "abs:GPU"\nqueries.tail = "ti:tail"\n'
+
+
+def test_a_query_that_is_followed_is_removed_on_request_alone() -> None:
+    with pytest.raises(UsageError, match="team, me follow gpu"):
+        edits.remove_query(FILE, "gpu")
+    with pytest.raises(UsageError, match="team would follow nothing any more"):
+        edits.remove_query(FILE, "gpu", from_subscriptions=True)
+    more = edits.add_query(FILE, "tail", "ti:tail")
+    for name in ("team", "me"):
+        more = edits.edit_subscription(more, name, add={"queries": ["tail"]})
+    read = tomllib.loads(edits.remove_query(more, "gpu", from_subscriptions=True))
+    assert (read["queries"], [one["queries"] for one in read["subscriptions"]]) == (
+        {"tail": "ti:tail"},
+        [["tail"], ["tail"]],
+    )
+
+
+def test_names_that_are_taken_or_unknown_are_refused() -> None:
+    with pytest.raises(UsageError, match="there is a saved query gpu already"):
+        edits.add_query(FILE, "gpu", "cat:cs.PF")
+    assert edits.add_query(FILE, "gpu", 'abs:"tail latency"') == FILE
+    with pytest.raises(UsageError, match="there is a subscription me already"):
+        edits.add_subscription(FILE, {"name": "me"})
+    with pytest.raises(UnknownName) as caught:
+        edits.remove_subscription(FILE, "teams")
+    assert caught.value.hint == "Did you mean 'team'?"
+    with pytest.raises(UsageError, match="team does not go to console"):
+        edits.edit_subscription(FILE, "team", remove={"to": ["console"]})
+    with pytest.raises(UsageError, match="team would go nowhere any more"):
+        edits.edit_subscription(FILE, "team", remove={"to": ["feed"]})
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("you@example.org", "mailto:you@example.org"),
+        ("mailto:You@Example.org", "mailto:you@example.org"),
+        ("#papers", "slack:#papers"),
+        ("feed", "feed"),
+        ("file:gpu.atom", "file:gpu.atom"),
+    ],
+)
+def test_a_mail_address_or_a_channel_may_stand_alone(typed: str, written: str) -> None:
+    assert edits.read_target(typed) == written
+
+
+def test_what_is_no_destination_is_refused() -> None:
+    for wrong in ("nobody", "you@", "slack:"):
+        with pytest.raises(ConfigurationError):
+            edits.read_target(wrong)
+
+
+def test_values_are_read_by_what_the_settings_take() -> None:
+    read = edits.read_assignment
+    assert read("cap=20") == ("cap", 20)
+    assert read("cap = none") == ("cap", "none")
+    assert read("kinds=new, replacement") == ("kinds", ["new", "replacement"])
+    assert read('kinds=["new"]') == ("kinds", ["new"])
+    assert read("title=[GPU]") == ("title", "[GPU]")
+    assert read('exclude=author:"Lindquell, K"') == ("exclude", 'author:"Lindquell, K"')
+    assert read("title=") == ("title", None)
+    for wrong in ("cap", "caps=3", "name=other"):
+        with pytest.raises(UsageError):
+            read(wrong)
+
+
+NAMES = st.sampled_from(["a", "b", "c.c", "d-1"])
+WORDS = st.sampled_from(["abs:GPU", 'ti:"tail" AND cat:cs.PF', "au:O'Brien", "ä OR 'x' OR \"y\"", "#no"])
+PLACES = st.sampled_from(["feed", "console", "mailto:you@example.org", "slack:#papers"])
+GAPS = st.sampled_from(["", "\n", "# note {0}\n", "\n# note {0}\n", "# note {0}\n\n"])
+
+
+@st.composite
+def files(draw: st.DrawFn) -> str:
+    """Write a file as people do, with numbered comments wherever one may stand."""
+    numbers = iter(range(1000))
+
+    def gap() -> str:
+        return draw(GAPS).format(next(numbers))
+
+    def end() -> str:
+        return draw(st.sampled_from(["\n", f" # end {next(numbers)}\n"]))
+
+    def array(items: list[str]) -> str:
+        quoted = [f'"{item}"' for item in items]
+        if draw(st.booleans()):
+            return f"[{', '.join(quoted)}]"
+        return "[\n" + "".join(f"  {item}, # item {next(numbers)}\n" for item in quoted) + gap() + "]"
+
+    queries = {"a": "abs:GPU", "b": "cat:cs.PF"}
+    saved = "".join(f'{gap()}{name} = "{text}"{end()}' for name, text in queries.items())
+    parts = [f"{gap()}[arxiv]{end()}{gap()}contact = 'ops@example.org'{end()}{gap()}", f"[queries]{end()}{saved}"]
+    for name in draw(st.lists(NAMES, unique=True, max_size=3)):
+        to = draw(st.sampled_from(['"feed"', "'console'"])) if draw(st.booleans()) else array(["feed", "console"])
+        lines = [f'name = "{name}"', f"queries = {array(['a'])}", f"to = {to}"]
+        parts.append(f"{gap()}[[subscriptions]]{end()}" + "".join(f"{line}{end()}" for line in lines) + gap())
+    if draw(st.booleans()):
+        parts.append(f'[mail]{end()}from = "digest@example.org"{end()}{gap()}')
+    return "".join(parts)
+
+
+EDITS = st.lists(
+    st.one_of(
+        st.tuples(st.just("query"), NAMES, WORDS),
+        st.tuples(st.just("forget"), NAMES, st.none()),
+        st.tuples(st.just("subscribe"), NAMES, PLACES),
+        st.tuples(st.just("remove"), NAMES, st.none()),
+        st.tuples(st.just("to"), NAMES, PLACES),
+        st.tuples(st.just("not to"), NAMES, PLACES),
+        st.tuples(st.just("title"), NAMES, st.none() | WORDS),
+        st.tuples(st.just("cap"), NAMES, st.integers(1, 9)),
+    ),
+    max_size=8,
+)
+
+
+def make(text: str, edit: tuple[str, str, Any]) -> str:  # noqa: PLR0911 - one for each kind of edit
+    match edit:
+        case ("query", name, words):
+            return edits.add_query(text, name, words)
+        case ("forget", name, _):
+            return edits.remove_query(text, name, from_subscriptions=True)
+        case ("subscribe", name, place):
+            return edits.add_subscription(text, {"name": name, "queries": ["a"], "to": place})
+        case ("remove", name, _):
+            return edits.remove_subscription(text, name)
+        case ("to", name, place):
+            return edits.edit_subscription(text, name, add={"to": [place]})
+        case ("not to", name, place):
+            return edits.edit_subscription(text, name, remove={"to": [place]})
+        case (key, name, value):
+            return edits.edit_subscription(text, name, values={key: value})
+    raise AssertionError(edit)
+
+
+def expect(  # noqa: C901, PLR0912 - one case for each kind of edit
+    before: dict[str, Any], edit: tuple[str, str, Any]
+) -> dict[str, Any] | None:
+    """Return what a file means after an edit, None where that must be refused."""
+    read = deepcopy(before)
+    queries, subscriptions = read["queries"], read.get("subscriptions", [])
+    found = [one for one in subscriptions if one["name"] == edit[1]]
+    match edit:
+        case ("query", name, words):
+            if queries.setdefault(name, words) != words:
+                return None
+        case ("forget", name, _):
+            if queries.pop(name, None) is None or any(one["queries"] == [name] for one in subscriptions):
+                return None
+        case ("subscribe", name, place):
+            if found:
+                return None
+            subscriptions.append({"name": name, "queries": ["a"], "to": place})
+            read["subscriptions"] = subscriptions
+        case _ if not found:
+            return None
+        case ("remove", name, _):
+            subscriptions.remove(found[0])
+            if not subscriptions:
+                del read["subscriptions"]
+        case (("to" | "not to") as way, _, place):
+            to = found[0]["to"] if isinstance(found[0]["to"], list) else [found[0]["to"]]
+            left = [one for one in to if one != place]
+            if way == "not to" and (left == to or not left):
+                return None
+            found[0]["to"] = left if way == "not to" else [*to, *([] if place in to else [place])]
+        case (key, _, None):
+            found[0].pop(key, None)
+        case (key, _, value):
+            found[0][key] = value
+    return read
+
+
+def normalised(read: dict[str, Any]) -> dict[str, Any]:
+    """Return what a file means, whether one destination stands in a list or alone."""
+    return {
+        key: [{**one, "to": one["to"] if isinstance(one["to"], list) else [one["to"]]} for one in value]
+        if key == "subscriptions"
+        else value
+        for key, value in read.items()
+    }
+
+
+@given(files(), EDITS)
+def test_any_edits_mean_what_they_say_and_lose_no_comment_but_those_of_removed_lines(
+    text: str, sequence: list[tuple[str, str, Any]]
+) -> None:
+    for edit in sequence:
+        expected = expect(tomllib.loads(text), edit)
+        if expected is None:
+            with pytest.raises(UsageError):
+                make(text, edit)
+            continue
+        after = make(text, edit)
+        assert normalised(tomllib.loads(after)) == normalised(expected)
+        lost = set(re.findall(r"# \w+ \d+", text)) - set(re.findall(r"# \w+ \d+", after))
+        removed = {line[1:] for line in edits.compare_texts(text, after, "") if line[0] == "-"}
+        notes = {one for one in lost if one.startswith("# note")}
+        if edit[0] == "remove":
+            start = text[: text.index(f'name = "{edit[1]}"')].rindex("[[")
+            assert all(text.index(one) > start for one in lost)
+            assert all(one in "".join(removed) for one in lost)
+        elif edit[0] in ("forget", "not to"):
+            assert not notes
+            assert all(any(one in line and '"' in line for line in removed) for one in lost)
+        else:
+            assert not lost or edit[0] == "title"
+        text = after
