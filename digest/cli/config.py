@@ -32,19 +32,13 @@ def command() -> None:
 
 @command.command()
 @json_option
-@click.option(
-    "--markdown", "as_markdown", is_flag=True, help="Print the table of all settings for a README instead."
-)
 @click.pass_context
-def show(ctx: click.Context, *, as_json: bool, as_markdown: bool) -> None:
+def show(ctx: click.Context, *, as_json: bool) -> None:
     """Show every setting, and where its value comes from.
 
     That is the default, the file, or a variable. Secrets are never shown, only whether they
     are set. Without a file, defaults and environment count.
     """
-    if as_markdown:
-        click.echo(configuration.settings_table_markdown(), nl=False)
-        return
     config = configuration.open_config_or_defaults(ctx.obj["config_path"])
     if as_json:
         print_json({"path": config.path, "settings": configuration.show(config), "warnings": config.warnings})
