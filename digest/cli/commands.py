@@ -44,7 +44,7 @@ GROUPS = {
         "db": ("digest.cli.db", "the database: check, backup, restore, copy"),
         "slack": ("digest.cli.slack", "what Slack needs to let the bot in"),
         "webhook": ("digest.cli.webhook", "a secret to sign JSON messages with"),
-        # Here: help.
+        "help": ("digest.cli.help", "the manual: help TOPIC"),
     },
 }
 """Module and sentence of each command, by group and name, in the order a newcomer needs them."""
