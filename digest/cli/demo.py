@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+import threading
+import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.output import Lines
+from digest.cli.output import Lines, find_width
 from digest.cli.program import name_command
 from digest.demo.story import tell_story
 from digest.model.errors import DigestError
+
+if TYPE_CHECKING:
+    from digest.demo.story import StoryOutcome
+    from digest.model.messages import Digest
+    from digest.render import Renderer
 
 
 @click.command()
@@ -22,34 +29,61 @@ from digest.model.errors import DigestError
     show_default=True,
     help="Where page, mail, Slack message and feed are left.",
 )
-def command(folder: Path) -> None:
-    """See the whole pipeline at work on a made-up arXiv; nothing leaves this machine.
+@click.option(
+    "--stay/--once",
+    "stays",
+    default=None,
+    help="Serve the pages until a key is pressed, or end at once. On a terminal it stays.",
+)
+def command(folder: Path, *, stays: bool | None) -> None:
+    """See it work on a made-up arXiv, with no network and no keys.
 
-    Real configuration, real SQLite, real sockets on 127.0.0.1. Polls twice to show that nothing is sent
-    twice, and gives one paper a new version to show that only it is reported.
+    All is real but arXiv, the mail server and Slack, which are small servers on 127.0.0.1. It shows that nothing
+    is sent twice, and that a new version of a paper is reported alone. On a terminal it then opens the mail, if
+    you like, and serves its pages.
     """
     click.echo(
-        "A made-up arXiv on 127.0.0.1: 3 saved queries, 1 mailbox, 1 Slack channel, 1 feed. "
+        "A made-up arXiv on this machine: 3 saved queries, a mailbox, a Slack channel, a feed.\n"
         "Nothing leaves this machine."
     )
-    width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-    outcome = tell_story(
-        folder,
-        Lines(to_stderr=False),
-        lambda text: click.echo(f"\n{text.rstrip()}\n"),
-        width,
-        color=sys.stdout.isatty(),
-    )
-    click.echo(
-        f" polled again: nothing new, nothing sent {_tick(outcome.was_quiet)}   "
-        f"one paper gets a v2: only that one, as a replacement {_tick(outcome.was_only_replacement)}"
-    )
-    name = name_command()
-    click.echo(f" Look:  {'  '.join(map(str, outcome.files))}")
-    click.echo(f' Next:  {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
-    click.echo(f"        {name} init   your own")
+    has_keys = sys.stdin.isatty() and sys.stdout.isatty()
+    stays = has_keys if stays is None else stays
+    outcome = tell_story(folder, Lines(to_stderr=False), _show, _stay if stays else None)
+    if not stays:
+        _sum_up(outcome)
     if not (outcome.was_quiet and outcome.was_only_replacement):
         raise DigestError("the demo did not go as it should", hint="Please report this: it is a bug.")
+
+
+def _show(digest: Digest, renderer: Renderer) -> None:
+    text = renderer.render_terminal(digest, width=find_width(), color=sys.stdout.isatty(), limit=7)
+    click.echo(f"\n{text.rstrip()}\n")
+
+
+def _sum_up(outcome: StoryOutcome) -> None:
+    click.echo(f" {_tick(outcome.was_quiet)} checked again: nothing new, so nothing was sent")
+    click.echo(f" {_tick(outcome.was_only_replacement)} one paper got a second version: only that one was sent")
+    name = name_command()
+    click.echo(f"\n Files  {outcome.files[0].parent}/: {' '.join(file.name for file in outcome.files)}")
+    click.echo(f' Next   {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
+    click.echo(f"        {name} init   your own")
+
+
+def _stay(outcome: StoryOutcome) -> None:
+    """Keep the pages until a key is pressed; without a terminal, until the process is ended."""
+    _sum_up(outcome)
+    mail = outcome.mail.resolve().as_uri()
+    click.echo(f" Mail   {mail}\n Pages  {outcome.home}/\n        {outcome.page}")
+    try:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            click.echo("\nThe pages stay until this is stopped (Ctrl-C).")
+            threading.Event().wait()
+        click.echo("\nm opens the mail in your browser, p the page. Any other key ends the demo.")
+        while (key := click.getchar().lower()) in ("m", "p"):
+            if not webbrowser.open(mail if key == "m" else outcome.page):
+                click.echo("No browser was found here. Open the address above in yours.")
+    except KeyboardInterrupt:
+        click.echo()
 
 
 def _tick(holds: bool) -> str:  # noqa: FBT001 - a predicate's value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -29,6 +30,19 @@ def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], No
     """Give what is to be called with what is done and how much is through; the line is gone at the end."""
     with Console(stderr=True, quiet=quiet).status("") as status:
         yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
+
+
+_WIDEST = 110
+"""Columns: longer lines are hard to read."""
+
+
+_MARGINS = 19
+"""What stands beside a verb's line: its name, and how long it took."""
+
+
+def find_width() -> int:
+    """Return how many columns a text may take: the terminal's, or what COLUMNS says; 80 where neither is known."""
+    return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -123,11 +137,15 @@ class Lines:
         what = f"{self._what}: {summary}" if self._what else summary
         if self._is_terminal:
             click.echo("\r\x1b[K", nl=False, err=self._err)
-        click.echo(f" {verb:<8} {what:<78} {seconds}", err=self._err)
+        room = find_width() - _MARGINS
+        first, *others = wrap(what, room) if self._is_terminal else [what]
+        click.echo(f" {verb:<8} {first:<{room}} {seconds}", err=self._err)
+        for line in others:
+            click.echo(f"{'':10}{line}", err=self._err)
 
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
-            click.echo(f"\r\x1b[K {self._verb:<8} {text[:90]}", nl=False, err=self._err)
+            click.echo(f"\r\x1b[K {self._verb:<8} {text[: find_width() - 11]}", nl=False, err=self._err)
 
 
 BARS = "▁▂▃▄▅▆▇█"

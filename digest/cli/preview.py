@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.context import opened, require_subscription
-from digest.cli.output import json_option, print_json
+from digest.cli.output import find_width, json_option, print_json
 from digest.config.zones import choose_zone
 from digest.deliver.feeds import load_feed
 from digest.inspect import preview
@@ -190,7 +189,7 @@ def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
         case "feed":
             return renderer.render_atom(load_feed(conn, site, chosen.due))
         case _:
-            width = min(shutil.get_terminal_size((100, 24)).columns, 110)
+            width = find_width()
             text = renderer.render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=None)
     return text.encode("utf-8", "backslashreplace")
 

@@ -1,1 +1,1 @@
-"""The demo: one story of two evenings, told over a small arXiv, mail server and Slack on 127.0.0.1."""
+"""The demo: one story of two evenings, over a small arXiv, mail server and Slack on 127.0.0.1."""

@@ -45,7 +45,7 @@ QUERIES = {
 """The demo's saved queries. In the mailing they match 6, 4 and 1 papers, 9 different ones together."""
 
 REVISED = "2611.15012"
-"""The paper that gets a second version when the demo looks a third time: `TAIL_LATENCY`."""
+"""The paper that gets a second version when the demo checks a third time: `TAIL_LATENCY`."""
 
 _FIRST_NUMBER = 14_987
 _HELD_SINCE = datetime(2026, 11, 6, 15, 42, tzinfo=EASTERN)

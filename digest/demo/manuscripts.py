@@ -202,7 +202,7 @@ ARCHIPELAGOS = Manuscript(
     "them are unions of outerplanar pieces whose vertices are identified in groups of $m$. We show that "
     "archipelagos need no more than $4m$ colours, and that $4m - 1$ are needed infinitely often. A greedy "
     "algorithm finds such a colouring in linear time, once the coasts are given. The proof of the upper bound "
-    "counts edges, while the lower bound rests on a decomposition of complete graphs into outerplanar ones. "
+    "counts edges, while the lower bound uses a decomposition of complete graphs into outerplanar ones. "
     "For $m = 2$ a computer search over 9 million archipelagos closes the gap. It also finds the first "
     "archipelago of five countries that can't be drawn with straight coasts. If each country may ask for the "
     "colour of one island, a single further colour suffices. We end with a map of a real coast on which seven "

@@ -37,7 +37,7 @@ class Request(NamedTuple):
 
 
 class DemoAnswer(NamedTuple):
-    """What it is told."""
+    """What it answers."""
 
     body: bytes
     media_type: str
@@ -87,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815 - the name http.server looks for
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server passes
-        """Print nothing: the story is told elsewhere."""
+        """Print nothing: the story is shown elsewhere."""
 
 
 class DemoArxiv(DemoServer):

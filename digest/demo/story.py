@@ -1,12 +1,15 @@
 """`digest demo`: the real pipeline, over loopback HTTP, through two evenings of a made-up arXiv.
 
-The clock is simulated, so the three seconds between requests are kept but take no time; everything else
-is as on a real installation: configuration file, SQLite, sockets, mail and Slack.
+The clock is simulated, so the three seconds between requests are kept but take no time. Everything else
+is as on a real installation: configuration file, SQLite, sockets, mail, Slack and, while somebody reads, pages.
 """
 
 from __future__ import annotations
 
+import email
+import email.policy
 import json
+import socket
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,33 +17,38 @@ from typing import TYPE_CHECKING, Any
 
 from digest.config import load_config
 from digest.demo.library import FOLLOWING, PAGE_SIZE, QUERIES, REVISED, make_papers
-from digest.demo.servers import TOKEN, DemoArxiv, DemoMail, DemoSlack
+from digest.demo.servers import LOOPBACK, TOKEN, DemoArxiv, DemoMail, DemoSlack
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Links
+from digest.model.subscriptions import Destination
+from digest.plan.links import make_links
 from digest.poll.installation import Silent
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
+from digest.web import WebServer, create_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from email.message import EmailMessage
     from pathlib import Path
 
     from digest.model.messages import Digest
     from digest.poll.installation import Progress, Site
+    from digest.render import Renderer
 
 FIRST_DAY = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
-"""Monday afternoon, Eastern time: the installation is new and has its first look at arXiv."""
+"""Monday afternoon, Eastern time: the installation is new and checks arXiv for the first time."""
 
 EVENING_BEFORE = datetime(2026, 11, 19, 3, 47, tzinfo=UTC)
-"""22:47 Eastern time of Wed 18 Nov: an ordinary look, so that the reader has seen a paper now replaced."""
+"""22:47 Eastern time of Wed 18 Nov: an ordinary check, so that the reader has seen a paper now replaced."""
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Thu 19 Nov: the mailing is out, and OAI-PMH shows it."""
 
 NIGHT = datetime(2026, 11, 20, 5, 31, tzinfo=UTC)
-"""00:31: the next look; nothing has happened since."""
+"""00:31: the next check; nothing has happened since."""
 
 SUNDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
 """22:47 of Sun 22 Nov: the next mailing is out, with a new version of one paper."""
@@ -62,7 +70,7 @@ smtp = "{smtp}"
 
 [slack]
 url = "{slack}"
-
+{web}
 [defaults]
 when = "on announcement"
 kinds = ["new", "cross-list", "replacement", "withdrawal"]
@@ -79,33 +87,51 @@ queries = ["perf", "gpu", "follow"]
 to = ["mailto:reader@digest.example", "slack:#papers", "feed", "file:feed.atom"]
 """
 
+_WEB = """
+[web]
+base_url = "http://{bind}"
+bind = "{bind}"
+"""
+
+MAIL_SHOWN = "mail.html"
+
+_READER = Destination.parse("mailto:reader@digest.example")
+
 
 @dataclass(frozen=True, slots=True)
 class StoryOutcome:
     """What the story showed.
 
     Attributes:
-        was_quiet: the second look found nothing and sent nothing.
-        was_only_replacement: the third look reported the one new version and nothing else.
+        was_quiet: the second check found nothing and sent nothing.
+        was_only_replacement: the third check reported the one new version and nothing else.
         files: what was left to look at.
+        mail: the mail as a browser shows it.
+        home: the first page, "" where no pages are served.
+        page: the evening's digest as a page, "" where no pages are served.
     """
 
     was_quiet: bool
     was_only_replacement: bool
     files: tuple[Path, ...]
+    mail: Path
+    home: str = ""
+    page: str = ""
 
 
 def tell_story(
-    folder: Path, progress: Progress, show: Callable[[str], None], width: int, *, color: bool
+    folder: Path,
+    progress: Progress,
+    show: Callable[[Digest, Renderer], None],
+    stay: Callable[[StoryOutcome], None] | None = None,
 ) -> StoryOutcome:
     """Live through two evenings; leave page, mail, Slack message and feed in `folder`.
 
     Args:
         folder: made if missing; an earlier demo's files in it are replaced.
-        progress: is told what the pass of the evening does, verb by verb.
-        show: is given the evening's digest as text.
-        width: columns of the terminal.
-        color: whether the terminal shows colours.
+        progress: hears what the pass of the evening does, verb by verb.
+        show: is given the evening's digest, and what renders it.
+        stay: is called at the end, and the pages are served until it returns; None for no pages.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,8 +146,10 @@ def tell_story(
         arxiv = stack.enter_context(DemoArxiv(make_papers(FOLLOWING), clock, PAGE_SIZE))
         mail = stack.enter_context(DemoMail())
         slack = stack.enter_context(DemoSlack(clock))
+        port = _find_port() if stay else 0
+        web = _WEB.format(bind=f"{LOOPBACK}:{port}") if stay else ""
         config_path = folder / "digest.toml"
-        text = _CONFIG.format(arxiv=arxiv.url, smtp=mail.url, slack=slack.api_url, **QUERIES)
+        text = _CONFIG.format(arxiv=arxiv.url, smtp=mail.url, slack=slack.api_url, web=web, **QUERIES)
         config_path.write_text(text, encoding="utf-8")
         site = open_site(
             load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN}), clock, owner="demo", jitter=lambda: 0.0
@@ -135,7 +163,7 @@ def tell_story(
         clock.set(EVENING)
         site.progress = progress
         digest = run_pass(site).plan.digests[0]
-        show(site.renderer.render_terminal(digest, width=width, color=color, limit=7))
+        show(digest, site.renderer)
         files = _leave_files(folder, site, digest, mail.mails[-1], slack.posts[earlier:])
 
         site.progress = Silent()
@@ -144,12 +172,29 @@ def tell_story(
         arxiv.revise(REVISED, "12 pages, 4 figures; accepted at a conference that does not exist")
         clock.set(SUNDAY)
         sunday = run_pass(site)
-        told = [(str(entry.paper.id), entry.kind) for planned in sunday.plan.digests for entry in planned.entries]
-        return StoryOutcome(
+        sent = [(str(entry.paper.id), entry.kind) for planned in sunday.plan.digests for entry in planned.entries]
+        with site.store.read() as conn:
+            links = make_links(conn, site.config).links(_READER, digest)
+        outcome = StoryOutcome(
             was_quiet=night.deliver.total == 0 and not night.plan.digests and not night.poll.failures,
-            was_only_replacement=told == [(REVISED, Kind.REPLACEMENT)],
+            was_only_replacement=sent == [(REVISED, Kind.REPLACEMENT)],
             files=tuple(files),
+            mail=folder / MAIL_SHOWN,
+            home=links.home,
+            page=links.web_view,
         )
+        if stay:
+            pages = WebServer(create_app(site), LOOPBACK, port)
+            stack.callback(pages.stop)
+            pages.start()
+            stay(outcome)
+        return outcome
+
+
+def _find_port() -> int:
+    """Return a free port: the mail names the pages long before they are served."""
+    with socket.create_server((LOOPBACK, 0)) as free:
+        return int(free.getsockname()[1])
 
 
 def _leave_files(
@@ -159,8 +204,16 @@ def _leave_files(
     contents = {
         "digest.html": site.renderer.render_page(digest, Links()).encode(),
         "digest.eml": mail,
+        MAIL_SHOWN: _read_html(mail),
         "slack.json": json.dumps(posts, indent=2).encode(),
     }
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     return [folder / name for name in (*contents, "feed.atom")]
+
+
+def _read_html(mail: bytes) -> bytes:
+    """Return the HTML part of a mail: few browsers open a mail as it is sent."""
+    message: EmailMessage = email.message_from_bytes(mail, policy=email.policy.default)
+    part = message.get_body(("html",))
+    return str(part.get_content()).encode() if part else b""
