@@ -135,19 +135,14 @@ def _pause_before(waited: timedelta, jitter: float) -> timedelta:
     return FIRST_PAUSE / 2 + (min(max(waited, FIRST_PAUSE), timedelta(hours=1)) - FIRST_PAUSE / 2) * jitter
 
 
-def split_share(share: Share, *, is_first: bool) -> tuple[Share, ...]:
+def split_share(share: Share) -> tuple[Share, ...]:
     """Return what comes in place of a message that was too large, in order; () where nothing is smaller.
 
-    Half of its papers each, down to one; that one in the shortest form; then nothing. The first message of a
-    digest keeps its place, and gives papers to the one behind it until it has none.
-
-    Args:
-        share: which papers it told, and in which form.
-        is_first: it is the digest's first message, which says more than its papers.
+    Half of its papers each, down to one. That one, like a message of none, in the shortest form. Then nothing.
     """
     if share.is_brief:
         return ()
-    if share.count > 1 or (is_first and share.count):
+    if share.count > 1:
         middle = share.first + share.count // 2
         return Share(share.first, middle), Share(middle, share.behind)
     return (replace(share, is_brief=True),)

@@ -237,7 +237,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
     now, jitter, kind = site.clock.now(), site.jitter(), delivery.destination.kind
     shares: tuple[Share, ...] = ()
     if error.too_large and delivery.share is not None:
-        shares = split_share(delivery.share, is_first=not delivery.part)
+        shares = split_share(delivery.share)
     last_words = "Nothing shorter can be made of it" if error.too_large and not shares else error.hint
     reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
     steps: list[Step] = []

@@ -132,7 +132,7 @@ def _list_attempts(templates: Templates) -> Iterator[Callable[[], object]]:
             yield partial(write_page, templates, digest, links)
             for name in posts:
                 yield partial(write_post, templates, name, digest, links)
-        yield partial(write_terminal, templates, digest, width=96, color=False, limit=None)
+        yield partial(write_terminal, templates, digest, width=80, color=False, limit=None)
         for refs_url in (SAMPLE_LINKS.refs, ""):
             feed = Feed(id="", title="", updated=EVENING, self_url="", home_url="", entries=(), refs_url=refs_url)
             for entry in digest.entries:
@@ -152,14 +152,15 @@ def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
     parts = SlackParts(templates, digest)
     for part, share in enumerate(parts.shares):
         for one in (share, replace(share, is_brief=True)):
-            write_webhook_payload(parts, _make_delivery(one, part, len(parts.shares)), links)
+            write_webhook_payload(parts, _make_delivery("slack:#papers", one, part, len(parts.shares)), links)
+    write_webhook_payload(parts, _make_delivery("slack-webhook:team", None, 0, 1), links)
 
 
-def _make_delivery(share: Share, part: int, parts: int) -> Delivery:
+def _make_delivery(to: str, share: Share | None, part: int, parts: int) -> Delivery:
     return Delivery(
         id=1,
         digest_id=1,
-        destination=Destination.parse("slack:#papers"),
+        destination=Destination.parse(to),
         part=part,
         parts=parts,
         state=DeliveryState.CLAIMED,

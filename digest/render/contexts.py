@@ -1,8 +1,8 @@
 """What each template sees: one frozen dataclass per template, its fields being the template's names.
 
 Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
-Slack's templates have `link(url, label)`, `link_title(paper)` and `name_authors(paper)`, the terminal's
-`styled(text, style)`, HTML templates `read_style(name)`.
+Slack's templates have `link(url, label)` and `name_authors(paper)`. The terminal's have `link(url, text)`,
+`styled(text, style)` and `cut_line(text, columns)`. HTML templates have `read_style(name)`.
 """
 
 from __future__ import annotations
@@ -110,16 +110,14 @@ class SlackDigestContext:
 
     Attributes:
         digest: the digest as a whole.
-        papers: the top papers.
-        groups: the same, by mailing and kind.
-        in_thread: how many papers follow in the thread.
+        papers: the first papers, whose titles it lists.
+        in_thread: how many papers stand in the thread, the listed ones among them; 0 where there is no thread.
         rest: the papers shown nowhere in Slack.
         links: addresses; "" for each that does not exist.
     """
 
     digest: DigestView
     papers: tuple[PaperView, ...]
-    groups: tuple[GroupView, ...]
     in_thread: int
     rest: RestView
     links: Links
@@ -201,15 +199,17 @@ class FeedEntryContext:
 
 @dataclass(frozen=True, slots=True)
 class TerminalContext:
-    r"""`terminal/digest.txt`: a tab parts left from right.
+    """`terminal/digest.txt`: a tab parts a title from the line that is said about it.
 
     Attributes:
         digest: the digest as a whole.
         groups: the papers listed, by kind.
+        width: columns of the terminal.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
+    width: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ class DigestView:
         is_first_digest: it looks back with a saved query that is new.
         coverage: what was looked at: `coverage.state` and `coverage.sentence`.
         week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
+        abstracts: how much of each abstract it shows: `short`, `full` or `none`.
         is_whole: it tells whole what changed in its papers.
         queries: the saved queries behind it.
     """
@@ -81,6 +82,7 @@ class DigestView:
     is_first_digest: bool
     coverage: CoverageView
     queries: tuple[QueryView, ...]
+    abstracts: str = "short"
     week: WeekView | None = None
     is_whole: bool = False
 

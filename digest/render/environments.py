@@ -22,7 +22,8 @@ from jinja2 import nodes
 from markupsafe import Markup
 
 from digest.model.errors import TemplateError
-from digest.render.papers import link_title, name_authors
+from digest.render.papers import name_authors
+from digest.render.terminal import cut_line
 from digest.render.text import (
     Markdown,
     Mrkdwn,
@@ -33,6 +34,7 @@ from digest.render.text import (
     open_sentence,
     slack_escape,
     styled,
+    styled_link,
 )
 
 if TYPE_CHECKING:
@@ -64,9 +66,9 @@ class Templates:
         self._shipped = shipped
         self._plain = self._build_loader()
         self._text = _build_environment(self._plain)
-        self._text.globals.update(styled=styled)
+        self._text.globals.update(styled=styled, link=styled_link, cut_line=cut_line)
         self._slack = _build_environment(self._plain, finalize=slack_escape)
-        self._slack.globals.update(link=link, link_title=link_title, name_authors=name_authors, Mrkdwn=Mrkdwn)
+        self._slack.globals.update(link=link, name_authors=name_authors, Mrkdwn=Mrkdwn)
         self._markdown = _build_environment(self._plain, finalize=markdown_escape)
         self._markdown.globals.update(link=markdown_link, Markdown=Markdown)
         self._escaped = _build_environment(self._plain, autoescape=True)

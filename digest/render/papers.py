@@ -17,14 +17,13 @@ from digest.model.announcements import Kind, latest_mailing
 from digest.model.papers import Field
 from digest.query.words import fold, split_words, stem
 from digest.render.revisions import RevisionView, join_summaries, quote_comment, view_revisions
-from digest.render.snippets import choose_snippet
+from digest.render.snippets import LONGEST_SNIPPET, choose_snippet
 from digest.render.text import (
     Mrkdwn,
     clean_text,
     escape_text,
     find_reason_spans,
     find_spans,
-    link,
     shorten,
     show_beginning,
     show_html,
@@ -154,7 +153,6 @@ LONGEST_NOTE = 240
 _LONGEST_AUTHORS = 420
 _LONGEST_CATEGORIES = 120
 _MOST_AUTHORS = 6
-_FEW_AUTHORS = 4
 _SHORT_TITLE = 90
 _NO_REASON = "the authors give no reason"
 _LATE_DAYS = 5
@@ -217,20 +215,14 @@ class PaperView:
 
     @cached_property
     def title_styled(self) -> str:
-        """The whole title for a terminal, with marks for what was met."""
+        """The whole title for a terminal, in bold, with marks for what was met."""
         segments = show_segments(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
-        parts = [(clean_text(f"|{segment.text}|")[1:-1], segment.is_marked) for segment in segments]
-        return "".join(styled(text, "mark") if is_marked else text for text, is_marked in parts).strip()
+        return _style_segments(segments, "bold") or UNTITLED
 
     @cached_property
     def authors(self) -> str:
         """Up to seven authors with affiliations on one line; more are counted."""
         return shorten(write_authors(self.entry, _MOST_AUTHORS), _LONGEST_AUTHORS)
-
-    @cached_property
-    def few_authors(self) -> str:
-        """Up to five authors with affiliations on one line; more are counted."""
-        return shorten(write_authors(self.entry, _FEW_AUTHORS), _LONGEST_AUTHORS)
 
     @cached_property
     def authors_html(self) -> Markup:
@@ -268,8 +260,11 @@ class PaperView:
 
     @cached_property
     def _snippet(self) -> tuple[Segment, ...]:
+        return self._choose_snippet(LONGEST_SNIPPET)
+
+    def _choose_snippet(self, limit: int) -> tuple[Segment, ...]:
         spans = [find_reason_spans(reason, Field.ABSTRACT) for reason in self.entry.reasons]
-        return choose_snippet(self.entry.paper.abstract, spans)
+        return choose_snippet(self.entry.paper.abstract, spans, limit)
 
     @property
     def snippet(self) -> str:
@@ -284,17 +279,34 @@ class PaperView:
             for text, is_marked in self._snippet
         )
 
-    @property
-    def snippet_styled(self) -> str:
-        """`snippet` for a terminal, with marks for what was met."""
-        return "".join(styled(text, "mark") if is_marked else text for text, is_marked in self._snippet)
+    def style_snippet(self, columns: int) -> str:
+        """Return `snippet` for one line of a terminal, with marks for what was met."""
+        return _style_segments(self._choose_snippet(min(columns, LONGEST_SNIPPET)))
 
     @property
     def snippet_mrkdwn(self) -> Mrkdwn:
         """`snippet` for Slack, with the words that were met in bold."""
-        runs = groupby(_split_words(self._snippet), key=lambda word: word[1])
-        said = ((escape_text(" ".join(word for word, _ in run)), is_met) for is_met, run in runs)
-        return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in said))
+        return _write_mrkdwn(_split_words(self._snippet))
+
+    @property
+    def _abstract_segments(self) -> tuple[Segment, ...]:
+        return show_segments(self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT))
+
+    @property
+    def abstract_styled(self) -> str:
+        """The whole abstract for a terminal, with marks for what was met."""
+        return _style_segments(self._abstract_segments)
+
+    @property
+    def abstract_mrkdwn(self) -> Mrkdwn:
+        """The abstract for Slack, with the words that were met in bold, cut where a section has no more room."""
+        return _write_mrkdwn(_fit_words(_split_words(self._abstract_segments), _LONGEST_SECTION))
+
+    @property
+    def tells_change(self) -> bool:
+        """Whether `change` stands in place of the snippet: the reader knows the paper and learns what changed."""
+        entry = self.entry
+        return entry.kind is Kind.WITHDRAWAL or entry.before is not None or bool(entry.change_note)
 
     @cached_property
     def short_why(self) -> str:
@@ -587,29 +599,38 @@ _FEW = 3
 """Authors named, besides those asked for: four are named as well, since "+1 more" would take as much room."""
 
 _LONGEST_NAME_SLACK_WORDS = 60
+_LONGEST_SECTION = 2_900
+"""Bytes of an abstract that stand in one section of Slack's, whatever its letters."""
 
 
-def link_title(paper: PaperView) -> Mrkdwn:
-    """Return a paper's title as a link to its page, with what was met in bold; at most 300 characters."""
-    title = paper.entry.paper.title
-    words = list(_split_words(show_segments(title, find_spans(paper.entry, Field.TITLE))))
-    if len(" ".join(word for word, _ in words)) > LONGEST_TITLE:
-        words = list(_keep_words(words, len(shorten(paper.full_title, LONGEST_TITLE)) - 2))
-        words.append(("…", False))
-    words = words or [(paper.id, False)]  # a title of nothing that can be shown
-    runs = groupby(words, key=lambda word: word[1])
-    linked = ((link(paper.url, " ".join(word for word, _ in run)), is_met) for is_met, run in runs)
-    return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in linked))
-
-
-def name_authors(paper: PaperView, few: int = _FEW) -> Mrkdwn:
+def name_authors(paper: PaperView) -> Mrkdwn:
     """Return the first authors by name alone, and whom a query asked for in bold; the others are counted."""
-    chosen, asked_for = choose_authors(paper.entry, few), find_matched_authors(paper.entry)
+    chosen, asked_for = choose_authors(paper.entry, _FEW), find_matched_authors(paper.entry)
     authors = paper.entry.paper.authors
     names = [escape_text(shorten(show_plain(authors[index].name), _LONGEST_NAME_SLACK_WORDS)) for index in chosen]
     words = [f"*{name}*" if index in asked_for else name for index, name in zip(chosen, names, strict=True)]
-    more = len(authors) - len(chosen)
-    return Mrkdwn(", ".join([*filter(None, words), *([f"+{more:,} more"] if more else [])]))
+    return Mrkdwn(", ".join(filter(None, words)) + _count_others(paper.entry, chosen))
+
+
+def _write_mrkdwn(words: Iterable[tuple[str, bool]]) -> Mrkdwn:
+    runs = groupby(words, key=lambda word: word[1])
+    said = ((escape_text(" ".join(word for word, _ in run)), is_met) for is_met, run in runs)
+    return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in said))
+
+
+def _style_segments(segments: Iterable[Segment], usual: str = "") -> str:
+    parts = [(clean_text(f"|{one.text}|")[1:-1], "mark" if one.is_marked else usual) for one in segments]
+    return "".join(styled(text, style) if text and style else text for text, style in parts).strip()
+
+
+def _fit_words(words: Iterable[tuple[str, bool]], room: int) -> Iterator[tuple[str, bool]]:
+    """Yield the first words that take at most so many bytes as mrkdwn, and an ellipsis where there are more."""
+    for word, is_met in words:
+        room -= len(escape_text(word).encode()) + len("** ")
+        if room < 0:
+            yield "…", False
+            return
+        yield word, is_met
 
 
 def _split_words(segments: Iterable[Segment]) -> Iterator[tuple[str, bool]]:
@@ -625,12 +646,3 @@ def _split_words(segments: Iterable[Segment]) -> Iterator[tuple[str, bool]]:
             word, is_met = "", False
     if cleaned := clean_text(word):
         yield cleaned, is_met
-
-
-def _keep_words(words: Iterable[tuple[str, bool]], room: int) -> Iterator[tuple[str, bool]]:
-    """Yield the first words that have room; the last one may be cut."""
-    for word, is_met in words:
-        if room <= 0:
-            return
-        yield word[:room], is_met
-        room -= len(word) + 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from digest.model.errors import DigestError
 from digest.model.messages import Links, Message
-from digest.model.subscriptions import SLACK_KINDS, DestinationKind
+from digest.model.subscriptions import DestinationKind
 from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import POST_SUFFIX
 from digest.render.digests import write_page, write_post
@@ -116,7 +116,7 @@ def _write_payload(templates: Templates, context: AlarmContext) -> dict[str, Any
     return make_payload(SLACK, compile_blocks(templates.render(SLACK, context)))
 
 
-CONSOLE_WIDTH = 96
+CONSOLE_WIDTH = 80
 _KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -152,7 +152,7 @@ class Renderer:
         Raises:
             TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
         """
-        return self._divide(digest).shares if destination.kind in SLACK_KINDS else (None,)
+        return self._divide(digest).shares if destination.kind is DestinationKind.SLACK else (None,)
 
     def render(  # noqa: PLR0911 - one for each kind
         self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
@@ -209,7 +209,7 @@ class Renderer:
         return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
 
     def render_webhook(self, digest: Digest, delivery: Delivery, links: Links) -> Message:
-        """Render one part for a Slack incoming webhook.
+        """Render the one message for a Slack incoming webhook.
 
         Raises:
             TemplateError: a template cannot be rendered or breaks Slack's limits.

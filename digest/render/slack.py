@@ -1,4 +1,7 @@
-"""Divides a digest into Slack messages: one to the channel, the rest in its thread.
+"""Divides a digest into Slack messages: titles to the channel, the papers to its thread.
+
+An incoming webhook knows no thread. It gets the channel's message alone, which then counts and links the papers
+whose titles it does not list.
 
 How many parts there are and what is in each follows from the digest and the templates alone:
 addresses, tokens and answers change nothing, so a part means the same on every attempt.
@@ -11,7 +14,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from digest.model.errors import DigestError, TemplateError, TemplateOverflow
-from digest.model.messages import Links, Share
+from digest.model.messages import Share
+from digest.model.subscriptions import DestinationKind
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
 from digest.render.contexts import SlackBriefContext, SlackDigestContext, SlackPageContext
 from digest.render.digests import (
@@ -25,31 +29,22 @@ from digest.render.digests import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from digest.model.messages import Delivery, Digest
+    from digest.model.messages import Delivery, Digest, Links
     from digest.render.environments import Templates
     from digest.render.papers import PaperView
 
 TOP, PAGE, BRIEF = "slack/digest.txt", "slack/page.txt", "slack/brief.txt"
 """The templates: the message in the channel, one in its thread, and what is left where either was too much."""
 
-TOP_PAPERS = 5
-"""How many papers the message in the channel shows."""
+MOST_TITLES = 10
+"""How many titles the message in the channel lists."""
 
 EVENT_TYPE = "digest_posted"
 
 _MOST_PAPERS = 200
 """A template may put many papers into one block, so that blocks alone are no bound."""
 
-_LONGEST_LINK = 300
 _MOST_PAGES = 999
-_WIDEST_LINKS = Links(
-    unsubscribe="",
-    unsubscribe_mail="",
-    web_view=f"https://{'w' * _LONGEST_LINK}",
-    feed=f"https://{'f' * _LONGEST_LINK}",
-    home=f"https://{'h' * _LONGEST_LINK}",
-)
-"""Stand for any addresses while pages are measured, so that these never change the paging."""
 
 
 def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
@@ -99,20 +94,21 @@ class SlackParts:
         self._digest = digest
         self._view = view_digest(digest)
         self._papers: Sequence[PaperView] = view_papers(digest)
-        # A weekly digest that names the papers which matched the most has all papers in its thread.
-        self._top_papers = 0 if self._view.week and self._view.week.most_matched else TOP_PAPERS
+        # A weekly digest names the papers which matched the most instead.
+        most = 0 if self._view.week and self._view.week.most_matched else MOST_TITLES
+        self._most_titles = min(most, digest.shown)
 
     @cached_property
     def shares(self) -> tuple[Share, ...]:
-        """Which papers each part tells: the first goes to the channel, the others to its thread.
+        """Which papers each part tells: the first, in the channel, none; those in its thread all of them.
 
-        Each is as full as Slack's limits allow.
+        Each of these is as full as Slack's limits allow.
 
         Raises:
             TemplateError: not even one paper fits, or a template cannot be rendered.
         """
         shown = self._digest.shown
-        shares = [Share(0, find_most(min(self._top_papers, shown), self._fits_top))]
+        shares = [Share(0, 0)]
         while (start := shares[-1].behind) < shown:
             most = self._count_fitting(start)
             if most < 1:
@@ -135,7 +131,9 @@ class SlackParts:
             return BRIEF, self._compile_brief(share, links, is_first=not part)
         if part:
             return PAGE, self._compile_page(share, part, delivery.parts - 1)
-        return TOP, self._compile_top(share.behind, links)
+        has_thread = delivery.destination.kind is DestinationKind.SLACK
+        compile_top = partial(self._compile_top, self._digest.shown if has_thread else 0, links)
+        return TOP, compile_top(find_most(self._most_titles, lambda count: _fits(compile_top(count))))
 
     def _find_own_share(self, delivery: Delivery) -> Share:
         if delivery.share is not None:
@@ -147,15 +145,13 @@ class SlackParts:
             )
         return self.shares[delivery.part]
 
-    def _compile_top(self, count: int, links: Links) -> Compiled:
-        """Compile the message for the channel with the first `count` papers."""
-        shown = self._digest.shown
+    def _compile_top(self, in_thread: int, links: Links, count: int) -> Compiled:
+        """Compile the message for the channel with the first `count` titles."""
         context = SlackDigestContext(
             digest=self._view,
             papers=tuple(self._papers[:count]),
-            groups=group_papers(self._digest, self._papers[:count]),
-            in_thread=shown - count,
-            rest=view_rest(self._papers[shown:], links.web_view),
+            in_thread=in_thread,
+            rest=view_rest(self._papers[in_thread or count :], links.web_view),
             links=links,
         )
         return compile_blocks(self._templates.render(TOP, context))
@@ -191,10 +187,6 @@ class SlackParts:
         if fitting == usual < most:
             fitting += find_most(most - usual, lambda more: self._fits(first, usual + more))
         return fitting
-
-    def _fits_top(self, count: int) -> bool:
-        """Whether the channel's message may show so many papers, whatever its links."""
-        return _fits(self._compile_top(count, _WIDEST_LINKS)) and _fits(self._compile_top(count, Links()))
 
     def _fits(self, first: int, count: int) -> bool:
         """Whether a message of the thread may show so many papers, whatever its place."""

@@ -1,8 +1,8 @@
 """A digest for a terminal: the same lines for the same width, with colour or with [brackets].
 
-The template writes logical lines. A tab separates what stands left from what is set to the right
-edge; where both do not fit, the right part gets a line of its own. Long lines are broken under their
-own beginning, as wide as a terminal shows them (CJK letters take two columns).
+The template writes logical lines. A tab parts a title from what is said about it, and both take two lines
+at most. Other long lines are broken under their own beginning, as wide as a terminal shows them (CJK letters
+take two columns).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.papers import PaperView
 from digest.render.text import (
     END,
+    LINK_END,
+    LINK_START,
     STARTS,
     apply_styles,
     clean_text,
@@ -137,9 +139,10 @@ def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
 
 
 NARROWEST = 40
-_GAP = 2
+_CUT = " …"
 _INDENT_TERMINAL = re.compile(rf"[{END}{''.join(STARTS.values())}]*(?: *\d+  | +|)")
-_OPEN_STYLE = re.compile(f"[{''.join(STARTS.values())}]")
+_MARK = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
+_PIECE = re.compile(f"(?:{_MARK.pattern})|.", re.DOTALL)
 
 
 def write_terminal(templates: Templates, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:
@@ -158,25 +161,31 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
     papers = view_papers(digest)
     groups = group_papers(digest, papers)
     shown = tuple(replace(group, papers=group.papers[:limit]) for group in groups)
-    context = TerminalContext(view_digest(digest), shown)
-    rendered = templates.render("terminal/digest.txt", context)
-    lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, max(width, NARROWEST))]
+    width = max(width, NARROWEST)
+    rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), shown, width))
+    lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, width)]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 
 
 def lay_out(line: str, width: int) -> list[str]:
-    """Lay one logical line out within `width` columns."""
-    left, tab, right = line.partition("\t")
-    left, right = left.rstrip(" "), right.strip(" ")
-    if not (tab and right):
-        return _break(left, width)
-    lines = _break(left, width)
-    room = width - measure(lines[-1]) - _GAP
-    if measure(right) <= room:
-        lines[-1] += " " * (width - measure(lines[-1]) - measure(right)) + right
+    """Lay one logical line out within `width` columns.
+
+    What stands behind a tab gets a line of its own, or the rest of the second line where the title takes two.
+    """
+    title, _, about = line.partition("\t")
+    title, about = title.rstrip(" "), about.strip(" ")
+    lines, indent = _break(title, width), " " * measure(_beginning(title))
+    if not about:
         return lines
-    indent = " " * measure(_beginning(left))
-    return lines + _break(indent + right, width)
+    if len(lines) == 1:
+        return [title, cut_line(indent + about, width)]
+    rest = [lines[1], *(line.removeprefix(indent) for line in lines[2:])]
+    return [lines[0], cut_line(f"{cut_line(' '.join(rest), width - width // 3)} · {about}", width)]
+
+
+def cut_line(line: str, width: int) -> str:
+    """Return as much of a line as `width` columns hold, cut between words where it is longer."""
+    return line if measure(line) <= width else f"{_break(line, width - len(_CUT))[0]}{_CUT}"
 
 
 def measure(text: str) -> int:
@@ -219,8 +228,8 @@ def _split_wide(word: str, width: int) -> list[str]:
     if measure(word) <= width:
         return [word]
     parts, used = [""], 0
-    for letter in word:
-        size = measure(letter) if letter >= " " else 0
+    for letter in (found[0] for found in _PIECE.finditer(word)):
+        size = measure(letter)
         if used + size > width:
             parts.append("")
             used = 0
@@ -230,16 +239,15 @@ def _split_wide(word: str, width: int) -> list[str]:
 
 
 def _carry_styles(lines: list[str], indent: str) -> list[str]:
-    """End an open style at each line's end and open it again behind the next line's indent."""
+    """End an open style or link at each line's end and open it again behind the next line's indent."""
     carried: list[str] = []
-    style = ""
+    style = link = ""
     for number, line in enumerate(lines):
-        text = f"{indent}{style}{line[len(indent) :]}" if style and number else line
-        style = ""
-        for letter in text:
-            if _OPEN_STYLE.match(letter):
-                style = letter
-            elif letter == END:
-                style = ""
-        carried.append(text + (END if style else ""))
+        text = f"{indent}{link}{style}{line[len(indent) :]}" if number else line
+        for mark in (found[0] for found in _MARK.finditer(text)):
+            if mark == LINK_END or LINK_START.match(mark):
+                link = mark.rstrip(LINK_END)
+            else:
+                style = mark.rstrip(END)
+        carried.append(text + END * bool(style) + LINK_END * bool(link))
     return carried

@@ -327,6 +327,7 @@ def to_plain_text(mrkdwn: str) -> str:
 
 
 END = "\x0f"
+_URL, _URL_END, LINK_END = "\x16", "\x17", "\x18"
 STARTS = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13", "gone": "\x14", "come": "\x15"}
 _SEQUENCES = {
     "\x10": "\x1b[1m",
@@ -338,17 +339,23 @@ _SEQUENCES = {
     END: "\x1b[0m",
 }
 _RESET_ONLY = str.maketrans(_SEQUENCES)
+LINK_START = re.compile(f"{_URL}([^{_URL_END}]*){_URL_END}")
 _MARKED = re.compile(f"{STARTS['mark']}([^{END}]*){END}")
 _CHANGED = (
     (re.compile(f"{STARTS['gone']}([^{END}]*){END}"), r"[-\1-]"),
     (re.compile(f"{STARTS['come']}([^{END}]*){END}"), r"{+\1+}"),
 )
-_ALL = re.compile(f"[{END}{''.join(STARTS.values())}]")
+_ALL = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
 
 
 def styled(text: object, style: str) -> str:
     """Return text with a style: bold, dim, accent, mark (what a query met), gone or come (what changed)."""
     return f"{STARTS[style]}{text}{END}"
+
+
+def styled_link(url: str, text: object) -> str:
+    """Return text that can be clicked in a terminal; the text alone where the address is no plain http(s) one."""
+    return f"{_URL}{url}{_URL_END}{text}{LINK_END}" if _ADDRESS.fullmatch(url) else str(text)
 
 
 def strip_styles(text: str) -> str:
@@ -357,9 +364,10 @@ def strip_styles(text: str) -> str:
 
 
 def apply_styles(text: str, *, color: bool) -> str:
-    """Return text for the terminal: in ANSI sequences, or [met], [-gone-] and {+come+}."""
+    """Return text for the terminal: in ANSI sequences and OSC 8 links, or [met], [-gone-] and {+come+}."""
     if color:
-        return text.translate(_RESET_ONLY)
+        linked = LINK_START.sub("\x1b]8;;\\1\x1b\\\\", text).replace(LINK_END, "\x1b]8;;\x1b\\")
+        return linked.translate(_RESET_ONLY)
     for pattern, plain in _CHANGED:
         text = pattern.sub(plain, text)
     return strip_styles(_MARKED.sub(r"[\1]", text))

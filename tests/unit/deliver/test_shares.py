@@ -14,9 +14,9 @@ SHARES = st.builds(
 )
 
 
-@given(share=SHARES, is_first=st.booleans())
-def test_splitting_keeps_every_paper_and_their_order_and_comes_to_an_end(share: Share, *, is_first: bool) -> None:
-    smaller = split_share(share, is_first=is_first)
+@given(share=SHARES)
+def test_splitting_keeps_every_paper_and_their_order_and_comes_to_an_end(share: Share) -> None:
+    smaller = split_share(share)
     if not smaller:
         assert share.is_brief
         return
@@ -26,15 +26,12 @@ def test_splitting_keeps_every_paper_and_their_order_and_comes_to_an_end(share: 
     assert all(one.count for one in smaller[1:])
 
 
-def test_the_channels_message_gives_its_papers_to_the_thread_before_it_is_cut_short() -> None:
-    assert split_share(Share(0, 5), is_first=True) == (Share(0, 2), Share(2, 5))
-    assert split_share(Share(0, 1), is_first=True) == (Share(0, 0), Share(0, 1))
-    assert split_share(Share(0, 0), is_first=True) == (Share(0, 0, is_brief=True),)
-
-
-def test_a_single_paper_is_told_in_few_words_and_then_not_at_all() -> None:
-    assert split_share(Share(7, 8), is_first=False) == (Share(7, 8, is_brief=True),)
-    assert split_share(Share(7, 8, is_brief=True), is_first=False) == ()
+def test_the_channels_message_and_a_single_paper_are_told_in_few_words_and_then_not_at_all() -> None:
+    assert split_share(Share(0, 5)) == (Share(0, 2), Share(2, 5))
+    for share in (Share(0, 0), Share(7, 8)):
+        (brief,) = split_share(share)
+        assert brief == Share(share.first, share.behind, is_brief=True)
+        assert split_share(brief) == ()
 
 
 @given(share=SHARES)

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,20 @@ from digest.model.errors import DigestError, TemplateError
 from digest.model.messages import Links, Share
 from digest.model.subscriptions import Destination
 from digest.render import Renderer, check
+from digest.render.blocks import compile_blocks, list_texts
 from digest.render.check import check_templates
+from digest.render.contexts import SlackPageContext
+from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.environments import find_shipped_templates
-from digest.render.samples import SAMPLE_LINKS, SAMPLES, make_digest, make_entry, odd_entries, sample_digest
+from digest.render.samples import (
+    SAMPLE_LINKS,
+    SAMPLES,
+    make_digest,
+    make_entry,
+    odd_entries,
+    quiet_digests,
+    sample_digest,
+)
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.blocks import check_blocks
 from tests.unit.render.conftest import MakeDelivery, read_posts
@@ -31,20 +43,56 @@ def _ids(payload: dict[str, Any]) -> list[str]:
     return [id_ for id_, _ in groupby(found)]  # a title may be several links
 
 
-def test_a_webhook_gets_the_same_message_without_what_it_cannot_take(
+@pytest.mark.parametrize("links", [SAMPLE_LINKS, Links()], ids=["links", "no-links"])
+def test_the_channel_gets_ten_titles_and_the_thread_every_paper_once(
+    renderer: Renderer, deliver: MakeDelivery, links: Links
+) -> None:
+    digest = make_digest([make_entry(number) for number in range(1, 16)], shown=14)
+    parent, *thread = read_posts(renderer, deliver, digest, links)
+    titled = _ids(parent)
+    told = [id_ for payload in thread for id_ in _ids(payload)]
+    every = [str(entry.paper.id) for entry in digest.entries]
+    assert told == every[:14]
+    assert titled == every[:10] + ([] if links.web_view else every[14:])
+    assert "*4 more*, with authors and why each matched, in the thread" in _texts(parent)
+    assert _texts(parent).count("1 more") == 1
+
+
+def test_a_webhook_has_no_thread_so_its_one_message_counts_and_links_what_it_does_not_list(
     renderer: Renderer, deliver: MakeDelivery
 ) -> None:
-    digest = sample_digest()
+    digest = make_digest([make_entry(number) for number in range(1, 16)], shown=14)
     webhook = Destination.parse("slack-webhook:team")
-    assert renderer.count_parts(digest, webhook) == renderer.count_parts(digest, CHANNEL) == 2
-    for part, slack in enumerate(read_posts(renderer, deliver, digest)):
-        delivery = deliver("slack-webhook:team", part=part, parts=2)
-        payload = json.loads(renderer.render_webhook(digest, delivery, SAMPLE_LINKS).body)
-        assert payload == {
-            name: value
-            for name, value in slack.items()
-            if name not in ("channel", "metadata", "client_msg_id", "thread_ts")
-        }
+    assert renderer.divide(digest, webhook) == (None,)
+    for links in (SAMPLE_LINKS, Links()):
+        payload = json.loads(renderer.render_webhook(digest, deliver("slack-webhook:team"), links).body)
+        assert payload.keys() == {"text", "blocks", "unfurl_links", "unfurl_media", "parse"}
+        assert len(_ids(payload)) == (10 if links.web_view else 15)
+        assert "5 more" in _texts(payload)
+        assert "thread" not in _texts(payload)
+
+
+@pytest.mark.parametrize(("state", "is_on_top"), [("quiet", False), ("incomplete", True), ("failed", True)])
+def test_what_was_checked_stands_on_top_only_where_it_was_not_complete(
+    renderer: Renderer, deliver: MakeDelivery, state: str, *, is_on_top: bool
+) -> None:
+    (payload,) = read_posts(renderer, deliver, quiet_digests()[state])
+    assert _texts(payload).split("\n")[1].startswith("⚠") is is_on_top
+
+
+@pytest.mark.parametrize("amount", ["none", "short", "full"])
+@pytest.mark.parametrize("abstract", ["We show it. It is so.", "<&" * 5_000, "🦄 & " * 2_000])
+def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
+    renderer: Renderer, amount: str, abstract: str
+) -> None:
+    digest = make_digest([make_entry(1, abstract=abstract, found=())])
+    view = replace(view_digest(digest), abstracts=amount)
+    context = SlackPageContext(view, group_papers(digest, view_papers(digest)), 1, 1, 1, 1)
+    compiled = compile_blocks(renderer.templates.render("slack/page.txt", context))
+    assert check_blocks(list(compiled.blocks)) == []
+    text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
+    assert ("It is so" in text) is (amount == "full" and "so" in abstract)
+    assert ("We show" in text) is (amount != "none" and "show" in abstract)
 
 
 def test_addresses_never_change_what_a_part_holds(renderer: Renderer, deliver: MakeDelivery) -> None:
@@ -68,7 +116,7 @@ def _theme(folder: Path, **sources: str) -> Renderer:
 
 def test_a_page_template_without_room_for_a_paper_is_an_error(tmp_path: Path, deliver: MakeDelivery) -> None:
     renderer = _theme(tmp_path, page="fallback: x\n\n" + f"{'y' * 2_500}\n\n" * 4)
-    with pytest.raises(TemplateError, match="paper 6 alone takes more"):
+    with pytest.raises(TemplateError, match="paper 1 alone takes more"):
         read_posts(renderer, deliver, sample_digest())
 
 
@@ -78,13 +126,13 @@ def test_every_form_of_a_part_down_to_the_briefest_is_sound(renderer: Renderer, 
         message = renderer.render_slack(digest, deliver("slack:#x", part=part, parts=2, share=share), SAMPLE_LINKS)
         payload = json.loads(message.body)
         assert check_blocks(payload["blocks"]) == []
-        assert len(_ids(payload)) == share.count
+        assert len(_ids(payload)) == (share.count if part or share.is_brief else 10)
 
 
-def test_forty_papers_are_two_messages_and_a_hundred_and_twenty_four(renderer: Renderer) -> None:
-    for count, most in ((5, 1), (40, 2), (120, 4)):
+def test_the_thread_of_forty_papers_is_two_messages_and_of_a_hundred_and_twenty_six(renderer: Renderer) -> None:
+    for count, thread in ((0, 0), (1, 1), (20, 1), (40, 2), (120, 6)):
         digest = make_digest([make_entry(number) for number in range(1, count + 1)])
-        assert renderer.count_parts(digest, CHANNEL) <= most
+        assert renderer.count_parts(digest, CHANNEL) == 1 + thread
 
 
 def _paragraphs(source: str) -> list[str]:

@@ -104,7 +104,7 @@ def test_a_paper_has_its_snippet_for_each_medium() -> None:
     view = PaperView(make_entry(abstract="Is 2 < 3 on a GPU/CPU?", found=((Field.ABSTRACT, "GPU"),)), 1)
     assert view.snippet == "Is 2 < 3 on a GPU/CPU?"
     assert view.snippet_html == "Is 2 &lt; 3 on a <mark>GPU</mark>/CPU?"
-    assert view.snippet_styled == "Is 2 < 3 on a \x13GPU\x0f/CPU?"
+    assert view.style_snippet(80) == "Is 2 < 3 on a \x13GPU\x0f/CPU?"
     assert view.snippet_mrkdwn == "Is 2 &lt; 3 on a *GPU/CPU?*"
 
 

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from digest.model.papers import Author, Field, Span
-from digest.render.samples import make_entry
+from digest.render import Renderer
+from digest.render.contexts import TerminalContext
+from digest.render.digests import group_papers, view_digest, view_papers
+from digest.render.samples import make_digest, make_entry, odd_entries, sample_digest
 from digest.render.terminal import cut_around, lay_out, quote_places, write_papers
 from digest.render.text import apply_styles, strip_styles, styled
 from tests.unit.made_up import make_paper
 
 
-def test_what_stands_right_is_set_to_the_edge_or_below_if_there_is_no_room() -> None:
-    assert lay_out("  1  left\tright", 20) == ["  1  left      right"]
-    assert lay_out("  1  left and more\tright here", 20) == ["  1  left and more", "     right here"]
+def test_what_is_said_about_a_title_stands_below_or_behind_its_second_line() -> None:
+    assert lay_out("  1  title\tabout it", 20) == ["  1  title", "     about it"]
+    assert lay_out("  1  title\tabout it and more", 20) == ["  1  title", "     about it and …"]
+    assert lay_out("  1  a longer title in two\tabout it", 30) == ["  1  a longer title in two", "     about it"]
+    assert lay_out("  1  a longer title in two\tabout it", 22) == ["  1  a longer title in", "     two · about it"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 110])
+@pytest.mark.parametrize("color", [True, False])
+def test_a_paper_takes_three_lines_at_most_and_none_is_too_wide(
+    renderer: Renderer, width: int, *, color: bool
+) -> None:
+    for entry in (*sample_digest().entries, *odd_entries()):
+        _, blank, *lines = renderer.render_terminal(
+            make_digest([entry]), width=width, color=color, limit=None
+        ).splitlines()
+        paper = lines[: lines.index("")]
+        assert blank == ""
+        assert 1 <= len(paper) <= 3
+        assert all(cell_len(re.sub(r"\x1b(?:\[[\d;]*m|\]8;;[^\x1b]*\x1b\\)", "", line)) <= width for line in lines)
+        assert ("\x1b]8;;https://arxiv.org/abs/" in paper[0]) is color
+        assert all(line.count("\x1b]8;;\x1b") * 2 == line.count("\x1b]8;;") for line in paper), "each line ends it"
+
+
+@pytest.mark.parametrize(("amount", "lines"), [("none", 2), ("short", 3), ("full", 6)])
+def test_as_much_of_an_abstract_is_shown_as_is_asked_for(renderer: Renderer, amount: str, lines: int) -> None:
+    digest = make_digest([make_entry(1, found=(), abstract="We show it. " * 30)])
+    view = replace(view_digest(digest), abstracts=amount)
+    context = TerminalContext(view, group_papers(digest, view_papers(digest)), 110)
+    said = renderer.templates.render("terminal/digest.txt", context).split("\n")[2:-3]
+    assert len([part for line in said for part in lay_out(line, 110)]) == lines
 
 
 def test_long_lines_are_broken_under_their_own_beginning() -> None:

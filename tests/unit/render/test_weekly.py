@@ -114,7 +114,7 @@ def test_in_slack_every_paper_of_a_week_is_in_the_thread_once(renderer: Renderer
     digest = make_week([match(make_entry(n, title=f"Paper no. {n:03d}."), 2, 2 + (n < 6)) for n in range(1, 41)])
     parent, *thread = (json.dumps(payload) for payload in read_posts(renderer, deliver, digest))
     assert "Most matched" in parent
-    assert "40 more in the thread" in parent or "40 papers in the thread" in parent
+    assert "*40 papers*, with authors and why each matched, in the thread" in parent
     for number in range(1, 41):
         assert "".join(thread).count(f"Paper no. {number:03d}.") == 1
 
