@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.output import Lines, find_width
+from digest.cli.output import Lines, find_width, shows_colors
 from digest.cli.program import name_command
 from digest.demo.story import tell_story
 from digest.model.errors import DigestError
@@ -56,7 +56,7 @@ def command(folder: Path, *, stays: bool | None) -> None:
 
 
 def _show(digest: Digest, renderer: Renderer) -> None:
-    text = renderer.render_terminal(digest, width=find_width(), color=sys.stdout.isatty(), limit=7)
+    text = renderer.render_terminal(digest, width=find_width(), color=shows_colors(), limit=7)
     click.echo(f"\n{text.rstrip()}\n")
 
 

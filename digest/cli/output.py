@@ -45,6 +45,13 @@ def find_width() -> int:
     return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
 
 
+def shows_colors() -> bool:
+    """Whether the output is a terminal that shows colours and links, as rich judges it; NO_COLOR wants neither."""
+    console = Console()
+    is_able = console.color_system is not None and not console.legacy_windows
+    return sys.stdout.isatty() and is_able and not console.no_color
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 """`--json`, the same for every listing."""
 

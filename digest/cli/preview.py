@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.context import opened, require_subscription
-from digest.cli.output import find_width, json_option, print_json
+from digest.cli.output import find_width, json_option, print_json, shows_colors
 from digest.config.zones import choose_zone
 from digest.deliver.feeds import load_feed
 from digest.inspect import preview
@@ -190,7 +189,7 @@ def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
             return renderer.render_atom(load_feed(conn, site, chosen.due))
         case _:
             width = find_width()
-            text = renderer.render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=None)
+            text = renderer.render_terminal(digest, width=width, color=shows_colors(), limit=None)
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +19,7 @@ from digest.cli.context import (
     read_query,
     require_name,
 )
-from digest.cli.output import as_dict, cut, json_option, print_json, print_table, wrap, write_moment
+from digest.cli.output import as_dict, cut, json_option, print_json, print_table, shows_colors, wrap, write_moment
 from digest.cli.query_preview import diff, preview
 from digest.cli.subscription import find_excluders
 from digest.inspect.query_volume import find_failing
@@ -262,7 +261,7 @@ def _print_clause(clause: Clause, ready: AnalysedPaper) -> None:
     width = min(shutil.get_terminal_size((100, 24)).columns, 110) - len(indent) - 20
     quotes = list(quote_places(ready.paper, spans, max(width, _NARROWEST)))
     for field, quote in quotes[:_MOST_PLACES]:
-        shown = apply_styles(quote, color=sys.stdout.isatty())
+        shown = apply_styles(quote, color=shows_colors())
         click.echo(f"{indent}    {click.style(f'{field}:', dim=True)} {shown}")
     if len(quotes) > _MOST_PLACES:
         click.echo(f"{indent}    {click.style(f'and {len(quotes) - _MOST_PLACES} more', dim=True)}")

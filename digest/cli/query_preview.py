@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from digest import tex
 from digest.cli.context import file_option, opened_workbench, read_query
-from digest.cli.output import Lines, cut, draw_bars, json_option, print_json
+from digest.cli.output import Lines, cut, draw_bars, json_option, print_json, shows_colors
 from digest.inspect.preview import find_stored, find_stored_days, search_days
 from digest.inspect.query_volume import (
     DaySpan,
@@ -179,7 +178,7 @@ def _print_papers(query: Query, papers: Iterable[Paper]) -> None:
         DigestEntry(Kind.NEW, paper, "", "", (), find_reasons(query, paper), paper.published) for paper in papers
     ]
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-    click.echo(write_papers(entries, width=width, color=sys.stdout.isatty()), nl=False)
+    click.echo(write_papers(entries, width=width, color=shows_colors()), nl=False)
 
 
 def _name(asked: NamedQuery) -> dict[str, object]:

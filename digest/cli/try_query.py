@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.context import opened_workbench
-from digest.cli.output import find_width, json_option, print_json
+from digest.cli.output import find_width, json_option, print_json, shows_colors
 from digest.inspect.preview import look_up
 from digest.query import parse_query
 from digest.render import Renderer
@@ -46,7 +45,7 @@ def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bo
         print_json(_as_json(digest, limit))
         return
     width = find_width()
-    click.echo(Renderer().render_terminal(digest, width=width, color=sys.stdout.isatty(), limit=limit))
+    click.echo(Renderer().render_terminal(digest, width=width, color=shows_colors(), limit=limit))
     click.echo(_paste(text, has_papers=bool(digest.entries)))
 
 

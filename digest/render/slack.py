@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from digest.model.errors import DigestError, TemplateError, TemplateOverflow
-from digest.model.messages import Share
+from digest.model.messages import Links, Share
 from digest.model.subscriptions import DestinationKind
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
 from digest.render.contexts import SlackBriefContext, SlackDigestContext, SlackPageContext
@@ -29,7 +29,7 @@ from digest.render.digests import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from digest.model.messages import Delivery, Digest, Links
+    from digest.model.messages import Delivery, Digest
     from digest.render.environments import Templates
     from digest.render.papers import PaperView
 
@@ -108,6 +108,7 @@ class SlackParts:
             TemplateError: not even one paper fits, or a template cannot be rendered.
         """
         shown = self._digest.shown
+        self._write_top(Links(), has_thread=True)  # a fault in it is told before anything is frozen
         shares = [Share(0, 0)]
         while (start := shares[-1].behind) < shown:
             most = self._count_fitting(start)
@@ -131,9 +132,7 @@ class SlackParts:
             return BRIEF, self._compile_brief(share, links, is_first=not part)
         if part:
             return PAGE, self._compile_page(share, part, delivery.parts - 1)
-        has_thread = delivery.destination.kind is DestinationKind.SLACK
-        compile_top = partial(self._compile_top, self._digest.shown if has_thread else 0, links)
-        return TOP, compile_top(find_most(self._most_titles, lambda count: _fits(compile_top(count))))
+        return TOP, self._write_top(links, has_thread=delivery.destination.kind is DestinationKind.SLACK)
 
     def _find_own_share(self, delivery: Delivery) -> Share:
         if delivery.share is not None:
@@ -144,6 +143,11 @@ class SlackParts:
                 f" there is no part {delivery.part}"
             )
         return self.shares[delivery.part]
+
+    def _write_top(self, links: Links, *, has_thread: bool) -> Compiled:
+        """Compile the message for the channel with as many titles as there is room for."""
+        compile_top = partial(self._compile_top, self._digest.shown if has_thread else 0, links)
+        return compile_top(find_most(self._most_titles, lambda count: _fits(compile_top(count))))
 
     def _compile_top(self, in_thread: int, links: Links, count: int) -> Compiled:
         """Compile the message for the channel with the first `count` titles."""

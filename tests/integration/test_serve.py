@@ -137,7 +137,7 @@ def test_what_is_announced_while_nobody_serves_is_told_at_the_next_start_and_not
     world.clock.sleep((SUNDAY - world.clock.now()).total_seconds())
     with world.serve() as served:
         mails = world.mail.wait_for(4)
-        wait_until(lambda: len(world.slack.messages) == 2)
+        wait_until(lambda: len(world.slack.messages) == 4)
         served.stop()
     assert all(LATER.title in str(mail.message) for mail in mails[2:])
     assert not [mail for mail in mails[2:] for paper in PAPERS if paper.id in str(mail.message)]

@@ -12,7 +12,7 @@ from tests.integration.cli.lively import World
 @pytest.mark.usefixtures("world")
 def test_the_list_can_be_had_by_state(digest: Shell) -> None:
     lines = digest("delivery", "list", "--state", "dead", "--state", "held").lines[1:]
-    assert [line.split()[0] for line in lines] == ["10", "3"]
+    assert [line.split()[0] for line in lines] == ["13", "4"]
     assert digest("delivery", "list", "--state", "held", "--state", "unknown").out == (
         "No delivery is held or unknown.\n"
     )
@@ -23,39 +23,39 @@ def test_the_list_can_be_had_by_state(digest: Shell) -> None:
 
 def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: Shell) -> None:
     world.mail.script.clear()
-    said = digest("delivery", "retry", "3", "10", "3")
+    said = digest("delivery", "retry", "4", "13", "4")
     assert said.out == (
-        "Deliveries 3, 10 will be sent by the next `digest run`, or at once where `digest serve` runs.\n"
+        "Deliveries 4, 13 will be sent by the next `digest run`, or at once where `digest serve` runs.\n"
     )
     before = len(world.mail.mails)
     digest("run")
     assert [mail.recipients for mail in world.mail.mails[before:]] == [("old@digest.example",)] * 2
     assert digest("delivery", "list", "--state", "dead").out == "No delivery is dead.\n"
-    assert "try 2     Fri 20 Nov 09:20  sent" in digest("delivery", "show", "10").out
+    assert "try 2     Fri 20 Nov 09:20  sent" in digest("delivery", "show", "13").out
 
 
 def test_a_canceled_delivery_is_never_sent_and_needs_nobody_any_more(world: World, digest: Shell) -> None:
-    assert digest("delivery", "cancel", "3", "10").out == "Deliveries 3, 10 will not be sent.\n"
+    assert digest("delivery", "cancel", "4", "13").out == "Deliveries 4, 13 will not be sent.\n"
     assert "old@digest.example are dead" not in digest("status").out
     before = len(world.mail.mails)
     digest("run")
     assert len(world.mail.mails) == before
-    assert "trouble   dropped by the operator" in digest("delivery", "show", "10").out
+    assert "trouble   dropped by the operator" in digest("delivery", "show", "13").out
 
 
 @pytest.mark.usefixtures("world")
 def test_one_that_cannot_be_moved_leaves_all_of_them_as_they_were(digest: Shell) -> None:
     for command, word in (("retry", "tried again"), ("cancel", "canceled")):
-        said = digest("delivery", command, "10", "7", expect=2)
+        said = digest("delivery", command, "13", "7", expect=2)
         assert f"delivery 7 is sent and can't be {word}; nothing was changed" in said.err
-        assert "there is no delivery 999" in digest("delivery", command, "3", "999", expect=2).err
-    assert [line.split()[0] for line in digest("delivery", "list", "--state", "dead").lines[1:]] == ["10", "3"]
+        assert "there is no delivery 999" in digest("delivery", command, "4", "999", expect=2).err
+    assert [line.split()[0] for line in digest("delivery", "list", "--state", "dead").lines[1:]] == ["13", "4"]
 
 
 def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(world: World, digest: Shell) -> None:
     world.mail.script.clear()
     world.mail.script.drop("END")
-    digest("delivery", "retry", "10")
+    digest("delivery", "retry", "13")
     since = " may have arrived; it is looked into from Fri 20 Nov 09:"
     assert since in digest("run").lines[-1]
     said = digest("run")
@@ -74,9 +74,9 @@ def hold_two_by_a_typo(world: World, digest: Shell) -> None:
     template.parent.mkdir(parents=True)
     template.write_text("{{ no_such_thing }}")
     world.edit_config("[arxiv]", 'templates = "templates"\n[arxiv]')
-    digest("delivery", "retry", "3", "10")
+    digest("delivery", "retry", "4", "13")
     with world.open_store().begin() as conn:  # what was written before is sent as it is: they are written anew
-        conn.exec_driver_sql("UPDATE deliveries SET body = NULL WHERE id IN (3, 10)")
+        conn.exec_driver_sql("UPDATE deliveries SET body = NULL WHERE id IN (4, 13)")
     digest("run", expect=4)
     template.unlink()
 
@@ -90,9 +90,9 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     assert line.endswith("; once that is mended, `digest delivery retry --held` sends what can't have arrived.")
     assert "no_such_thing" in line
     held = digest("run", "--json").json["holds"]
-    assert (held["ids"], held["doubtful"]) == ([3, 10], [])
+    assert (held["ids"], held["doubtful"]) == ([4, 13], [])
     assert "no_such_thing" in held["reason"]
-    assert digest("delivery", "retry", "--held").out == (f"Deliveries 3, 10 will be sent by {WHEN}.\n")
+    assert digest("delivery", "retry", "--held").out == (f"Deliveries 4, 13 will be sent by {WHEN}.\n")
     before = len(world.mail.mails)
     said = digest("run")
     assert len(world.mail.mails) == before + 2
@@ -114,9 +114,9 @@ def test_what_waited_for_a_destination_that_was_taken_out_is_told_once_with_a_wa
 def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: Shell) -> None:
     hold_two_by_a_typo(world, digest)
     with world.open_store().begin() as conn:
-        conn.exec_driver_sql("UPDATE attempts SET outcome = 'in doubt' WHERE delivery_id = 10")
+        conn.exec_driver_sql("UPDATE attempts SET outcome = 'in doubt' WHERE delivery_id = 13")
     assert "1 may have arrived: `digest delivery list --state held` shows all" in digest("run").out
     said = digest("delivery", "retry", "--held").out
-    assert f"Delivery 3 will be sent by {WHEN}." in said
-    assert "Delivery 10 stays held, and may have arrived: digest delivery show 10" in said
-    assert f"Delivery 10 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
+    assert f"Delivery 4 will be sent by {WHEN}." in said
+    assert "Delivery 13 stays held, and may have arrived: digest delivery show 13" in said
+    assert f"Delivery 13 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out

@@ -27,7 +27,7 @@ LOOKING = [
     ["feed", "list"],
     ["feed", "list", "perf-team", "--secret"],
     ["delivery", "list"],
-    ["delivery", "show", "10"],
+    ["delivery", "show", "13"],
 ]
 
 WORKBENCH = [
@@ -44,8 +44,8 @@ EDITING = [
     ["subscription", "unsubscribe", "gpu-mail", "reader@digest.example"],
     ["feed", "rotate", "perf-team"],
     ["feed", "revoke", "perf-team"],
-    ["delivery", "retry", "10"],
-    ["delivery", "cancel", "10"],
+    ["delivery", "retry", "13"],
+    ["delivery", "cancel", "13"],
 ]
 
 

@@ -25,10 +25,10 @@ def attention(digest: Shell) -> list[str]:
 def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     facts = digest("status", "--json").json
     assert facts["now"] == "2026-11-20T08:20:00+00:00"
-    assert facts["troubles"][0]["remedy"] == "digest delivery show 10"
+    assert facts["troubles"][0]["remedy"] == "digest delivery show 13"
     assert (facts["intake"]["is_complete"], facts["intake"]["looked_at"]) == (True, 20)
     assert facts["next_mailing"] == "2026-11-22"
-    assert facts["outbox"]["counts"] == {"dead": 2, "sent": 8}
+    assert facts["outbox"]["counts"] == {"dead": 2, "sent": 11}
     lines = {line["name"]: line for line in facts["subscriptions"]}
     assert lines["perf-mail"]["state"] == "paused"
     assert lines["perf-mail"]["waiting"] == 7
@@ -83,7 +83,7 @@ def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: Wo
     world.clock.set(datetime(2026, 11, 24, 8, 40, tzinfo=UTC))
     digest("run", expect=4)  # the delivery to old@ dies again
     (line,) = (line for line in attention(digest) if "reader@" in line)
-    assert line.startswith("ATTENTION  1 delivery to reader@digest.example has failed so far (planned 0 s ago): ")
+    assert line.startswith("ATTENTION  1 delivery to reader@digest.example has failed so far (planned 1 s ago): ")
     assert "451" in line
     assert "→ digest run tries again; see digest delivery show" in line
     assert re.search("ready 1 · .* · oldest due: none yet", digest("status").out)

@@ -89,7 +89,7 @@ def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(d
     write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n")
     said = digest("templates", "check", "templates", expect=3)
     assert "templates/slack/digest.txt, line 4: 'nobody' is undefined" in said.err
-    assert "It sees digest, groups" in said.err
+    assert "It sees digest, in_thread" in said.err
     problems = digest("templates", "check", "templates", "--json", expect=3).json["problems"]
     assert "slack/digest.txt" in problems[0]["problem"]
 
