@@ -177,13 +177,15 @@ class Mortal:
     def look_at(self, medium: str) -> str:
         """Say how a medium stands: its deliveries' states and how many copies came, such as `sending 1`.
 
-        Of a feed it says how many papers are served and how many are in its file, such as `4/0`.
+        Of Slack only the message in the channel counts here. Of a feed it says how many papers are served and how many are in its file, such as `4/0`.
         """
         if medium == "feed":
             return f"{self.count_served()}/{self.count_in_file()}"
-        states = self.ask(f"SELECT state FROM deliveries WHERE destination LIKE '{_PREFIX[medium]}%' ORDER BY id")
+        first = f"destination LIKE '{_PREFIX[medium]}%' AND part = 0"
+        states = self.ask(f"SELECT state FROM deliveries WHERE {first} ORDER BY id")
         names = "+".join(str(state) for (state,) in states) or "none"
-        return f"{names} {len(self.mail.mails if medium == 'mail' else self.slack.messages)}"
+        posts = [post for post in self.slack.messages if not post.thread_ts]
+        return f"{names} {len(self.mail.mails if medium == 'mail' else posts)}"
 
     def count_in_file(self) -> int:
         path = self.folder / "feeds" / "perf.atom"
@@ -208,7 +210,7 @@ class Mortal:
         assert not others, "one mail, however often it came, byte for byte alike"
         texts = [
             mail.decode(),
-            " ".join(words for message in self.slack.messages for words in message.block_texts),
+            " ".join(words for post in self.slack.messages if post.thread_ts for words in post.block_texts),
             (self.folder / "feeds" / "perf.atom").read_text(),
         ]
         return set.intersection(*({*re.findall(r"2603\.\d{5}", words)} for words in texts))

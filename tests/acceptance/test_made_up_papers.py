@@ -228,7 +228,7 @@ def test_who_left_gets_nothing_more_whatever_the_file_says(
     later(clock, 3)
     report = here.run()
     assert here.mail.mails == ()
-    assert report.deliver.sent == {"slack": 1}
+    assert report.deliver.sent == {"slack": 2}
 
 
 def test_who_left_stays_away_when_the_subscription_comes_back_under_another_name(
