@@ -40,12 +40,10 @@ class CoverageView:
     Attributes:
         state: see `CoverageState`.
         sentence: what was looked at, without capital and full stop: `mailing of Thu 19 Nov: complete, …`.
-        brief: the same where the date stands beside it: `mailing complete: 1,412 new, 9 matched`.
     """
 
     state: CoverageState
     sentence: str
-    brief: str
 
 
 def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageView:
@@ -58,16 +56,15 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
     when = _say_when(coverage, ZoneInfo(zone))
     if coverage.failure:
         sentence = f"{_name_failure(coverage.failure)}; the rest follows"
-        return CoverageView(CoverageState.FAILED, sentence, sentence)
+        return CoverageView(CoverageState.FAILED, sentence)
     if coverage.mailing is None and coverage.is_complete and coverage.source == "query":  # a search on its own
         sentence = f"arXiv's search was asked{when}"
-        return CoverageView(CoverageState.COMPLETE, sentence, "arXiv's search was asked")
+        return CoverageView(CoverageState.COMPLETE, sentence)
     if coverage.mailing is None:
         sentence = "no mailing has been looked at yet"
-        return CoverageView(CoverageState.NONE, sentence, sentence)
+        return CoverageView(CoverageState.NONE, sentence)
     by_search = ", by search" if coverage.source == "query" else ""
     mailing = f"{_name_mailings(coverage.since, coverage.mailing)}{by_search}"
-    brief = "mailings" if coverage.since else "mailing"
     if coverage.is_awaited:
         return _describe_awaited(coverage, coverage.mailing, when)
     looked_at = coverage.new or coverage.looked_at
@@ -77,15 +74,14 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
     matched = f"{coverage.matched:,} matched" if is_known and coverage.matched is not None else ""
     if coverage.told_at:
         matched = "nothing more matched"
-    figures = f": {', '.join(filter(None, (found, matched)))}" if found else ""
     total = f", {found}" if found else ""
     if coverage.is_complete:
         end = f"; {matched}" if matched else ""
         sentence = f"{mailing}: complete{total}{when}{end}"
-        return CoverageView(CoverageState.COMPLETE, sentence, f"{brief} complete{figures}")
+        return CoverageView(CoverageState.COMPLETE, sentence)
     end = f"; {matched}, the rest follows" if matched else "; the rest follows"
     sentence = f"{mailing}: still incomplete{total}{when}{end}"
-    return CoverageView(CoverageState.INCOMPLETE, sentence, f"{brief} incomplete{figures}; the rest follows")
+    return CoverageView(CoverageState.INCOMPLETE, sentence)
 
 
 def _describe_awaited(coverage: Coverage, mailing: date, when: str) -> CoverageView:
@@ -93,7 +89,7 @@ def _describe_awaited(coverage: Coverage, mailing: date, when: str) -> CoverageV
     it_follows = f"not out yet{when}; it follows when arXiv shows it"
     if coverage.since is None or not coverage.new:
         sentence = f"{_name_mailings(coverage.since, mailing)}: {it_follows}"
-        return CoverageView(CoverageState.INCOMPLETE, sentence, "mailing not out yet; it follows")
+        return CoverageView(CoverageState.INCOMPLETE, sentence)
     before = latest_mailing(mailing_moment(mailing) - _INSTANT)
     earlier = _name_mailings(coverage.since if coverage.since < before else None, before)
     figures = [f"{coverage.new:,} new"]
@@ -102,8 +98,7 @@ def _describe_awaited(coverage: Coverage, mailing: date, when: str) -> CoverageV
     elif coverage.matched is not None and coverage.matched <= coverage.new:
         figures.append(f"{coverage.matched:,} matched")
     sentence = f"{earlier}: {', '.join(figures)}; that of {write_day(mailing)}: {it_follows}"
-    brief = f"{earlier.partition(' ')[0]}: {', '.join(figures)}; the last not out yet, it follows"
-    return CoverageView(CoverageState.INCOMPLETE, sentence, brief)
+    return CoverageView(CoverageState.INCOMPLETE, sentence)
 
 
 def _name_mailings(since: date | None, last: date) -> str:

@@ -177,7 +177,8 @@ class Mortal:
     def look_at(self, medium: str) -> str:
         """Say how a medium stands: its deliveries' states and how many copies came, such as `sending 1`.
 
-        Of Slack only the message in the channel counts here. Of a feed it says how many papers are served and how many are in its file, such as `4/0`.
+        Of Slack only the message in the channel counts. Of a feed it says how many papers are served and how many
+        are in its file, such as `4/0`.
         """
         if medium == "feed":
             return f"{self.count_served()}/{self.count_in_file()}"
