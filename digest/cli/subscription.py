@@ -9,13 +9,13 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
-from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
+from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say, write_moment
 from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements, SubscriptionState
+from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements
 from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
 from digest.store import database, views
@@ -25,7 +25,7 @@ from digest.store import subscriptions as subscription_store
 from digest.store.subscribers import DestinationState, destination_key, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -78,7 +78,7 @@ def list_remarks(config: Config) -> Iterator[str]:
 
 
 OPERATOR = "operator"
-"""How somebody left or came back whose word the operator took: kept with the consent."""
+"""Kept with the consent, where the operator did it for a reader."""
 
 
 @click.command()
@@ -240,7 +240,7 @@ def _find_destination(conn: Connection, due: DueSubscription, address: str) -> D
     return pushed[wanted]
 
 
-_WIDEST = 40
+NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
 
 @click.group(cls=CommandGroup)
@@ -262,42 +262,49 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         print_json([_as_json(line, dues[line.name]) for line in lines])
         return
     print_table(
-        ["SUBSCRIPTION", "TO", "QUERIES", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
+        ["SUBSCRIPTION", "TO", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
         [
             [
                 line.name,
-                cut(", ".join(here.show(place) for place in line.destinations) or "nobody any more", _WIDEST),
-                cut(" ".join(line.queries), _WIDEST),
-                str(dues[line.name].subscription.cadence),
+                ", ".join(here.show(place) for place in line.destinations) or "nobody any more",
+                str(dues[line.name].subscription.cadence).replace(f" {here.zone}", ""),
                 describe_turn(here, line, is_held_back=is_held_back),
             ]
             for line in lines
         ],
-        empty=drift or "No subscriptions yet: write one in digest.toml ([[subscriptions]]), then `digest run`.",
+        empty=drift or NONE_YET,
     )
     if lines and drift:
-        click.echo(f"\n{drift}")
+        say(f"\n{drift}")
 
 
-def describe_turn(here: Installation, line: SubscriptionLine, *, is_held_back: bool) -> str:
+def describe_turn(
+    here: Installation,
+    line: SubscriptionLine,
+    *,
+    is_held_back: bool,
+    write: Callable[[datetime], str] | None = None,
+) -> str:
     """Say when a subscription's next digest comes, or why none does, and what waits for it.
 
     Args:
         here: the installation.
         line: the subscription.
         is_held_back: the database was restored, and plans nothing before `digest db resume`.
+        write: writes the moment; with its date where it is None.
     """
-    waits = f"; {count(line.waiting, 'paper')} wait{'s' if line.waiting == 1 else ''}" if line.waiting else ""
-    is_back = line.paused_until is not None and line.paused_until <= here.now
-    if line.state is SubscriptionState.PAUSED and not is_back:
+    waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""
+    if not line.is_active(here.now):
         return f"paused{here.write_until(line.paused_until)}{waits}"
     if all(destination.is_pulled for destination in line.destinations):
         return "read when fetched" if line.destinations else "–"
     if is_held_back:
         return f"held until `digest db resume`{waits}"
     if line.next_due_at is not None and line.next_due_at <= here.now:
-        return f"due, with the next look{waits}"
-    return (write_moment(line.next_due_at, here.zone) if line.next_due_at else "as papers come") + waits
+        return f"due, with the next run{waits}"
+    if line.next_due_at is None:
+        return f"as papers come{waits}"
+    return (write(line.next_due_at) if write else write_moment(line.next_due_at, here.zone)) + waits
 
 
 def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
@@ -323,8 +330,8 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
         return
     turn = describe_turn(here, line, is_held_back=is_held_back)
     for label, values in _describe(here, due, line, places, digests, turn=turn).items():
-        for number, value in enumerate(values):
-            click.echo(f"{click.style(f'{label:<13}', bold=True) if number == 0 else ' ' * 13}{value}")
+        if values:
+            print_wrapped(label, "\n".join(values), width=13, bold=True)
 
 
 def _describe(
@@ -375,7 +382,7 @@ def _describe_place(here: Installation, place: Place) -> str:
     shown = here.show(place.destination)
     if place.state is DestinationState.ACTIVE:
         return shown
-    word = "left" if place.state is DestinationState.LEFT else "off"
+    word = "unsubscribed" if place.state is DestinationState.LEFT else "off"
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 

@@ -9,8 +9,8 @@ import click
 
 from digest.cli.context import opened_workbench
 from digest.cli.output import find_width, json_option, print_json
+from digest.cli.recent import compare
 from digest.inspect.preview import look_up
-from digest.query import parse_query
 from digest.render import Renderer
 
 if TYPE_CHECKING:
@@ -21,27 +21,35 @@ if TYPE_CHECKING:
 @click.argument("text", metavar="QUERY")
 @click.option(
     "--days",
-    type=click.IntRange(1),
-    default=7,
-    show_default=True,
-    help="How far to look back, at least for 15 papers.",
+    type=click.IntRange(1, 366),
+    help="How many days back; 7 by default and at least 15 papers, 30 with --against.",
 )
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many papers to print.")
+@click.option("--against", "old", metavar="OLD", help="Show what QUERY gains and loses against the query OLD.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bool) -> None:
-    """Look QUERY up on arXiv and read the digest it would make. Nothing is stored, nothing is sent.
+def command(
+    ctx: click.Context, text: str, *, days: int | None, limit: int, old: str | None, as_json: bool
+) -> None:
+    """See what QUERY would bring. Nothing is stored, nothing is sent.
+
+    QUERY and OLD are a saved query's name, a text, or an address of an arXiv search.
 
     \b
     digest try "cat:cs.PF AND abs:GPU"
-    digest try 'ti:"tail latency" ANDNOT cat:cs.NI'
+    digest try 'cat:cs.PF AND abs:(GPU OR CUDA)' --against gpu
     """  # noqa: D301 - click reads the backspace, which must be one
-    query = parse_query(text)
-    for note in query.notes:
-        click.echo(f"note: {note.message}", err=True)
-    with opened_workbench(ctx) as bench, bench.asking() as client:
-        click.echo(f"asking arXiv for {query.text} …", err=True)
-        digest = look_up(client, bench.clock, query, days=days)
+    with opened_workbench(ctx) as bench:
+        asked = bench.find_query(text)
+        query = asked.query
+        for note in query.notes:
+            click.echo(f"note: {note.message}", err=True)
+        if old is not None:
+            compare(bench, bench.find_query(old), asked, days=days or 30, papers=limit, as_json=as_json)
+            return
+        with bench.asking() as client:
+            click.echo(f"asking arXiv for {query.text} …", err=True)
+            digest = look_up(client, bench.clock, query, days=days or 7)
     if as_json:
         print_json(_as_json(digest, limit))
         return

@@ -1,4 +1,4 @@
-"""Tells what became of each expected mailing: looks, missing ids, entries set aside."""
+"""Says what became of each expected announcement: checks, missing ids, entries set aside."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ class MailingState(StrEnum):
     AWAITED = "not out yet"
     LATE = "late"
     DEFERRED = "deferred"
-    NOT_LOOKED_AT = "not looked at"
-    BEFORE = "before the first look"
+    NOT_CHECKED = "not checked"
+    BEFORE = "before the first check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _assess_mailing(
     elif coverage.is_awaited:
         state = MailingState.AWAITED
     else:
-        state = MailingState.INCOMPLETE if made else MailingState.NOT_LOOKED_AT
+        state = MailingState.INCOMPLETE if made else MailingState.NOT_CHECKED
     return MailingLine(
         mailing=mailing,
         state=state,
@@ -185,5 +185,5 @@ def _assess_mailing(
         looks=sum(poll.is_complete for poll in made),
         failed=sum(not poll.is_complete for poll in made),
         checked_at=max((poll.finished_at for poll in made), default=None),
-        failure=coverage.failure if state in (MailingState.INCOMPLETE, MailingState.NOT_LOOKED_AT) else "",
+        failure=coverage.failure if state in (MailingState.INCOMPLETE, MailingState.NOT_CHECKED) else "",
     )

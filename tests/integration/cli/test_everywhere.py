@@ -19,9 +19,10 @@ from tests.integration.cli.lively import World
 LOOKING = [
     ["status"],
     ["coverage"],
-    ["coverage", "--looks"],
+    ["coverage", "--checks"],
     ["query", "list"],
-    ["query", "history", "perf"],
+    ["explain", "2611.15012"],
+    ["run", "--dry-run"],
     ["subscription", "list"],
     ["subscription", "show", "perf-team"],
     ["feed", "list"],
@@ -31,10 +32,9 @@ LOOKING = [
 ]
 
 WORKBENCH = [
-    ["query", "check", "perf"],
-    ["query", "preview", "perf", "--days", "7"],
-    ["query", "diff", "perf", "gpu", "--days", "7"],
-    ["query", "explain", "perf", "2611.15012"],
+    ["query", "show", "perf"],
+    ["try", "perf", "--against", "gpu", "--days", "7"],
+    ["explain", "2611.15012", "perf"],
 ]
 """Commands that need no installation: without one they ask arXiv."""
 
@@ -70,7 +70,7 @@ def test_without_a_database_each_says_what_makes_it_and_makes_none(
     empty: World, digest: Shell, command: list[str]
 ) -> None:
     said = digest(*command, expect=3)
-    assert "there is not a database" in said.err
+    assert "there is no database" in said.err
     assert "`digest run`" in said.err
     assert not list(empty.folder.glob("digest.db*"))
 
@@ -117,7 +117,7 @@ def say(encoding: str, command: list[str]) -> tuple[bytes, bytes]:
 
 
 def test_commands_are_real_processes_too(world: World) -> None:
-    done = run_digest(world.folder, world.environ, "query", "history", "pref")
+    done = run_digest(world.folder, world.environ, "query", "show", "pref")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: there is no saved query 'pref'\nhint:  Did you mean 'perf'?\n"
     done = run_digest(world.folder, world.environ, "status")
@@ -125,7 +125,7 @@ def test_commands_are_real_processes_too(world: World) -> None:
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
     done = run_digest(world.folder, {"PYTHONIOENCODING": "cp437"}, "status")
-    assert "-> digest query list" in done.stdout
+    assert "-> Mend it in digest.toml. `digest query list`" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_commands_are_real_processes_too(world: World) -> None:
     [
         (["explain", "2611.15012", "perf-team"], "- follow: it lacks"),
         (["config", "show"], " ???εστ "),
-        (["query", "history", "perf"], "below 10?? s"),
-        (["query", "check", "ti:λ OR"], "ti:? OR"),
+        (["query", "show", "perf"], "below 10?? s"),
+        (["query", "show", "ti:λ OR"], "ti:? OR"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
