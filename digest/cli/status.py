@@ -90,7 +90,7 @@ _LINES = 24
 _FEWEST = 3
 """Subscriptions shown at least."""
 
-_MOST_TROUBLES = 4
+_PROBLEM_LINES = 8
 _MEGABYTE = 1_000_000
 _WEEK = 7
 
@@ -115,8 +115,9 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
     if as_json:
         print_json({"summary": status.sum_up(), **as_dict(status), "edited": drift})
         return
-    say(f"{status.sum_up()} {_describe_next(here, status)}".rstrip())
-    used = 1 + _print_troubles(status, None if shows_all else _MOST_TROUBLES)
+    headline = f"{status.sum_up()} {_describe_next(here, status)}".rstrip()
+    say(headline)
+    used = len(wrap(headline, find_columns())) + _print_troubles(status, None if shows_all else _PROBLEM_LINES)
     facts = [
         *(("arXiv", line) for line in _describe_arxiv(here, status)),
         ("Messages", _describe_outbox(here, status)),
@@ -160,21 +161,21 @@ def _write_near(here: Installation, moment: datetime) -> str:
 
 
 def _print_troubles(status: Status, most: int | None) -> int:
-    """Print what is wrong, each with what to do; return how many lines that took."""
-    if not status.troubles:
-        return 0
-    click.echo()
-    width = find_columns() - 4
-    for trouble in status.troubles[:most]:
-        mark = click.style("✗", fg="red", bold=True)
-        print_wrapped(f"{mark} ", trouble.what if most is None else cut(trouble.what, width))
-        if trouble.remedy:
-            print_wrapped("  → ", call_as_here(trouble.remedy))
-    shown = len(status.troubles[:most])
-    lines = 1 + sum(1 + len(wrap(one.remedy, width)) for one in status.troubles[:most])
-    if shown < len(status.troubles):
-        click.echo(f"  and {len(status.troubles) - shown} more: `digest status --all`")
-    return lines + (shown < len(status.troubles))
+    """Print what is wrong, each with what to do, in so many lines at most; return how many lines that took."""
+    width, used = find_columns() - 4, 0
+    for number, trouble in enumerate(status.troubles):
+        what = trouble.what if most is None else cut(trouble.what, width)
+        remedy = call_as_here(trouble.remedy)
+        takes = 1 + len(wrap(remedy, width))
+        if most is not None and used + takes > most:
+            click.echo(f"  and {len(status.troubles) - number} more: `digest status --all`")
+            return used + 2
+        click.echo("" if number else "\n", nl=False)
+        print_wrapped(f"{click.style('✗', fg='red', bold=True)} ", what)
+        if remedy:
+            print_wrapped("  → ", remedy)
+        used += takes
+    return used + bool(used)
 
 
 def _describe_arxiv(here: Installation, status: Status) -> list[str]:

@@ -59,7 +59,7 @@ _READ = 500
 _SHOWN = 5
 """Groups of stuck deliveries shown one by one; the rest are counted."""
 
-_NAMED = 4
+_NAMED = 2
 """Deliveries of a group that a command names."""
 
 _REMEMBERED = timedelta(days=7)
@@ -145,7 +145,7 @@ def _find_stuck(conn: Connection, now: datetime, *, has_worker: bool) -> Iterato
             if state is DeliveryState.READY:
                 remedy = f"{_say_retried(has_worker=has_worker)} {remedy}"
             elif state is DeliveryState.DEAD and len(group) <= _NAMED:
-                remedy = f"Mend the cause, then `digest delivery retry {ids}`; or `digest delivery cancel {ids}`."
+                remedy = f"`digest delivery retry {ids}` once mended, or `digest delivery cancel {ids}`"
             yield Trouble(_describe_group(group, state, now), remedy, is_of_messages=True)
         hidden = sum(map(len, groups[_SHOWN:]))
         if hidden:

@@ -77,7 +77,7 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     assert (len(world.mail.mails), len(world.slack.messages)) == (6, 3)
     assert digest("db", "check").out.startswith("Sound: ")
     trail = digest("explain", "2611.15003", "perf-team").out
-    assert "perf-team: told" in trail
+    assert "perf-team  sent" in trail
     assert "by the database before this one was restored" in trail
 
 
