@@ -55,7 +55,7 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
 def check(ctx: click.Context, *, as_json: bool) -> None:
     """Check everything: settings, saved queries, your own templates.
 
-    Every problem is told at once. Exit code 3 where there is one, else 0.
+    Every problem is shown at once. Exit code 3 where there is one, else 0.
     """
     config_path = find_config(ctx.obj["config_path"], read_environment())
     config, problems, warnings = None, list[str](), list[str]()

@@ -178,7 +178,7 @@ def opened(
 
     Args:
         ctx: the call.
-        progress: is told what happens.
+        progress: is called with what happens.
         create: make the database where there is none.
         warns: see `load`.
 

@@ -54,11 +54,7 @@ def command(ctx: click.Context, view: str | None, days: int, limit: int, *, as_j
 
     An announcement is complete when two checks at least half an hour apart ended at the same newest paper.
     It is also complete when no id below that paper is missing. Days without announcement are not listed.
-
-    \b
-    digest coverage
-    digest coverage --missing
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     with opened_store(ctx) as here, here.store.read() as conn:
         show = {
             "checks": _show_checks,

@@ -51,7 +51,12 @@ def command() -> None:
 
 @command.command("list")
 @click.option(
-    "--state", "states", type=click.Choice(_STATES), multiple=True, help="Only of this state; repeatable."
+    "--state",
+    "states",
+    type=click.Choice(_STATES),
+    metavar="STATE",
+    multiple=True,
+    help=f"Only of this state; repeatable: {', '.join(_STATES)}.",
 )
 @click.option(
     "--limit", type=click.IntRange(1, _MOST_LINES), default=20, show_default=True, help="How many, the latest."
@@ -62,10 +67,7 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
     """List the deliveries, newest first.
 
     A delivery is one part of a digest on its way to one destination.
-
-    \b
-    digest delivery list --state failed --state needs-you
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     meant = [DeliveryState(state) for state, word in STATE_WORDS.items() if word.replace(" ", "-") in states]
     wanted = tuple(meant) or None
     with opened_store(ctx) as here, here.store.read() as conn:
@@ -204,11 +206,7 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
     """Send ID… with the next run, though it failed or needs you.
 
     What may have reached a Slack channel is searched for there first, and sent only if it is missing.
-
-    \b
-    digest delivery retry 381 382
-    digest delivery retry --held
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     if all_held == bool(delivery_ids):
         raise UsageError(
             "say which deliveries to send: their IDs, or --held for all that need you",
@@ -250,10 +248,7 @@ def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Say that ID… did arrive, so that it is not sent again.
 
     The parts behind it go on.
-
-    \b
-    digest delivery mark-sent 381
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in sorted(set(delivery_ids)):
             if not outbox.take_as_arrived(conn, id_, here.now):
@@ -268,10 +263,7 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Never send ID…, and do not ask about them again.
 
     Each may wait, need you, or have failed.
-
-    \b
-    digest delivery cancel 381
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
             if not outbox.drop(conn, id_, here.now):

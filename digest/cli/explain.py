@@ -66,12 +66,7 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
     With a SUBSCRIPTION you see its whole way there: announced, stored, matched, sent. With a QUERY, a saved
     one's name or a text, you see each part that it meets or fails. Only then is arXiv asked for a paper that
     is not stored.
-
-    \b
-    digest explain 2611.15012
-    digest explain 2611.15012 perf-team
-    digest explain 2611.15012 'cat:cs.PF AND abs:GPU'
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     id_ = read_paper_id(paper_id, asked or "")
     with opened_workbench(ctx) as bench:
         names = {one.name for one in bench.config.subscriptions}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
-    """Give what is to be called with what is done and how much is through; the line is gone at the end."""
+    """Give a function to call with what is done and how much of it; the line is gone at the end."""
     with Console(stderr=True, quiet=quiet).status("") as status:
         yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
 

@@ -123,11 +123,7 @@ def show(ctx: click.Context, text: str, *, limit: int, papers: int, as_json: boo
     is counted is stored here.
 
     Of a saved query you see check by check what came into it (+), changed in it (~) and left it (−).
-
-    \b
-    digest query show gpu
-    digest query show 'cat:cs.PF AND abs:GPU OR ti:"tail latency"'
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(text, others=())
         found = gather_stored(bench, asked.query, _DAYS, quiet=True)

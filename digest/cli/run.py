@@ -38,11 +38,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
 
     Call it as often as you like. It asks arXiv no more often than arXiv's terms allow, and sends nothing
     twice. While `digest serve` works on the same database, it does nothing and says so.
-
-    \b
-    digest run
-    digest run --dry-run
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     if dry_run:
         _foretell(ctx, as_json=as_json)
         return

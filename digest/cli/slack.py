@@ -15,16 +15,16 @@ from digest.model.subscriptions import DestinationKind
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """Slack: the app's manifest, and a check of token, scopes and channels."""
+    """Slack: what it needs to let the bot in."""
 
 
 @command.command()
 @click.option("--private", "is_private", is_flag=True, help="Ask for private channels too (two more scopes).")
 def manifest(*, is_private: bool) -> None:
-    """Print the app's manifest: the least it needs, and why.
+    """Print the app's manifest: what it may do, and why.
 
-    At https://api.slack.com/apps choose "Create New App", "From a manifest", and paste it. Install the app,
-    put its bot token into DIGEST_SLACK_TOKEN, /invite it to the channel, then run `digest doctor`.
+    At https://api.slack.com/apps choose "Create New App", "From a manifest", and paste it. Install the app.
+    Put its bot token into DIGEST_SLACK_TOKEN. Type /invite in the channel, then run `digest doctor`.
     """
     click.echo(write_manifest(is_private=is_private), nl=False)
 
@@ -36,7 +36,7 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     """Ask Slack whether digests would arrive; nothing is posted.
 
     Looks at the token, its scopes, and each channel that digest.toml names: that it exists, is in use, and has
-    the app as a member. Exit code 3 where something is to be mended, 4 where Slack could not be asked, else 0.
+    the app as a member. Exit code 3 where something needs to be mended, 4 where Slack could not be asked, else 0.
     """
     config = load(ctx, warns=True)
     named = {to for subscription in config.subscriptions for to in subscription.destinations}

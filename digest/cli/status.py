@@ -103,11 +103,7 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
     """Say in one screen what works, what does not, and what comes next.
 
     Each problem comes with what to do. Times are in the zone of your `when`, else of your quiet hours.
-
-    \b
-    digest status
-    digest status --all
-    """  # noqa: D301 - click reads the backspace, which must be one
+    """
     with opened_store(ctx, warns=True) as here:
         status = load_status(here.config, here.store, here.clock)
         with here.store.read() as conn:

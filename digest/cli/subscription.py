@@ -109,8 +109,8 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
         if moment is not None:
             turn = next_due(due.subscription, here.now, due.last_slot, moment)
             subscription_store.set_next_due(conn, due.id, turn)
-    click.echo(f"{name} is paused{here.write_until(moment)}. What matches meanwhile waits for the next digest.")
-    click.echo(f"To end the pause sooner: `digest subscription resume {name}`")
+    say(f"{name} is paused{here.write_until(moment)}. What matches meanwhile waits for the next digest.")
+    say(f"To end the pause sooner: `digest subscription resume {name}`")
 
 
 def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
@@ -140,9 +140,9 @@ def resume(ctx: click.Context, name: str) -> None:
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
         has_changed = subscription_store.resume(conn, due.id, turn)
     if not has_changed:
-        click.echo(f"{name} is not paused.")
+        say(f"{name} is not paused.")
     else:
-        click.echo(f"{name} goes on. {_describe_turn(here, turn)}")
+        say(f"{name} goes on. {_describe_turn(here, turn)}")
 
 
 def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
@@ -178,11 +178,11 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
         which = EVERYTHING if everything else name
         is_first = unsubscribe.leave(conn, destination, which, how=OPERATOR, at=here.now)
     if not is_first:
-        click.echo(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
+        say(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
         return
-    click.echo(f"{destination} gets {'nothing' if everything else f'no {name}'} any more.")
+    say(f"{destination} gets {'nothing' if everything else f'no {name}'} from now on.")
     flag = " --everything" if everything else ""
-    click.echo(f"Only if its reader asks for it: `digest subscription resubscribe {name} {address}{flag}`")
+    say(f"Only if its reader asks for it: `digest subscription resubscribe {name} {address}{flag}`")
 
 
 @click.command()
@@ -205,9 +205,9 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     what = "everything" if everything else name
     but = f" but for {', '.join(still_left)}" if still_left else ""
     begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
-    click.echo(f"{destination} is subscribed to {what} again{but}.{begins}")
+    say(f"{destination} is subscribed to {what} again{but}.{begins}")
     for one in still_left:
-        click.echo(f"Only if its reader asks for it: `digest subscription resubscribe {one} {address}`")
+        say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {address}`")
 
 
 def _restart_turns(conn: Connection, now: datetime) -> None:
@@ -266,7 +266,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         [
             [
                 line.name,
-                ", ".join(here.show(place) for place in line.destinations) or "nobody any more",
+                ", ".join(here.show(place) for place in line.destinations) or "nobody",
                 str(dues[line.name].subscription.cadence).replace(f" {here.zone}", ""),
                 describe_turn(here, line, is_held_back=is_held_back),
             ]

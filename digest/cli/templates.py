@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.output import as_dict, json_option, print_json, print_table, wrap
+from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say
 from digest.config import open_config_or_defaults
 from digest.config.values import suggest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from digest.render.check import TemplateEntry
 
 _FOLDER = "templates"
-_WIDEST = 100
 
 
 @click.group(cls=CommandGroup)
@@ -54,7 +53,7 @@ def list_(ctx: click.Context, *, name: str | None, as_json: bool) -> None:
     rows = [[entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped"] for entry in entries]
     print_table(["TEMPLATE", "WHAT IT IS", "FROM"], rows, empty="")
     if not any(entry.is_own for entry in entries):
-        click.echo("\nTo change one: `digest templates export NAME`; with --extend only some blocks of it.")
+        say("\nTo change one: `digest templates export NAME`. With --extend you replace only some blocks of it.")
 
 
 def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
@@ -71,21 +70,16 @@ def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
         parts = {kind: found for kind, found in seen.items() if kind}
         print_json({**as_dict(entry), "names": seen.get("", {}), "parts": parts})
         return
-    click.echo(f"{click.style(name, bold=True)}: {entry.purpose or 'a template of yours'}")
+    print_wrapped(f"{name}: ", entry.purpose or "a template of yours", bold=True)
     click.echo(f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}")
     if entry.blocks:
-        _print_wrapped("blocks", ", ".join(entry.blocks))
+        print_wrapped("  blocks", ", ".join(entry.blocks), width=10)
     if not seen:
-        click.echo("It can use all that the template can which takes it in.")
+        click.echo("It can use all that the template can that includes it.")
     for kind, found in seen.items():
         click.echo(f"\n{click.style(kind or 'It can use', bold=True)}")
         for one, meaning in found.items():
-            _print_wrapped(one, meaning, max(map(len, found)) + 2)
-
-
-def _print_wrapped(label: str, text: str, width: int = 8) -> None:
-    for number, line in enumerate(wrap(text, _WIDEST - width) or [""]):
-        click.echo(f"  {'' if number else label:<{width}}{line}".rstrip())
+            print_wrapped(f"  {one}", meaning, width=max(map(len, found)) + 4)
 
 
 @command.command()
@@ -120,7 +114,7 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
         )
     _write(target, files)
 
-    click.echo(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
+    say(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
     if config.templates is None or config.templates.resolve() != target.resolve():
         click.echo(
             f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]'
@@ -167,7 +161,7 @@ def _open_templates(config: Config | None, folder: Path | None = None) -> Templa
 
 
 def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:
-    """Return what is to be written, by name.
+    """Return what will be written, by name.
 
     Raises:
         UsageError: a name is none, or has no blocks to replace.

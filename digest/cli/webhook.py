@@ -19,7 +19,7 @@ _KEY_BYTES = 32
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """Signed JSON to other programs: secret, test."""
+    """Signed JSON to other programs: make a secret."""
 
 
 @command.command()

@@ -194,7 +194,7 @@ def judge_deliveries(states: Collection[DeliveryState], *, has_doubtful_hold: bo
     """Say how far a paper in a digest has come: the farthest.
 
     Args:
-        states: of the deliveries that tell it.
+        states: of the deliveries that show it.
         has_doubtful_hold: one of them is held since nobody can tell whether it arrived.
     """
     if DeliveryState.SENT in states:
@@ -276,7 +276,7 @@ class ChangeTrail:
 
 @dataclass(frozen=True, slots=True)
 class DigestTrail:
-    """A digest that tells of the paper.
+    """A digest that shows the paper.
 
     Attributes:
         digest: as it was frozen.
@@ -297,7 +297,7 @@ class DigestTrail:
 
     @property
     def telling(self) -> tuple[Delivery, ...]:
-        """The deliveries that tell of it: of a digest that takes several messages those with its part."""
+        """The deliveries that show it: of a digest that takes several messages those with its part."""
         every = tuple(stored.delivery for stored, _ in self.deliveries)
         telling = tuple(
             one for one in every if one.share is None or one.share.first < self.place <= one.share.behind
@@ -326,9 +326,9 @@ class Trail:
     Attributes:
         id: the paper's.
         due: the subscription as it is now.
-        mailing: Eastern date of the mailing that brought the paper; None where that is not known.
+        mailing: Eastern date of the announcement that brought the paper; None where that is not known.
         changes: what was found of it, oldest first; () where it is not stored.
-        digests: those that tell of it, oldest first.
+        digests: those that show it, oldest first.
         judged: what became of the paper; None where it is not stored.
         newest: the paper announced last of all that are stored; None where none is.
         feeds: the places where it is read as a feed, each with why that does not show it, "" where it does.

@@ -244,16 +244,16 @@ _LOG = "The log of `digest serve` says why."
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """How far arXiv has been looked at.
+    """How far arXiv has been checked.
 
     Attributes:
         source: `harvest` or `query`.
-        mailing: Eastern date of the last mailing; None before the first look.
-        is_complete: all of it has been looked at, for every saved query.
-        checked_at: when the last look ended (UTC); None before the first.
-        looked_at: papers compared since that mailing.
-        new: papers that mailing is known to have brought; 0 where that is not known.
-        is_awaited: nothing of the mailing was there yet.
+        mailing: Eastern date of the last announcement; None before the first check.
+        is_complete: all of it has been checked, for every saved query.
+        checked_at: when the last check ended (UTC); None before the first.
+        looked_at: papers compared since that announcement.
+        new: papers that announcement is known to have brought; 0 where that is not known.
+        is_awaited: nothing of the announcement was there yet.
     """
 
     source: str
@@ -272,10 +272,10 @@ class Status:
     Attributes:
         now: the moment they hold for.
         troubles: what needs somebody.
-        intake: how far arXiv has been looked at.
+        intake: how far arXiv has been checked.
         breaker: whether arXiv asked us to stay away.
-        next_mailing: Eastern date of the next mailing.
-        next_poll_at: from when on a new look is worth a request.
+        next_mailing: Eastern date of the next announcement.
+        next_poll_at: from when on a new check is worth a request.
         requests: made to arXiv within 24 hours.
         subscriptions: a line for each.
         outbox: how it stands.
@@ -363,7 +363,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
 
 
 def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
-    """Yield what makes a process at work not ready, besides what is told of already: its jobs."""
+    """Yield what makes a process at work not ready, besides what is shown already: its jobs."""
     living = {worker.owner for worker in workers if not worker.is_gone}
     moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
     for turn in load_job_turns(conn):
@@ -377,7 +377,7 @@ def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[
 
 
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
-    """Say how far arXiv has been looked at: by one harvest, or by every saved query."""
+    """Say how far arXiv has been checked: by one harvest, or by every saved query."""
     keys = polled_keys(conn, source) or [""]
     coverage = load_coverage(conn, source, now)
     last_runs = [run for key in keys for run in run_store.load_last_runs(conn, source, 1, query_key=key)]
@@ -394,7 +394,7 @@ def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
 
 
 def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
-    """Return from when on the next look at arXiv is worth a request (UTC); now where one is due."""
+    """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
     looks = (run_store.load_last_looks(conn, source, key) for key in polled_keys(conn, source))
     return max(now, min((next_look_at(look) or now for look in looks), default=now))
 
@@ -421,7 +421,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
 
 
 def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
-    """Say what became of the mailing that must be taken in; None where no saved query asked for it by then."""
+    """Say what became of the announcement that must be fetched; None where no saved query asked for it."""
     mailing = find_due_mailing(now)
     sent, first_at = mailing_moment(mailing), run_store.load_first_start(conn)
     if not any(source == "harvest" or watch.since <= sent for watch in query_store.load_watches(conn)):

@@ -108,9 +108,9 @@ def test_a_mailing_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_i
     assert not any("Tue 3 Mar" in alarm.what for report in reports for alarm in report.watch.alarms)
     morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
     (alarm,) = morning.watch.alarms
-    assert alarm.what == "the mailing of Tue 3 Mar is not out yet"
+    assert alarm.what == "the announcement of Tue 3 Mar is not out yet"
     assert morning.plan.digests == []
-    assert "ATTENTION  the mailing of Tue 3 Mar is not out yet" in here.command("status")
+    assert "✗ the announcement of Tue 3 Mar is not out yet" in here.command("status")
     assert "late" in here.command("coverage")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from rich.cells import cell_len
 
 from digest.__main__ import main
 from digest.store import hold_worker
@@ -160,3 +161,32 @@ def test_a_sign_the_terminals_encoding_lacks_is_ascii_where_it_is_ours_else_a_qu
 @pytest.mark.usefixtures("world")
 def test_what_programs_read_is_the_same_in_any_encoding_of_the_terminal(command: list[str]) -> None:
     assert say("cp437", command)[0] == say("utf-8", command)[0] != b""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *LOOKING,
+        *WORKBENCH,
+        ["coverage", "--requests"],
+        ["templates", "list"],
+        ["templates", "list", "email/digest.html"],
+        ["config", "show"],
+        ["preview", "perf-team"],
+        ["subscription", "pause", "gpu-mail"],
+        ["subscription", "unsubscribe", "gpu-mail", "reader@digest.example"],
+        ["delivery", "retry", "3", "10"],
+        ["feed", "revoke", "perf-team"],
+        ["db", "check"],
+        ["db", "backup"],
+        ["run"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("world")
+def test_no_line_is_wider_than_a_terminal_of_80_columns_but_for_an_address(
+    command: list[str], digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    wide = [line.strip() for line in digest(*command).lines if cell_len(line) > 80]
+    assert [line for line in wide if not line.startswith("http") or " " in line] == []
