@@ -31,7 +31,6 @@ from digest.model.announcements import mailing_moment
 from digest.model.clock import write_age
 from digest.model.errors import ConfigurationError, DigestError, OutsideError, count
 from digest.model.messages import DeliveryState
-from digest.model.subscriptions import SubscriptionState
 from digest.serve.alarms import send_test
 
 if TYPE_CHECKING:
@@ -137,10 +136,10 @@ def _describe_next(here: Installation, status: Status) -> str:
     words = []
     if status.intake.checked_at is not None:
         words.append(f"Last check {_write_near(here, status.intake.checked_at)}")
-    active = (one for one in status.subscriptions if one.next_due_at and one.state is SubscriptionState.ACTIVE)
-    turns = [] if status.is_held_back else sorted((one.next_due_at, one.name) for one in active)
-    if turns:
-        words.append(f"{'next' if words else 'Next'} digest {_write_near(here, turns[0][0])}")
+    lines = [one for one in status.subscriptions if one.is_active(here.now) and not status.is_held_back]
+    turn = min((one.next_due_at for one in lines if one.next_due_at is not None), default=None)
+    if turn is not None:
+        words.append(f"{'next' if words else 'Next'} digest {_write_near(here, turn)}")
     return f"{', '.join(words)}." if words else ""
 
 

@@ -78,7 +78,7 @@ def does_its_work(alarms: Iterable[Alarm]) -> bool:
 
 def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
     if facts.is_restored:
-        what = "the database was restored: nothing is sent until `digest db resume`"
+        what = "the database was restored: nothing is sent until digest db resume"
         yield Alarm(AlarmName.RESTORED, what, "`digest db resume --help` says how to go on.")
     else:
         yield from _find_overdue(facts, write)

@@ -49,7 +49,7 @@ def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: Worl
     (mail,) = operator_mails(world)
     assert mail.splitlines()[0] == "Digest: the announcement of Sun 22 Nov is not out yet"
     told = " ".join(mail.split())
-    assert "mailing, since Mon 23 Nov 11:05 UTC The mailing of Sun 22 Nov is not out yet. Looks go on;" in told
+    assert "since Mon 23 Nov 11:05 UTC The announcement of Sun 22 Nov is not out yet. Checks go on." in told
     (post,) = world.slack.messages
     assert post.text == "Digest: the announcement of Sun 22 Nov is not out yet"
 
@@ -175,4 +175,4 @@ def test_a_restored_database_gives_no_sign_of_life_and_tells_of_nothing_but_the_
         assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.RESTORED]
         assert len(asked) == 1
         (post,) = world.slack.messages
-        assert post.text == ("Digest: the database was restored: nothing is sent until `digest db resume`")
+        assert post.text == ("Digest: the database was restored: nothing is sent until digest db resume")

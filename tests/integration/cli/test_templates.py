@@ -102,5 +102,5 @@ def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     found = digest("templates", "list", "email/digest.html", "--json").json
     assert found["names"]["groups"] == "the papers shown, by kind."
     assert {"digest", "group", "paper", "rest", "links", "week", "coverage"} <= {*found["parts"]}
-    assert "takes it in" in digest("templates", "list", "email/style.css").out
+    assert "that includes it" in digest("templates", "list", "email/style.css").out
     assert "Did you mean 'email/weekly.html'?" in digest("templates", "list", "email/wekly.html", expect=2).err

@@ -86,7 +86,8 @@ def test_each_command_shows_an_example_and_its_help_fits_80_columns(
 @pytest.mark.parametrize("line", "\n".join(EXAMPLES.values()).splitlines())
 def test_each_example_can_be_read(line: str) -> None:
     context = click.Context(cli, info_name="digest")
-    arguments, command = shlex.split(line)[1:], cli
+    arguments = shlex.split(line)[1:]
+    command: click.Command = cli
     while isinstance(command, click.Group):
         name, found, arguments = command.resolve_command(context, arguments)
         assert found is not None
