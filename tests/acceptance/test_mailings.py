@@ -152,7 +152,7 @@ def test_an_id_nobody_knows_is_asked_for_during_a_week_and_then_void_with_the_re
     (line,) = lines
     assert (str(line.gap.id), str(line.state), line.gap.asks) == ("2603.00022", "void", 5)
     assert line.reason.startswith("arXiv knew no such paper, asked 5 times from 4 Mar")
-    assert "1 void" in here.command("coverage")
+    assert "1 never used" in here.command("coverage")
 
 
 def test_a_paper_that_arxiv_fills_in_days_later_is_new_then(

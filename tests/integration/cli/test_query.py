@@ -8,9 +8,9 @@ from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
 
-def show_checks(digest: Shell, name: str) -> list[str]:
+def show_checks(digest: Shell, name: str, limit: int = 1) -> list[str]:
     """Return the lines that say check by check what came into a saved query."""
-    lines = digest("query", "show", name, "--limit", "1").lines
+    lines = digest("query", "show", name, "--limit", str(limit)).lines
     return lines[next(number for number, line in enumerate(lines) if "   ~ " in line) :]
 
 
@@ -77,7 +77,7 @@ def test_an_edited_query_keeps_its_history_and_says_which_revision_matched(world
     world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF OR cat:math.CO"')
     world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="x")
     digest("run", "--now")
-    lines = show_checks(digest, "perf")
+    lines = show_checks(digest, "perf", 2)
     assert lines[0] == "Fri 20 Nov 09:20  + 0 new   ~ 1 changed   − 0 gone   as of revision 2"
     assert "Fri 20 Nov 09:05  + 6 new   ~ 0 changed   − 0 gone" in lines
 
