@@ -108,7 +108,7 @@ def test_nothing_has_to_be_installed_for_any_of_it(
     assert len(digest("query", "preview", "cat:cs.PF", "--json").json["papers"]) == 8
     assert digest("query", "explain", "cat:cs.PF", "2611.15012", "--json").json["matches"] is True
     assert (
-        "is stored here: there is not a database"
+        "is stored here: there is no database"
         in digest("query", "preview", "cat:cs.PF", "--from", "store", expect=2).err
     )
     assert not list(tmp_path.glob("*.db"))
