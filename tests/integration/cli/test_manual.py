@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,19 +25,16 @@ from tests.command_line import ROOT
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
-COMING = re.compile(
+COMING = re.compile(  # commands and settings that do not exist yet
     r"^doctor|config undo|query show|--save |--against |--dry-run|explain 2611\.15012( gpu)?$|^init( --query.*)?$"
     r"|^abstracts = "
 )
-"""Commands and settings that do not exist yet."""
-
-MANUAL = {path.stem: path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("digest/manual/*.md"))}
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [README, *MANUAL.values()]
-FENCES = [fence for page in PAGES for fence in re.findall(r"(?ms)^```(\w+)\n(.*?)^```$", page)]
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob("digest/manual/*.md")}
+PAGES["README"] = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCES = [fence for page in PAGES.values() for fence in re.findall(r"(?ms)^```(\w+)\n(.*?)^```$", page)]
 TYPED = re.compile(r"(?m)(?:^|[ =/])digest ((?:[a-z]|--).*)$")
 COMMANDS = {line for language, text in FENCES if language in {"sh", "cron", "ini"} for line in TYPED.findall(text)}
-COMMANDS |= {line for page in PAGES for line in re.findall(r"`digest ([^`]+)`", page)}
+COMMANDS |= {line for page in PAGES.values() for line in re.findall(r"`digest ([^`]+)`", page)}
 COMMANDS -= {"demo", "serve"}  # test_demo.py and test_serve.py run them word for word
 
 MADE_UP = {  # what the examples say, and what goes by that name in the installation
@@ -46,7 +44,7 @@ MADE_UP = {  # what the examples say, and what goes by that name in the installa
     "perf-team --next": "perf-mail --next",
     "TOPIC": "queries",
 }
-BEFORE = {
+BEFORE = {  # what a reader has done before, by how a command begins
     "db restore backups": ["db backup backups/digest.db"],
     "db resume": ["db restore --mark", "run --now"],
     "delivery mark-sent": ["delivery retry 10", "run"],
@@ -54,13 +52,12 @@ BEFORE = {
     "subscription resume": ["subscription pause gpu-mail"],
     "config undo": ['try "cat:cs.DC" --save parallel'],
 }
-"""What a reader has done before, by how a command begins."""
 
 
-def column(page: str, after: str, number: int = 0) -> list[str]:
-    """Return what stands in backticks in a column of the first table after a text."""
+def column(page: str, after: str) -> list[str]:
+    """Return what stands in backticks in the left column of the first table after a text."""
     table = re.findall(r"(?ms)^\|.*?(?=^(?!\|))", page.partition(after)[2])[0]
-    return re.findall(r"`([^`]+)`", "\n".join(line.split(" | ")[number] for line in table.splitlines()[2:]))
+    return re.findall(r"`([^`]+)`", "\n".join(line.split(" | ")[0] for line in table.splitlines()[2:]))
 
 
 @pytest.mark.parametrize("line", sorted(COMMANDS))
@@ -69,18 +66,26 @@ def test_each_command_does_what_a_reader_types_it_for(
 ) -> None:
     if COMING.search(line):
         request.applymarker(pytest.mark.xfail(strict=True))
-    monkeypatch.setenv("DIGEST_ALARMS_TO", "mailto:ops@digest.example")
+    if "--send" in line or "--test" in line:
+        monkeypatch.setenv("DIGEST_ALARMS_TO", "mailto:ops@digest.example")
     if "mark-sent" in line:  # the next mail may have arrived
         world.mail.script.clear()
         world.mail.script.drop("END")
+    if line.startswith("init"):
+        monkeypatch.setenv("DIGEST_CONFIG", str(world.folder / "new.toml"))
+        monkeypatch.delenv("DIGEST_TEST_CLOCK")
+    if "--provider" in line:
+        monkeypatch.setenv("DIGEST_MAIL_PASSWORD", "made-up")
+    if "--save" in line or "undo" in line:  # into a file with one subscription, as `digest init` writes it
+        path = world.folder / "digest.toml"
+        path.write_text("[[subscriptions]]".join(path.read_text().split("[[subscriptions]]")[:2]))
     for before in [one for start, ones in BEFORE.items() if line.startswith(start) for one in ones]:
         run_cli(shlex.split(before))
         world.clock.sleep(1)
-    if line.startswith("init"):
-        monkeypatch.setenv("DIGEST_CONFIG", str(world.folder / "new.toml"))
     for said, meant in MADE_UP.items():
         line = line.replace(said, meant)
-    digest(*shlex.split(line), expect=2 if line == "init" else 0)
+    # Nobody answers what `init` asks, and one of the saved queries here can't be read.
+    digest(*shlex.split(line), expect=2 if line == "init" else int(line.startswith("doctor")))
 
 
 @pytest.mark.parametrize("text", sorted({text for language, text in FENCES if language == "toml"}))
@@ -93,53 +98,44 @@ def test_each_part_of_a_configuration_can_be_used(
     path = tmp_path / "digest.toml"
     whole = next(tomllib.loads(text) for _, text in FENCES if "gpu-static" in text)
     for key, value in tomllib.loads(text).items():
-        if key in {"templates", "subscriptions"}:
-            whole[key] = value
-        elif isinstance(value, dict):
-            whole[key] = {**whole.get(key, {}), **value}
-        else:
-            whole["subscriptions"][-1][key] = value
+        place = whole if key in {*whole, "templates", "webhooks"} else whole["subscriptions"][-1]
+        place[key] = {**place.get(key, {}), **value} if isinstance(value, dict) else value
     path.write_text(tomlkit.dumps(whole), encoding="utf-8")
     assert [said for said in load_config(path, {}).warnings if "DIGEST_" not in said] == []
 
 
 def test_each_other_block_can_be_read() -> None:
+    def read_shell(text: str) -> None:
+        subprocess.run(["/bin/bash", "-n"], input=text, text=True, check=True)
+
+    readers: dict[str, Callable[[str], object]] = {
+        "sh": read_shell,
+        "cron": lambda text: read_shell(text[text.index("cd ") :]),
+        "dockerfile": read_shell,
+        "ini": configparser.ConfigParser(interpolation=None).read_string,
+        "json": json.loads,
+        "toml": tomllib.loads,
+    }
     for language, text in FENCES:
-        shell = text if language == "sh" else ""
-        match language:
-            case "cron":
-                shell = re.sub(r"^(?:(?:\d[\d,]*|\*) ){5} ", "", text)
-                assert shell.startswith("cd ")
-            case "dockerfile":
-                lines = dict(line.split(" ", 1) for line in text.splitlines())
-                shell = lines["RUN"]
-                assert lines.keys() <= {"FROM", "COPY", "RUN", "USER", "WORKDIR", "ENV", "CMD"}
-                assert json.loads(lines["CMD"]) == ["digest", "serve"]
-            case "ini":
-                unit = configparser.ConfigParser(interpolation=None)
-                unit.read_string(text)
-                assert unit["Service"]["ReadWritePaths"] == unit["Service"]["WorkingDirectory"]
-            case "json":
-                json.loads(text)
-            case _:
-                assert language in {"sh", "toml", "caddy", "nginx"}
-        assert subprocess.run(["/bin/bash", "-n"], input=shell, text=True, check=False).returncode == 0, shell
+        readers.get(language, str)(text)
+    written = {*PAGES["running"].splitlines()}
+    assert {"WorkingDirectory=/srv/digest", "ReadWritePaths=/srv/digest", 'CMD ["digest", "serve"]'} <= written
 
 
 def test_the_tables_hold_what_there_is() -> None:
-    assert f"settings.py -->\n{settings_table_markdown()}<!-- /settings -->" in MANUAL["settings"]
-    assert column(MANUAL["digest"], "## Which changes") == list(DELIVERABLE_KINDS)
-    assert column(MANUAL["cadence"], "## Quiet days") == list(QuietDays)
-    assert all(map(read_cadence, column(MANUAL["cadence"], "#")))
-    assert all(map(read_destination, column(MANUAL["starting"], "## A small digest.toml")))
-    notes = [str(note) for text in column(MANUAL["queries"], "## What") for note in parse_query(text).notes]
+    assert f"settings.py -->\n{settings_table_markdown()}<!-- /settings -->" in PAGES["settings"]
+    assert column(PAGES["digest"], "## Which changes") == list(DELIVERABLE_KINDS)
+    assert column(PAGES["cadence"], "## Quiet days") == list(QuietDays)
+    assert all(map(read_cadence, column(PAGES["cadence"], "#")))
+    assert all(map(read_destination, column(PAGES["starting"], "## A small digest.toml")))
+    notes = [str(note) for text in column(PAGES["queries"], "## What") for note in parse_query(text).notes]
     assert len(notes) <= 1, "only `lic:` has something to remark on"
 
 
 def test_the_readme_is_short_names_every_room_and_leads_to_what_is_there() -> None:
-    assert len(README.split()) <= 900
-    rooms = {path.stem for path in ROOT.glob("digest/[a-z]*")}
-    assert rooms <= set(re.findall(r"`(\w+)(?:\.py)?`", README))
-    links = re.findall(r"\]\((?!https:)([^)]+)\)|<img src=\"([^\"]+)\" width=\"\d+%\" alt=\"[^\"]{40,}\"", README)
-    assert len(links) > len(MANUAL)
-    assert all((ROOT / (link or picture)).is_file() for link, picture in links)
+    readme = PAGES["README"]
+    assert len(readme.split()) <= 900
+    assert {path.stem for path in ROOT.glob("digest/[a-z]*")} <= set(re.findall(r"`(\w+)(?:\.py)?`", readme))
+    targets = re.findall(r"(?:\]\((?!https:)|<img src=\")([^)\"]+)[)\"]", readme)
+    assert len(targets) > len(PAGES)
+    assert [target for target in targets if not (ROOT / target).is_file()] == []
