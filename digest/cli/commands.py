@@ -18,7 +18,7 @@ GROUPS = {
         "demo": ("digest.cli.demo", "see it work, without network or keys"),
         "try": ("digest.cli.try_query", "see what a query brings; nothing is stored"),
         "init": ("digest.cli.init", "set up your own, step by step"),
-        # Here: add.
+        "add": ("digest.cli.add", "save a query, and who gets what it finds"),
     },
     "Every day": {
         "run": ("digest.cli.run", "do all that is due, once"),
