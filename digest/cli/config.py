@@ -9,9 +9,11 @@ import click
 from digest import config as configuration
 from digest.cli.commands import CommandGroup
 from digest.cli.output import cut, json_option, print_json, print_table
+from digest.cli.saving import plan_change, save_change, saving_options
 from digest.cli.subscription import check_exclusions, list_remarks
 from digest.config import find_config, open_config, read_environment
 from digest.config.draft import Mistakes
+from digest.config.replacement import read_config_file, read_file_before
 from digest.model.errors import ConfigurationError, DigestError, QueryError, count
 from digest.query import NoteKind, parse_query
 from digest.render import Renderer
@@ -20,6 +22,7 @@ from digest.render.check import check_templates
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from digest.cli.saving import Manner
     from digest.config import Config
 
 _WIDEST_VALUE = 80
@@ -133,3 +136,15 @@ def _print(config: Config | None, problems: list[str], warnings: list[str]) -> N
         ]
         but = f", but for {count(len(warnings), 'warning')}" if warnings else ""
         click.echo(f"{config.path} is sound{but}: {', '.join(parts)}.")
+
+
+@command.command()
+@saving_options
+@click.pass_context
+def undo(ctx: click.Context, *, manner: Manner) -> None:
+    """Put digest.toml back as it was before a command changed it last.
+
+    Called again, it brings that change back.
+    """
+    file = read_config_file(find_config(ctx.obj["config_path"], read_environment()))
+    save_change(ctx, plan_change(file, read_file_before(file)), manner)

@@ -22,7 +22,9 @@ from digest.cli.context import (
 )
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, wrap, write_moment
 from digest.cli.query_preview import diff, preview
+from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.cli.subscription import find_excluders
+from digest.config import edits
 from digest.inspect.query_volume import find_failing
 from digest.model.announcements import Kind
 from digest.model.errors import UnknownName, UsageError
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation, NamedQuery, Workbench
+    from digest.cli.saving import Manner
     from digest.model.announcements import StoredChange
     from digest.model.papers import Paper
     from digest.query import AnalysedPaper, Node, Query
@@ -347,7 +350,7 @@ def _print_queries(
             ]
             for query in stored
         ],
-        empty=drift or "No saved queries yet: write one below [queries] in digest.toml, then `digest run`.",
+        empty=drift or "No saved queries yet: `digest add` saves one, then `digest run`.",
     )
     if stored and drift:
         click.echo(f"\n{drift}")
@@ -452,3 +455,15 @@ def _poll_as_json(poll: QueryRow, changes: Mapping[int, StoredChange]) -> dict[s
 
     signs = {name: show(getattr(poll.outcome, name)) for name in _SIGNS}
     return {"matched_at": poll.matched_at, "revision": poll.revision, **signs}
+
+
+@command.command()
+@click.argument("name")
+@click.option("--from-subscriptions", is_flag=True, help="Take it from the subscriptions that follow it, too.")
+@saving_options
+@click.pass_context
+def remove(ctx: click.Context, name: str, *, from_subscriptions: bool, manner: Manner) -> None:
+    """Remove the saved query NAME from digest.toml."""
+    file = open_file(ctx)
+    content = file.encode(edits.remove_query(file.text, name, from_subscriptions=from_subscriptions))
+    save_change(ctx, plan_change(file, content), manner, is_removal=True)

@@ -10,6 +10,8 @@ import click
 from digest.cli.commands import CommandGroup
 from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
+from digest.cli.saving import open_file, plan_change, save_change, saving_options
+from digest.config import edits
 from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation
+    from digest.cli.saving import Manner
     from digest.config import Config
     from digest.model.errors import QueryError
     from digest.model.papers import Paper
@@ -273,7 +276,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
             ]
             for line in lines
         ],
-        empty=drift or "No subscriptions yet: write one in digest.toml ([[subscriptions]]), then `digest run`.",
+        empty=drift or "No subscriptions yet: `digest add` makes one, then `digest run`.",
     )
     if lines and drift:
         click.echo(f"\n{drift}")
@@ -379,5 +382,53 @@ def _describe_place(here: Installation, place: Place) -> str:
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 
-for _one in (pause, resume, unsubscribe_reader, resubscribe):
+@click.command()
+@click.argument("name")
+@click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option("--add-query", metavar="QUERY", multiple=True, help="A saved query's name. Repeatable.")
+@click.option("--remove-query", metavar="QUERY", multiple=True, help="The same, to take out.")
+@click.option("--add-to", metavar="TO", multiple=True, help="A destination. Repeatable.")
+@click.option("--remove-to", metavar="TO", multiple=True, help="The same, to take out.")
+@saving_options
+@click.pass_context
+def edit(
+    ctx: click.Context, /, name: str, *, changes: tuple[str, ...], manner: Manner, **lists: tuple[str, ...]
+) -> None:
+    """Change NAME in digest.toml; comments and order stay.
+
+    KEY= without a value takes the key out: the default counts again. `digest help settings` lists the keys.
+
+    \b
+    digest subscription edit gpu-mail cap=20 when="daily at 07:30 Europe/Berlin"
+    digest subscription edit gpu-mail --add-query perf --remove-to feed
+    """  # noqa: D301 - click reads the backspace, which must be one
+    if not changes and not any(lists.values()):
+        raise UsageError(
+            f"what is to change in {name}?", hint=f"Such as: `digest subscription edit {name} cap=20`."
+        )
+    file = open_file(ctx)
+    values = dict(map(edits.read_assignment, changes))
+    more, less = (
+        {"queries": lists[f"{verb}_query"], "to": [*map(edits.read_target, lists[f"{verb}_to"])]}
+        for verb in ("add", "remove")
+    )
+    text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)
+    save_change(ctx, plan_change(file, file.encode(text)), manner)
+
+
+@click.command()
+@click.argument("name")
+@saving_options
+@click.pass_context
+def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
+    """Remove NAME from digest.toml: it gets no more digests.
+
+    What waits for it is not sent. Its saved queries stay. `digest subscription pause` only stops it for a while.
+    """
+    file = open_file(ctx)
+    content = file.encode(edits.remove_subscription(file.text, name))
+    save_change(ctx, plan_change(file, content), manner, is_removal=True)
+
+
+for _one in (pause, resume, unsubscribe_reader, resubscribe, edit, remove):
     command.add_command(_one)
