@@ -37,8 +37,7 @@ GROUPS = {
         "templates": ("digest.cli.templates", "change how digests look"),
     },
     "Maintain": {
-        # Here: doctor.
-        "alarm": ("digest.cli.status:command_alarm", "a test whether alarms reach you"),
+        "doctor": ("digest.cli.doctor", "what is set up well, and what to mend"),
         "config": ("digest.cli.config", "the settings in use"),
         "coverage": ("digest.cli.coverage", "what was checked at arXiv, day by day"),
         "db": ("digest.cli.db", "the database: check, backup, restore, copy"),

@@ -119,7 +119,7 @@ def _report(target: Path) -> None:
         click.echo(f"  to do  {line}")
     option = "" if find_config(None, environ) == target else f" --config {target}"
     name = name_command()
-    click.echo(f"  then   {name}{option} config check    is all well?")
+    click.echo(f"  then   {name}{option} doctor          is all well?")
     click.echo(f"         {name}{option} run             look at arXiv, and send the first digest")
 
 

@@ -181,6 +181,12 @@ class MailSettings:
         "The address for replies and for mails that unsubscribe. Default: `mail.from`.",
         example="unsubscribe@example.org",
     )
+    dkim_selector: str = declare(
+        addresses.read_selector,
+        "",
+        "The DKIM selector that your mail server signs with, so that `digest doctor` can check its key.",
+        example="mail",
+    )
     on_ambiguous: Literal["resend", "hold"] = declare(
         values.choose_from(("resend", "hold")),
         "resend",
@@ -351,6 +357,12 @@ class Config:
         addresses.read_http_url,
         "",
         "The address of a simulated clock, for tests. All other addresses must be on this machine.",
+        is_environment_only=True,
+    )
+    test_dns: str = declare(
+        addresses.read_bind,
+        "",
+        "The host and port of a name server for `digest doctor`, for tests.",
         is_environment_only=True,
     )
     arxiv: ArxivSettings

@@ -254,8 +254,8 @@ class SlackClient(WebClient):
     """
 
     def __init__(self, *, token: str, url: str, timeout: float) -> None:
-        # At DEBUG the library writes whole bodies to its log; nothing may lower this logger's level.
-        _LOGGER_SLACK_CLIENT.setLevel(logging.INFO)
+        # At DEBUG the library writes whole bodies to its log, and its errors are told by whoever called.
+        _LOGGER_SLACK_CLIENT.setLevel(logging.CRITICAL)
         super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
         self._own = threading.local()  # several threads post at once
         self._sender = HttpSender(timeout)

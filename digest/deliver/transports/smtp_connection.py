@@ -407,6 +407,14 @@ class SmtpConnection:
         self._used_at = monotonic()
         return Receipt(find_queue_id(reply), f"{code} {read_reply(reply)}")
 
+    def open(self) -> None:
+        """Connect, secure the connection and log in, where it does not stand already.
+
+        Raises:
+            DeliveryError: the server can't be reached, trusted or logged in to.
+        """
+        self._take()
+
     def break_off(self) -> None:
         """End whatever another thread waits for on this connection; that one sees it break."""
         self.is_broken_off = True
