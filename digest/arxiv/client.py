@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 import httpx
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
-from digest.arxiv.documents import TRY_AGAIN, check_body, read_rfc_date
+from digest.arxiv.documents import TRY_AGAIN, check_body
 from digest.arxiv.exchange import (
     AskedRequest,
     Line,
@@ -85,7 +85,7 @@ class ArxivAddresses:
 class Fetched(Generic[PageT]):
     """A page with its bytes, where it came from and when; `grant` is the leave it was fetched under.
 
-    `served_at` is the time that arXiv's own clock told (UTC, whole seconds); None where it told none.
+    `date` is the time by arXiv's own clock, as its header has it; "" for none.
     """
 
     page: PageT
@@ -93,7 +93,7 @@ class Fetched(Generic[PageT]):
     url: str
     fetched_at: datetime
     grant: Grant | None = None
-    served_at: datetime | None = None
+    date: str = ""
 
 
 class ShortPage(ArxivShort, Generic[PageT]):
@@ -302,9 +302,8 @@ class ArxivClient:
             answer = self._line.ask(asked, not_after=grant.good_until)
             ended = monotonic()
             judge_status(answer, read, place=self._addresses.describe(asked.url))
-            moment = self._clock.now()
-            served_at = _read_date(answer.headers.get("date", ""))
-            fetched = Fetched(read(answer.body), answer.body, asked.url, moment, grant, served_at)
+            date = answer.headers.get("date", "")
+            fetched = Fetched(read(answer.body), answer.body, asked.url, self._clock.now(), grant, date)
             if check is not None:
                 check(fetched)
         except TooLate:
@@ -332,13 +331,6 @@ def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds
     query = urlencode(parameters, quote_via=quote, safe="")
     whole = f"{url}?{query}"
     return AskedRequest(whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None)
-
-
-def _read_date(text: str) -> datetime | None:
-    try:
-        return read_rfc_date(text)
-    except ValueError:
-        return None
 
 
 def _name_page(token: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,11 @@ from digest.cli.context import choose_clock, opened, opened_client, set_up_loggi
 from digest.cli.output import find_width, json_option, print_json, wrap
 from digest.cli.program import call_as_here
 from digest.cli.subscription import check_exclusions, list_remarks
-from digest.config import find_config, open_config, read_environment
+from digest.config import open_config
 from digest.config.addresses import read_operator_places, resolve_destinations
 from digest.config.draft import Mistakes
 from digest.inspect import doctor
-from digest.inspect.findings import CONFIGURATION, Check, Finding, Verdict, hide, list_private, run_checks
+from digest.inspect.findings import CONFIGURATION, Finding, Verdict, hide, list_private, run_checks
 from digest.model.errors import ConfigurationError, DigestError, QueryError, StoreError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query import NoteKind, parse_query
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from digest.config import Config
+    from digest.inspect.findings import Find
+    from digest.model.clock import Clock
     from digest.poll.installation import Site
 
 _SECONDS = 75.0
@@ -74,7 +77,7 @@ def command(
     extra = read_operator_places(list(places))
     set_up_logging(ctx)
     config, about_config = _read(ctx)
-    private = list_private(config) if config else {str(_find_folder(ctx)): "."}
+    private = list_private(config) if config else {}
     found, is_hidden = list[Finding](), False
     for finding in _examine(ctx, config, about_config, quick=quick, tests=extra if send else None):
         found.append(finding if full else hide(finding, private))
@@ -90,45 +93,33 @@ def command(
         ctx.exit(1)
 
 
-def _find_folder(ctx: click.Context) -> object:
-    return find_config(ctx.obj["config_path"], read_environment()).absolute().parent
-
-
 def _read(ctx: click.Context) -> tuple[Config | None, list[Finding]]:
     """Return the configuration, None where it can't be used, and what is to be said of it."""
     try:
         config = open_config(ctx.obj["config_path"])
     except Mistakes as error:
-        return None, [_name_mistake(each) for each in error.each]
+        mistakes = [each.partition("\n") for each in error.each]
+        return None, [Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip()) for said, _, todo in mistakes]
     except ConfigurationError as error:
         return None, [Finding(Verdict.PROBLEM, CONFIGURATION, error.message, error.hint)]
-    problems = list(_check_queries(config))
-    oddities = [*config.warnings, *_find_oddities(config)]
-    found = problems + [Finding(Verdict.WARNING, CONFIGURATION, one) for one in oddities]
-    if not problems:
+    found = [
+        Finding(Verdict.PROBLEM, CONFIGURATION, f"{place}: {error.message}", error.hint, error.pointer())
+        for place, error in [*_check_queries(config), *check_exclusions(config)]
+    ]
+    if not found:
         queries = count(len(config.queries), "saved query", "saved queries")
         said = f"{config.path} is sound: {queries}, {count(len(config.subscriptions), 'subscription')}"
-        found.insert(0, Finding(Verdict.OK, CONFIGURATION, said))
-    return config, found
+        found = [Finding(Verdict.OK, CONFIGURATION, said)]
+    oddities = [*config.warnings, *_find_oddities(config)]
+    return config, [*found, *(Finding(Verdict.WARNING, CONFIGURATION, one) for one in oddities)]
 
 
-def _name_mistake(text: str) -> Finding:
-    said, _, todo = text.partition("\n")
-    return Finding(Verdict.PROBLEM, CONFIGURATION, said, " ".join(todo.split()))
-
-
-def _check_queries(config: Config) -> Iterator[Finding]:
+def _check_queries(config: Config) -> Iterator[tuple[str, QueryError]]:
     for query in config.queries:
         try:
             parse_query(query.text)
         except QueryError as error:
-            yield _describe_problem(f"queries.{query.name}", error)
-    for place, trouble in check_exclusions(config):
-        yield _describe_problem(place, trouble)
-
-
-def _describe_problem(place: str, error: QueryError) -> Finding:
-    return Finding(Verdict.PROBLEM, CONFIGURATION, f"{place}: {error.message}", error.hint, error.pointer())
+            yield f"queries.{query.name}", error
 
 
 def _find_oddities(config: Config) -> Iterator[str]:
@@ -161,28 +152,29 @@ def _examine(
         todo = "Mend the configuration first."
         yield Finding(Verdict.UNCHECKED, "all else", "not checked", todo)
         return
-    checks = [
-        Check("database", lambda: doctor.check_database(config)),
-        Check("disk", lambda: doctor.check_disk(config)),
-        Check("templates", lambda: _check_templates(config)),
-        Check("feeds", lambda: doctor.check_feeds(config)),
-    ]
-    yield from run_checks(checks if quick else [*checks, *_list_network_checks(config)], _SECONDS)
+    checks: dict[str, Find] = {
+        "database": lambda: doctor.check_database(config),
+        "disk": lambda: doctor.check_disk(config),
+        "templates": lambda: _check_templates(config),
+        "feeds": lambda: doctor.check_feeds(config),
+    }
+    yield from run_checks(checks | ({} if quick else _list_network_checks(config)), _SECONDS)
     if tests is not None:
         with opened(ctx) as site:
             yield from _send_tests(site, tests)
 
 
-def _list_network_checks(config: Config) -> Iterator[Check]:
+def _list_network_checks(config: Config) -> dict[str, Find]:
     clock = choose_clock(config)
+    checks: dict[str, Find] = {"arXiv": lambda: _check_arxiv(config, clock)}
     if config.mail.from_address:
-        yield Check("mail server", lambda: doctor.check_mail(config, clock))
-        yield Check("DNS", lambda: doctor.check_domain(config))
+        checks["mail server"] = lambda: doctor.check_mail(config, clock)
+        checks["DNS"] = lambda: doctor.check_domain(config)
     if config.slack.token or doctor.name_channels(config):
-        yield Check("Slack", lambda: doctor.check_slack(config))
-    yield Check("arXiv", lambda: _check_arxiv(config))
+        checks["Slack"] = lambda: doctor.check_slack(config)
     if config.web.base_url:
-        yield Check("base_url", lambda: doctor.check_base_url(config.web.base_url))
+        checks["base_url"] = lambda: doctor.check_base_url(config.web.base_url)
+    return checks
 
 
 def _check_templates(config: Config) -> Iterator[Finding]:
@@ -202,9 +194,8 @@ def _check_templates(config: Config) -> Iterator[Finding]:
         yield Finding(Verdict.OK, "templates", f"all can be used, {own} of them your own")
 
 
-def _check_arxiv(config: Config) -> Iterable[Finding]:
+def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:
     """Ask arXiv behind the installation's gate, or behind this account's where there is no database yet."""
-    clock = choose_clock(config)
     try:
         store = open_store(config.store.url)
     except StoreError:
@@ -237,28 +228,17 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
 
 def _print(finding: Finding) -> None:
     room, margin = find_width() - _LABEL - 3, " " * (_LABEL + 3)
-    first, *others = wrap(finding.said, room)
-    click.echo(f"{_MARKS[finding.verdict]} {finding.check:<{_LABEL}} {first}".rstrip())
-    for line in others:
-        click.echo(margin + line)
-    for line in finding.more.splitlines():
-        click.echo(margin + line)
+    first, *others = [*wrap(finding.said, room), *finding.more.splitlines()]
     arrow, *rest = wrap(call_as_here(finding.todo), room - 2)
-    if arrow:
-        click.echo(f"{margin}→ {arrow}")
-    for line in rest:
-        click.echo(f"{margin}  {line}")
+    click.echo(f"{_MARKS[finding.verdict]} {finding.check:<{_LABEL}} {first}")
+    for line in [*others, *([f"→ {arrow}"] if arrow else []), *(f"  {line}" for line in rest)]:
+        click.echo(margin + line)
 
 
 def _print_verdict(found: Sequence[Finding], *, is_hidden: bool) -> None:
-    problems, warnings, unchecked = (
-        sum(one.verdict is verdict for one in found)
-        for verdict in (Verdict.PROBLEM, Verdict.WARNING, Verdict.UNCHECKED)
-    )
-    counts = {"problem": problems, "warning": warnings}
-    said = [count(number, word) for word, number in counts.items() if number]
-    said = said or ["All is well"]
-    more = f" {unchecked} not checked." if unchecked else ""
-    click.echo(f"\n{', '.join(said)}.{more}")
+    counts = Counter(one.verdict for one in found)
+    bad = [count(counts[one], one.value) for one in (Verdict.PROBLEM, Verdict.WARNING) if counts[one]]
+    unchecked = f" {counts[Verdict.UNCHECKED]} not checked." if counts[Verdict.UNCHECKED] else ""
+    click.echo(f"\n{', '.join(bad) or 'All is well'}.{unchecked}")
     if is_hidden:
         click.echo("Addresses, channels and query texts are left out. `--full` shows them.")

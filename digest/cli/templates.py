@@ -132,9 +132,8 @@ def _load(ctx: click.Context) -> Config:
     return open_config_or_defaults(ctx.obj["config_path"])
 
 
-def _open_templates(config: Config) -> Templates:
-    own = config.templates
-    return Templates([own] if own else [], find_shipped_templates())
+def _open_templates(config: Config | None) -> Templates:
+    return Templates([config.templates] if config and config.templates else [], find_shipped_templates())
 
 
 def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:

@@ -24,7 +24,6 @@ _STORE_HINT = (
 )
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
-_SELECTOR = re.compile(r"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _LAST_PORT = 65535
@@ -154,15 +153,6 @@ def read_bind(value: object) -> str:
     match = _BIND.fullmatch(text)
     if match is None or int(match["port"]) > _LAST_PORT:
         raise ConfigurationError(f"{text!r} is not a host and port", hint="Write 127.0.0.1:8000 or [::1]:8000.")
-    return text
-
-
-def read_selector(value: object) -> str:
-    """Read a DKIM selector: labels of a domain name (RFC 6376 §3.1)."""
-    text = read_line(value)
-    if _SELECTOR.fullmatch(text) is None:
-        hint = "It is the word before ._domainkey. in the DNS record that holds the key."
-        raise ConfigurationError(f"{text!r} is not a DKIM selector", hint=hint)
     return text
 
 

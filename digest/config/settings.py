@@ -182,7 +182,7 @@ class MailSettings:
         example="unsubscribe@example.org",
     )
     dkim_selector: str = declare(
-        addresses.read_selector,
+        values.read_name,
         "",
         "The DKIM selector that your mail server signs with, so that `digest doctor` can check its key.",
         example="mail",

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from digest.arxiv.documents import read_rfc_date
 from digest.inspect.findings import Finding, Verdict
 from digest.model.clock import write_age
 from digest.model.errors import ArxivError, ArxivThrottled, ArxivUnreachable, OutsideError, StoreBusy
-from digest.model.subscriptions import DestinationKind
-from digest.store import database, open_store, views
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import database, open_store
 from digest.store.engine import head_revision
 
 if TYPE_CHECKING:
@@ -23,13 +24,12 @@ if TYPE_CHECKING:
     from digest.arxiv.client import ArxivClient
     from digest.config import Config
     from digest.model.clock import Clock
-    from digest.model.subscriptions import Destination
 
 _PATIENCE = 15.0
 """Seconds that a mail server, Slack or the public address may be silent."""
 
-_MEGABYTE, _GIGABYTE = 1_000_000, 1_000_000_000
-_LEAST_ROOM, _LITTLE_ROOM = 50 * _MEGABYTE, _GIGABYTE
+_GIGABYTE = 1_000_000_000
+_LEAST_ROOM, _LITTLE_ROOM = _GIGABYTE // 20, _GIGABYTE
 _CLOCK_TOLERANCE = timedelta(seconds=60)
 _FINE = 200
 
@@ -49,7 +49,6 @@ def check_database(config: Config) -> Iterator[Finding]:
         with store.begin() as conn:
             database.try_writing(conn)
             is_restored = database.is_restored(conn)
-        size = views.measure_size(store)
     except StoreBusy as error:
         yield Finding(Verdict.WARNING, "database", error.message, error.hint)
         return
@@ -59,7 +58,7 @@ def check_database(config: Config) -> Iterator[Finding]:
         todo = "`digest db resume --help` says how to go on."
         yield Finding(Verdict.WARNING, "database", "it was restored, so nothing is sent yet", todo)
         return
-    said = f"{store.dialect}, revision {head_revision()}, can be written, {_write_size(size)}"
+    said = f"{store.dialect}, of this release (revision {head_revision()}), can be written"
     yield Finding(Verdict.OK, "database", said, more=store.url_masked)
 
 
@@ -76,29 +75,18 @@ def check_disk(config: Config) -> Iterator[Finding]:
     if not folder.is_dir():
         return  # the database's own check says so
     free = shutil.disk_usage(folder).free
-    wanted = max(_LITTLE_ROOM, 2 * path.stat().st_size if path is not None and path.exists() else 0)
-    said = f"{_write_size(free)} free"
-    if free < _LEAST_ROOM:
-        yield Finding(Verdict.PROBLEM, "disk", said, "Make room: nothing new can be stored soon.")
-    elif free < wanted:
-        yield Finding(Verdict.WARNING, "disk", said, "Make room: a backup needs as much as the database.")
+    verdict = Verdict.PROBLEM if free < _LEAST_ROOM else Verdict.WARNING
+    said = f"{free / _GIGABYTE:,.2f} GB free"
+    if free < _LITTLE_ROOM:
+        yield Finding(verdict, "disk", said, "Make room: a full disk stops the database.")
     else:
         yield Finding(Verdict.OK, "disk", said)
 
 
-def _write_size(size: int) -> str:
-    if size >= _GIGABYTE:
-        return f"{size / _GIGABYTE:,.1f} GB"
-    return f"{size / _MEGABYTE:,.0f} MB" if size >= _MEGABYTE else f"{size / 1000:,.0f} kB"
-
-
 def check_feeds(config: Config) -> Iterator[Finding]:
     """Name the subscriptions whose feed nobody can fetch."""
-    names = [
-        one.name
-        for one in config.subscriptions
-        if any(place.kind is DestinationKind.FEED for place in one.destinations)
-    ]
+    feed = Destination(DestinationKind.FEED)
+    names = [one.name for one in config.subscriptions if feed in one.destinations]
     if names and not config.web.base_url:
         said = f"nobody can fetch the feed of {', '.join(names)}: `web.base_url` is not set"
         todo = 'Set it and let `digest serve` run. Or write a file: to = "file:papers.atom".'
@@ -128,12 +116,11 @@ def check_domain(config: Config) -> Iterator[Finding]:
     from digest.config.addresses import split_bind  # noqa: PLC0415 - beside the next
     from digest.inspect.domain import inspect_domain  # noqa: PLC0415 - dnspython takes a tenth of a second
 
-    domain = config.mail.from_address.rpartition("@")[2]
     if config.test_clock and not config.test_dns:
         yield Finding(Verdict.UNCHECKED, "DNS", "not checked: under a test clock nothing outside is asked")
         return
     yield from inspect_domain(
-        domain,
+        config.mail.from_address.rpartition("@")[2],
         selector=config.mail.dkim_selector,
         mail_host=urlsplit(config.mail.smtp).hostname or "",
         server=split_bind(config.test_dns) if config.test_dns else None,
@@ -172,8 +159,8 @@ def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iter
         yield Finding(verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), todo)
         return
     yield Finding(Verdict.OK, "arXiv", "answers")
-    if fetched.served_at is not None and not is_simulated:
-        yield judge_clock(fetched.fetched_at, fetched.served_at)
+    if fetched.date and not is_simulated:
+        yield judge_clock(fetched.fetched_at, read_rfc_date(fetched.date))
 
 
 def judge_clock(here: datetime, there: datetime) -> Finding:

@@ -6,6 +6,7 @@ Sources: RFC 7208 (SPF), RFC 6376 (DKIM), RFC 7489 (DMARC).
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import dns.exception
@@ -14,9 +15,7 @@ import dns.resolver
 from digest.inspect.findings import Finding, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    AskTxt = Callable[[str], list[str] | None]
+    from collections.abc import Iterator, Sequence
 
 _SECONDS = 8.0
 """For one question, all name servers of the machine together."""
@@ -36,31 +35,6 @@ _INCLUDES = {
 """What a domain's SPF record includes, by the end of the mail server's name, where a provider sends."""
 
 
-def ask_dns(server: tuple[str, int] | None = None) -> AskTxt:
-    """Return what asks for the TXT records of a name; it returns None where there is no such name.
-
-    Args:
-        server: address and port of the name server; None for those of this machine.
-
-    Raises:
-        DNSException: this machine names no server; from the question itself: none of them answered.
-    """
-    resolver = dns.resolver.Resolver(configure=server is None)
-    if server is not None:
-        resolver.nameservers, resolver.port = [server[0]], server[1]
-
-    def ask(name: str) -> list[str] | None:
-        try:
-            answer = resolver.resolve(f"{name}.", "TXT", lifetime=_SECONDS)
-        except dns.resolver.NXDOMAIN:
-            return None
-        except dns.resolver.NoAnswer:
-            return []
-        return [b"".join(one.strings).decode("utf-8", "replace") for one in answer]
-
-    return ask
-
-
 def inspect_domain(
     domain: str, *, selector: str, mail_host: str, server: tuple[str, int] | None
 ) -> Iterator[Finding]:
@@ -70,13 +44,20 @@ def inspect_domain(
         domain: of the sender's address.
         selector: names the DKIM key; "" where that is not known.
         mail_host: of the mail server, for the SPF record that is proposed.
-        server: see `ask_dns`.
+        server: address and port of the name server; None for those of this machine.
     """
     try:
-        ask = ask_dns(server)
+        resolver = dns.resolver.Resolver(configure=server is None)
+        if server is not None:
+            resolver.nameservers, resolver.port = [server[0]], server[1]
+        ask = partial(_ask, resolver)
         records = ask(domain)
         if records is None:
-            yield _judge_absence(ask, domain)
+            # Some networks have names of their own only: then the whole top-level domain is missing, too.
+            is_private = ask(domain.rpartition(".")[2]) is None
+            said = f"{_NOT_CHECKED}: the name servers here know no public names"
+            no_domain = Finding(Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`.")
+            yield Finding(Verdict.UNCHECKED, "DNS", said) if is_private else no_domain
             return
         yield judge_spf(records, domain, mail_host)
         if selector:
@@ -85,26 +66,23 @@ def inspect_domain(
         else:
             todo = "Set `mail.dkim_selector`: your mail provider names it."
             yield Finding(Verdict.UNCHECKED, "DKIM", "not checked: the selector is not known", todo)
-        yield judge_dmarc(_find_policy(ask, domain), domain)
+        labels = domain.split(".")  # where a domain has no policy, that of the nearest one above counts
+        above = (".".join(["_dmarc", *labels[first:]]) for first in range(max(len(labels) - 1, 1)))
+        policies = (_select(ask(name) or [], "v=DMARC1") for name in above)
+        yield judge_dmarc(next(filter(None, policies), []), domain)
     except dns.exception.DNSException:
         yield Finding(Verdict.UNCHECKED, "DNS", f"{_NOT_CHECKED}: no name server answers here")
 
 
-def _judge_absence(ask: AskTxt, domain: str) -> Finding:
-    """Say whether it is the domain that is missing, or public DNS: some networks have names of their own only."""
-    if ask(domain.rpartition(".")[2]) is None:
-        return Finding(Verdict.UNCHECKED, "DNS", f"{_NOT_CHECKED}: the name servers here know no public names")
-    return Finding(Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`.")
-
-
-def _find_policy(ask: AskTxt, domain: str) -> list[str]:
-    """Return the DMARC records of the domain, else those of the nearest domain above that has any."""
-    labels = domain.split(".")
-    for first in range(max(len(labels) - 1, 1)):
-        found = _select(ask(".".join(["_dmarc", *labels[first:]])) or [], "v=DMARC1")
-        if found:
-            return found
-    return []
+def _ask(resolver: dns.resolver.Resolver, name: str) -> list[str] | None:
+    """Return the TXT records of a name, None where there is no such name."""
+    try:
+        answer = resolver.resolve(f"{name}.", "TXT", lifetime=_SECONDS)
+    except dns.resolver.NXDOMAIN:
+        return None
+    except dns.resolver.NoAnswer:
+        return []
+    return [b"".join(one.strings).decode("utf-8", "replace") for one in answer]
 
 
 def _select(records: Sequence[str], version: str) -> list[str]:
@@ -114,16 +92,10 @@ def _select(records: Sequence[str], version: str) -> list[str]:
 
 def judge_spf(records: Sequence[str], domain: str, mail_host: str) -> Finding:
     """Judge the TXT records of a domain."""
-    found = _select(records, "v=spf1")
-    if len(found) == 1:
-        return Finding(Verdict.OK, "SPF", "published", more=found[0])
-    if found:
-        said = f"there are {len(found)} records, so receivers ignore them all"
-        return Finding(Verdict.PROBLEM, "SPF", said, "Make one record of them.")
     include = next((name for end, name in _INCLUDES.items() if mail_host.endswith(end)), "")
     record = f"v=spf1 {f'include:{include}' if include else 'mx'} ~all"
     other = "" if include else ", or what your mail provider names"
-    return Finding(Verdict.WARNING, "SPF", "missing", f"Publish a TXT record at {domain}: {record}{other}.")
+    return _judge_only("SPF", _select(records, "v=spf1"), f"at {domain}: {record}{other}")
 
 
 def judge_dkim(records: Sequence[str], name: str) -> Finding:
@@ -140,10 +112,13 @@ def judge_dkim(records: Sequence[str], name: str) -> Finding:
 
 def judge_dmarc(found: Sequence[str], domain: str) -> Finding:
     """Judge the DMARC records of a domain."""
+    return _judge_only("DMARC", found, f"at _dmarc.{domain}: v=DMARC1; p=none")
+
+
+def _judge_only(check: str, found: Sequence[str], proposed: str) -> Finding:
     if len(found) == 1:
-        return Finding(Verdict.OK, "DMARC", "published", more=found[0])
+        return Finding(Verdict.OK, check, "published", more=found[0])
     if found:
         said = f"there are {len(found)} records, so receivers ignore them all"
-        return Finding(Verdict.PROBLEM, "DMARC", said, "Keep one of them.")
-    todo = f"Publish a TXT record at _dmarc.{domain}: v=DMARC1; p=none"
-    return Finding(Verdict.WARNING, "DMARC", "missing", todo)
+        return Finding(Verdict.PROBLEM, check, said, "Make one record of them.")
+    return Finding(Verdict.WARNING, check, "missing", f"Publish a TXT record {proposed}.")

@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
@@ -16,9 +16,11 @@ from digest.model.errors import DigestError
 from digest.model.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from digest.config import Config
+
+    Find = Callable[[], Iterable["Finding"]]
 
 _log = logging.getLogger("digest.doctor")
 
@@ -57,50 +59,40 @@ class Finding:
     more: str = ""
 
 
-class Check(NamedTuple):
-    """One thing to check: what it is called, and what finds out. Errors of `find` are findings."""
-
-    name: str
-    find: Callable[[], Iterable[Finding]]
-
-
-def run_checks(checks: Sequence[Check], seconds: float) -> Iterator[Finding]:
+def run_checks(checks: Mapping[str, Find], seconds: float) -> Iterator[Finding]:
     """Run all checks side by side, and yield what they find in their order.
 
     Args:
-        checks: none of them stops another, whatever happens in it.
+        checks: what finds out, by name. None of them stops another: an error is a finding.
         seconds: how long all of them may take together; each should have shorter limits of its own.
     """
     until = monotonic() + seconds
-    running = [(check, _start(check)) for check in checks]
-    for check, future in running:
+    running = [(name, _start(name, find)) for name, find in checks.items()]
+    for name, future in running:
         try:
             yield from future.result(max(until - monotonic(), 0.0))
         except TimeoutError:
             said = f"there was no answer within {seconds:g} seconds"
-            yield Finding(Verdict.PROBLEM, check.name, said, "Call it again; `digest --verbose doctor` logs more.")
+            yield Finding(Verdict.PROBLEM, name, said, "Call it again later.")
 
 
-def _start(check: Check) -> Future[list[Finding]]:
+def _start(name: str, find: Find) -> Future[list[Finding]]:
     future: Future[list[Finding]] = Future()
     # A daemon, unlike an executor's threads: one that hangs must not keep the command from ending.
-    thread = threading.Thread(target=lambda: future.set_result(_run(check)), name=check.name, daemon=True)
-    thread.start()
+    threading.Thread(target=lambda: future.set_result(_run(name, find)), daemon=True).start()
     return future
 
 
-def _run(check: Check) -> list[Finding]:
+def _run(name: str, find: Find) -> list[Finding]:
     found: list[Finding] = []
     try:
-        found.extend(check.find())
+        found.extend(find())
     except DigestError as error:
-        found.append(Finding(Verdict.PROBLEM, check.name, _ERRNO.sub("", error.message), error.hint))
+        found.append(Finding(Verdict.PROBLEM, name, _ERRNO.sub("", error.message), error.hint))
     except Exception as error:  # noqa: BLE001 - a mistake in one check must not hide what the others find
-        _log.debug("the check %s failed", check.name, exc_info=True)
+        _log.debug("the check %s failed", name, exc_info=True)
         said = f"the check itself failed ({type(error).__name__})"
-        found.append(
-            Finding(Verdict.PROBLEM, check.name, said, "`digest --verbose doctor` logs where. Report it.")
-        )
+        found.append(Finding(Verdict.PROBLEM, name, said, "`digest --verbose doctor` logs where. Report it."))
     return found
 
 

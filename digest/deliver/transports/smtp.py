@@ -102,7 +102,7 @@ class SmtpTransport:
             DeliveryError: the server can't be reached, trusted or logged in to.
         """
         with self._lend() as connection:
-            connection.open()
+            connection.take()
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: SMTP cannot be asked what it took.

@@ -383,7 +383,7 @@ class SmtpConnection:
             StaleConnection: nothing was said: the server had gone while the connection rested.
             DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
         """
-        link = self._take()
+        link = self.take()
         options = _choose_options(link, sender, recipient, data)
         self._stage = Stage.SENDER
         try:
@@ -407,14 +407,6 @@ class SmtpConnection:
         self._used_at = monotonic()
         return Receipt(find_queue_id(reply), f"{code} {read_reply(reply)}")
 
-    def open(self) -> None:
-        """Connect, secure the connection and log in, where it does not stand already.
-
-        Raises:
-            DeliveryError: the server can't be reached, trusted or logged in to.
-        """
-        self._take()
-
     def break_off(self) -> None:
         """End whatever another thread waits for on this connection; that one sees it break."""
         self.is_broken_off = True
@@ -430,7 +422,7 @@ class SmtpConnection:
                 self._link.putcmd("QUIT")
         self.drop()
 
-    def _take(self) -> smtplib.SMTP:
+    def take(self) -> smtplib.SMTP:
         """Return a connection that can be used as far as known, opening one where needed.
 
         Raises:

@@ -73,7 +73,7 @@ def test_every_commented_default_can_be_turned_on(tmp_path: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
     config = load_config(path, {})
     written = [setting for setting in SETTINGS if config.origins[setting.key] == "digest.toml"]
-    assert len(written) == len(SETTINGS) - 4  # three secrets and the test clock stay outside the file
+    assert len(written) == len(SETTINGS) - 5  # three secrets, test clock and test DNS stay outside the file
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
