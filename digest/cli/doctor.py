@@ -94,7 +94,7 @@ def command(
 
 
 def _read(ctx: click.Context) -> tuple[Config | None, list[Finding]]:
-    """Return the configuration, None where it can't be used, and what is to be said of it."""
+    """Return the configuration, None where it can't be used, and the findings about it."""
     try:
         config = open_config(ctx.obj["config_path"])
     except Mistakes as error:
