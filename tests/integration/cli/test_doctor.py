@@ -90,6 +90,13 @@ def test_quick_asks_nobody(clinic: Clinic, digest: Shell) -> None:
     assert clinic.slack.calls == ()
 
 
+@pytest.mark.usefixtures("clinic")
+def test_with_the_search_as_source_the_search_is_asked(digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIGEST_ARXIV_SOURCE", "query")
+    monkeypatch.setenv("DIGEST_ARXIV_OAI_URL", "http://127.0.0.1:9/oai")
+    assert examine(digest)["arXiv"][0] == "ok"
+
+
 def test_feeds_without_an_address_are_named(clinic: Clinic, digest: Shell) -> None:
     clinic.edit("[web]\nbase_url", "[web]\n# base_url")
     found = examine(digest, "--quick")
