@@ -126,7 +126,7 @@ def hide(finding: Finding, private: dict[str, str]) -> Finding:
 
 def _hide(text: str, private: dict[str, str], check: str) -> str:
     for literal in sorted(private, key=len, reverse=True):
-        text = re.sub(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", lambda _, to=private[literal]: to, text)
+        text = re.sub(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", private[literal], text)
     for shape, instead in (*(_VALUES if check == CONFIGURATION else ()), *_SHAPES):
         text = shape.sub(instead, text)
     return text

@@ -109,9 +109,9 @@ def test_only_what_sends_or_says_how_all_stands_warns_of_a_missing_token(
     digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DIGEST_SLACK_TOKEN")
-    for words in (("status",), ("run",), ("delivery", "retry", "--held")):
+    for words in (["status"], ["run"], ["delivery", "retry", "--held"]):
         assert "warning: slack: destinations need a token" in digest(*words).err, words
-    for words in (("delivery", "list"), ("db", "check"), ("subscription", "list"), ("query", "list")):
+    for words in (["delivery", "list"], ["db", "check"], ["subscription", "list"], ["query", "list"]):
         assert digest(*words).err == "", words
 
 
