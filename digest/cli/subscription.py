@@ -17,7 +17,14 @@ from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements, SubscriptionState
+from digest.model.subscriptions import (
+    EVERYTHING,
+    Abstracts,
+    Destination,
+    Grouping,
+    Replacements,
+    SubscriptionState,
+)
 from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
 from digest.store import database, views
@@ -365,11 +372,15 @@ def _describe(
     }
 
 
+_ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
+
+
 def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
     """Say how its digests read, as far as that is not the usual."""
     often = "every second week" if subscription.cadence.fortnight else "a week"
     words = [f"one weekly digest {often}"] if has_weekly_digests(subscription) else []
     words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
+    words += [_ABSTRACTS[subscription.abstracts]] if subscription.abstracts in _ABSTRACTS else []
     words += ["what changed in a paper whole"] if subscription.replacements is Replacements.WHOLE else []
     return {"reads": ["; ".join(words)]} if words else {}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from digest.config import addresses, values
-from digest.model.subscriptions import DestinationKind, Grouping, QuietDays, Replacements, Weekly
+from digest.model.subscriptions import Abstracts, DestinationKind, Grouping, QuietDays, Replacements, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -292,6 +292,11 @@ class DefaultSettings:
         values.read_cap,
         40,
         'The most papers a message shows, or "none" for as many as fit. The rest are counted and linked.',
+    )
+    abstracts: Abstracts = declare(
+        values.choose_from(Abstracts),
+        "short",
+        'How much of each abstract a digest shows: "short" for one sentence, "full" for all of it, or "none".',
     )
     first_digest: int = declare(
         values.number(0, 365, "days"), 7, "How many days the first digest goes back. 0 means no first digest."

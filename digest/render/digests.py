@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from digest.model.announcements import Kind, mailing_moment, mailings_between
 from digest.model.errors import TemplateError
 from digest.model.messages import Occasion
-from digest.model.subscriptions import Grouping, Replacements
+from digest.model.subscriptions import Abstracts, Grouping, Replacements
 from digest.render.contexts import PageContext, PostContext
 from digest.render.coverage import (
     CoverageState,
@@ -65,6 +65,7 @@ class DigestView:
         is_first_digest: it looks back with a saved query that is new.
         coverage: what was looked at: `coverage.state` and `coverage.sentence`.
         week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
+        abstracts: how much of each abstract it shows: `short`, `full` or `none`.
         is_whole: it tells whole what changed in its papers.
         queries: the saved queries behind it.
     """
@@ -81,6 +82,7 @@ class DigestView:
     is_first_digest: bool
     coverage: CoverageView
     queries: tuple[QueryView, ...]
+    abstracts: Abstracts = Abstracts.SHORT
     week: WeekView | None = None
     is_whole: bool = False
 
@@ -145,6 +147,7 @@ def view_digest(digest: Digest) -> DigestView:
             QueryView(clean_text(name), shorten(clean_text(text), _LONGEST_QUERY)) for name, text in digest.queries
         ),
         week=view_week(digest, view_papers(digest)) if digest.is_weekly else None,
+        abstracts=digest.abstracts,
         is_whole=digest.replacements is Replacements.WHOLE,
     )
 
