@@ -86,11 +86,12 @@ class UsualWay:
         self._views: dict[int, PaperView] = {}
         shipped = find_shipped_templates() / "email"
         source = {path.name: path.read_text(encoding="utf-8") for path in shipped.iterdir()}
-        paper = "{% set abstract = paper.show_abstract() %}" + source["paper.html"]
+        paper = "{% set abstract = paper.show_abstract(digest.abstracts) %}" + source["paper.html"]
         html = source["digest.html"].replace("{{ fragments[paper.number] }}", paper)
         html = html.replace("<style>", f"<style>{source['style.css']}")
         text = source["text.txt"].replace(
-            "{{ fragments[paper.number] }}", "{% set abstract = paper.abstract %}" + source["paper.txt"]
+            "{{ fragments[paper.number] }}",
+            "{% set abstract = paper.write_abstract(digest.abstracts) %}" + source["paper.txt"],
         )
         templates = {"digest.html": html, "text.txt": text, "email/media.css": source["media.css"]}
         environment = jinja2.Environment(
@@ -121,7 +122,7 @@ class UsualWay:
             "groups": group_papers(digest, papers),
             "rest": view_rest((), links.web_view),
             "links": links,
-            "abstract_limit": None,
+            "is_full": False,
         }
         message = EmailMessage(policy=email.policy.SMTP)
         message["Date"] = format_datetime(_IDENTITY.date)
