@@ -112,10 +112,13 @@ class Browser:
         os.close(self._from)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def look(self, html: str, view: View, *, height: int | None = None, wanted: str = "h1") -> Sight:
+    def look(
+        self, html: str, view: View, *, height: int | None = None, scale: float = 1, wanted: str = "h1"
+    ) -> Sight:
         """Show a page and return what is seen of it: the whole of it, or the first `height` CSS pixels.
 
-        `wanted` is the CSS selector of elements whose places are told.
+        The picture has `scale` pixels for each of them. `wanted` is the CSS selector of elements whose places are
+        told.
         """
         page = self._folder / "page.html"
         page.write_text(html, encoding="utf-8")
@@ -142,7 +145,7 @@ class Browser:
         ask("Page.navigate", url=page.as_uri())
         self._wait("Page.loadEventFired")
         size = ask("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": view.width, "height": height or size["height"], "scale": 1}
+        clip = {"x": 0, "y": 0, "width": view.width, "height": height or size["height"], "scale": scale}
         shot = ask("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         places = f"[...document.querySelectorAll({wanted!r})].map(one => one.getBoundingClientRect().top)"
         tops = ask("Runtime.evaluate", expression=places, returnByValue=True)["result"]["value"]

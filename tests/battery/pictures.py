@@ -56,8 +56,8 @@ VIEWS = {
     "phone-darkened": View(PHONE, is_turned=True),
     "phone-turned": View(PHONE),
 }
-README = {"mail-desk.png": (View(800), 1_000), "mail-phone-dark.png": (View(390, is_dark=True), 844)}
-"""The README's pictures: how they are looked at, and how much of them is shown."""
+README = {"mail-desk.png": (View(800), 838, 1.25), "mail-phone-dark.png": (View(390, is_dark=True), 893, 1.75)}
+"""The README's pictures: how they are looked at, and how much of them is shown, and how finely."""
 
 SCREEN = (390, 844)
 """The phone that room is measured on."""
@@ -218,8 +218,8 @@ def main(*, folder: Path, only: str, readme: bool, measures: bool) -> None:
     with Browser(path) as browser:
         if readme:
             html = make_demo_mail()
-            for name, (view, height) in README.items():
-                picture = browser.look(html, view, height=height).picture
+            for name, (view, height, scale) in README.items():
+                picture = browser.look(html, view, height=height, scale=scale).picture
                 (_GITHUB / name).write_bytes(picture)
                 click.echo(f"{_GITHUB / name}: {len(picture) / 1000:.0f} KB")
             return
