@@ -3,11 +3,11 @@
     python -m tests.bench.rendering
 
 A mail has 30 papers with a sentence of each abstract, a text and an HTML part, and comes out as the bytes that
-are sent. The usual way is a Jinja template that is compiled once, css-inline over each message, and the standard
-library's EmailMessage; its papers are made readable beforehand, and it neither breaks lines of text softly nor
-keeps the mail small. Both are measured in turns, in processor time, and the median of the rounds' ratios counts: once
-for one digest to many readers, once for digests that differ, of one day's papers, for a reader each. Every round
-is a new day, of which nothing is rendered yet.
+are sent. The usual way is a Jinja template that is compiled once, css-inline over each message, and the
+standard library's EmailMessage; its papers are made readable beforehand, and it neither breaks lines of text
+softly nor keeps the mail small. Both are measured in turns, in processor time, and the median of the rounds'
+ratios counts: once for one digest to many readers, once for digests that differ, of one day's papers, for a
+reader each. Every round is a new day, of which nothing is rendered yet.
 Counted as well: how often each paper was rendered.
 """
 
