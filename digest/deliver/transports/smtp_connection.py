@@ -260,7 +260,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool) -> str:
     enhanced = _ENHANCED.match(text)
     category = enhanced["category"] if enhanced else ""
     if is_login:
-        return "Check the mail server's user and DIGEST_MAIL_PASSWORD."
+        return "Check the login name and the password. Many providers want an app password: `digest help mail`."
     if category == "5.7":
         return (
             "The server refuses us by policy: ask its operator about relaying, and check the sender's domain "
