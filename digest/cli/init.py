@@ -1,133 +1,314 @@
-"""`digest init`: a commented digest.toml to start from, as ready to run as what was said allows."""
+"""`digest init`: asks for what is missing on a terminal, and writes a digest.toml that runs as it is."""
 
 from __future__ import annotations
 
-import tomllib
+import os
+import sys
+from dataclasses import replace
+from functools import partial
+from itertools import count as count_up
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import click
+import tzlocal
 
+from digest.cli.context import choose_clock, explain_unreachable, opened_client
+from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue, read_followed, suggest_title
 from digest.cli.program import name_command
-from digest.config import find_config, load_config, read_environment, starter_text
-from digest.model.errors import ConfigurationError, UsageError, count
+from digest.config import addresses, find_config, load_config, read_environment
+from digest.config.providers import OUTLOOK, OWN, PROVIDERS
+from digest.config.starter import (
+    Answers,
+    complete_schedule,
+    list_open,
+    make_name,
+    suggest_schedule,
+    write_starter,
+)
+from digest.inspect.preview import look_up
+from digest.model.errors import ArxivUnreachable, UsageError
+from digest.model.subscriptions import NAME, DestinationKind
 from digest.query import parse_query
+from digest.query.wording import name_query
+from digest.serve.alarms import send_test_to
+from digest.serve.installation import open_site
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from digest.config import Config
+    from digest.model.messages import Digest
+    from digest.query import Query
+
+_UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
+_READ = {
+    "smtp": addresses.read_smtp_url,
+    "sender": addresses.read_mail_address,
+    "contact": addresses.read_reachable,
+    "base_url": addresses.read_secure_url,
+}
+_VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
 @click.command()
-@click.option("--query", "queries", metavar="[NAME=]QUERY", multiple=True, help="A saved query; repeatable.")
+@click.option("--query", "queries", metavar="QUERY", multiple=True, help="What to follow; repeatable.")
+@click.option("--name", default="", help="What the subscription is called.")
 @click.option(
-    "--mail", "mails", metavar="ADDRESS", multiple=True, help="Who gets the digests by mail; repeatable."
+    "--to", "places", metavar="PLACE", multiple=True, help="mailto:…, slack:#…, feed, console; repeatable."
 )
-@click.option("--slack", "channels", metavar="CHANNEL", multiple=True, help="A Slack channel; repeatable.")
-@click.option(
-    "--contact", metavar="ADDRESS", help="How arXiv can reach you; the first --mail where none is given."
-)
-@click.option(
-    "--smtp", metavar="URL", help="Your mail server, as smtp+starttls://name@host; localhost by default."
-)
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--mail", "mails", metavar="ADDRESS", multiple=True, help="As --to mailto:ADDRESS.")
+@click.option("--slack", "channels", metavar="CHANNEL", multiple=True, help="As --to slack:#CHANNEL.")
+@click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who sends the mail.")
+@click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
+@click.option("--login", metavar="NAME", default="", help="The login name there, where it is not your address.")
+@click.option("--smtp", metavar="URL", help="Your own mail server: smtp+starttls://name@host:587.")
+@click.option("--from", "sender", metavar="ADDRESS", help="The address mail comes from.")
+@click.option("--password-file", metavar="FILE", default="", help="A file that holds the mail password.")
+@click.option("--token-file", metavar="FILE", default="", help="A file that holds Slack's bot token.")
+@click.option("--base-url", metavar="URL", help="The public address of `digest serve`, for feeds.")
+@click.option("--when", metavar="TIMES", default="", help='As "weekdays at 09:00".')
+@click.option("--zone", metavar="ZONE", default="", help="The time zone of --when; the machine's own by default.")
+@click.option("--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default.")
+@click.option("--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks.")
+@click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
 @click.argument("path", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.pass_context
 def command(
     ctx: click.Context,
     *,
-    queries: tuple[str, ...],
-    mails: tuple[str, ...],
-    channels: tuple[str, ...],
-    contact: str | None,
-    smtp: str | None,
     path: Path | None,
-    force: bool,
+    zone: str,
+    tests: bool | None,
+    no_input: bool,
+    **flags: Any,  # noqa: ANN401 - as many types as flags
 ) -> None:
-    """Write a commented FILE to start from: digest.toml where none is named. Never writes over one.
+    """Set up your own, step by step: asks a few questions and writes digest.toml.
+
+    Each question has a flag. With all of them it asks nothing. It never writes over a file.
 
     \b
-    digest init --query "cat:cs.PF AND abs:GPU" --mail you@example.org
-    digest init --query 'gpu=abs:GPU' --query 'perf=cat:cs.PF' --slack papers --contact you@example.org
-
-    Without --mail and --slack, digests are printed where `digest run` runs.
+    digest init
+    digest init --query "cat:cs.PF AND abs:GPU" --mail you@gmail.com --provider gmail --password-file mail.password
+    digest init --query "cat:cs.PF" --slack papers --contact you@example.org --token-file slack.token
     """  # noqa: D301 - click reads the backspace, which must be one
-    target = path or find_config(ctx.obj["config_path"], read_environment())
-    text = starter_text(
-        contact=contact or "",
-        queries=queries,
-        mail=mails,
-        slack=channels,
-        smtp=smtp or "",
-        name=_choose_name(target),
+    environ = read_environment()
+    target = path or find_config(ctx.obj["config_path"], environ)
+    _require_room(target)
+    zone = zone or find_zone()
+    known = _read_flags(flags, target, zone, environ)
+    secrets: dict[str, str] = {}
+    if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        known = _fill_in(known, zone)
+        if tests:
+            _send_test(target, environ, known, secrets)
+    else:
+        dialogue = Dialogue(
+            target.parent, zone, partial(_look_up, environ), partial(_send_test, target, environ), secrets
+        )
+        known = _hold(dialogue, known, tests=tests)
+    config = _read_config(target, environ, known, secrets)
+    _save(target, known, secrets)
+    _report(target, known, config, secrets)
+
+
+def find_zone() -> str:
+    """Return the name of the machine's own time zone; UTC where it has none."""
+    try:
+        zone = tzlocal.get_localzone_name()
+    except ZoneInfoNotFoundError:
+        return "UTC"
+    return "UTC" if zone in (None, "Etc/UTC") else zone
+
+
+def _require_room(target: Path) -> None:
+    """Make sure, before anything is asked, that the file can be written.
+
+    Raises:
+        UsageError: it is there already, or its folder takes no file.
+    """
+    if target.exists():
+        hint = f"`digest --config {target} add` adds to it. Or name another file: `digest init FILE`."
+        raise UsageError(f"{target} is there already, and was left as it is", hint=hint)
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise UsageError(f"{target} can't be written", hint="Check the folder and its permissions.")
+
+
+def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]) -> Answers:
+    """Return what the command line says.
+
+    Raises:
+        DigestError: something on it can't be used.
+    """
+    places = [*flags["places"], *(f"mailto:{one.removeprefix('mailto:')}" for one in flags["mails"])]
+    places += [f"slack:#{one.removeprefix('slack:').lstrip('#')}" for one in flags["channels"]]
+    given = {key: flags[key] and read(flags[key]) for key, read in _READ.items()}
+    files = {
+        key: flags[key] and os.path.relpath(Path(flags[key]).expanduser(), target.parent)
+        for key in ("password_file", "token_file")
+    }
+    for (key, file), variable in zip(files.items(), _VARIABLES.values(), strict=True):
+        if not file and (variable in environ or f"{variable}_FILE" in environ):
+            files[key] = None
+    known = Answers(
+        queries=tuple(_read_query(text) for text in flags["queries"]),
+        to=tuple(map(addresses.read_destination, places)),
+        when=flags["when"] and complete_schedule(flags["when"], zone),
+        name=flags["name"],
+        **given,
+        **files,
     )
-    _check_queries(text)
-    _write(target, text, force=force)
-    _report(target)
+    return _choose_server(known, flags["provider"], flags["login"], flags["region"])
 
 
-def _choose_name(target: Path) -> str:
-    """Return what a file's database is called after; "" for the usual one.
+def _read_query(text: str) -> str:
+    query = read_followed(text)
+    for note in query.notes:
+        click.echo(f"note: {text}: {note.message}", err=True)
+    return query.expression
+
+
+def _choose_server(known: Answers, key: str | None, login: str, region: str) -> Answers:
+    """Return the answers with the provider's server, as far as the flags tell it.
+
+    Raises:
+        UsageError: this provider can't be used.
+    """
+    if known.smtp or key is None:
+        return replace(known, provider=OWN) if known.smtp else known
+    provider = PROVIDERS[key]
+    if provider is OUTLOOK:
+        raise UsageError(OUTLOOK.notes[0], hint=OUTLOOK.notes[1])
+    account = login or (known.sender or known.address) * provider.is_account
+    known = replace(known, provider=provider, sender=known.sender or account * provider.is_account)
+    if provider is OWN or not account or (provider.has_regions and not region):
+        return known
+    return replace(known, smtp=provider.write_server(account, region))
+
+
+def _fill_in(known: Answers, zone: str) -> Answers:
+    """Return the answers with the usual ones where none is given.
+
+    Raises:
+        UsageError: something is missing that has no usual answer.
+    """
+    known = replace(
+        known,
+        name=known.name or (suggest_title(known) if known.queries else ""),
+        sender=known.sender or known.address,
+        when=known.when or ("" if known.is_pulled else suggest_schedule(zone)),
+    )
+    if missing := list_open(known):
+        raise UsageError(
+            f"init has nobody to ask, and needs {', '.join(missing)}",
+            hint="Nothing was written. `digest init --help` explains each flag, and on a terminal it asks.",
+        )
+    return known
+
+
+def _hold(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
+    click.echo("A few questions, then your digest.toml is written. Ctrl-C stops, and writes nothing.")
+    try:
+        known = dialogue.ask(known)
+        if tests is not False and any(one.kind not in _UNTESTED for one in known.to):
+            click.echo()
+            if tests or click.confirm(click.style("Send a test message now?", bold=True), default=True):
+                known = dialogue.test(known)
+    except (click.Abort, KeyboardInterrupt) as error:
+        click.echo("\nNothing was written.", err=True)
+        raise click.Abort from error
+    return known
+
+
+def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
+    """Ask arXiv for what a query brings.
+
+    Raises:
+        ArxivError: arXiv did not answer well.
+    """
+    config = load_config(None, environ)
+    clock = choose_clock(config)
+    click.echo("  Asking arXiv …")
+    with opened_client(config, clock, None) as client:
+        try:
+            return look_up(client, clock, query, days=7)
+        except ArxivUnreachable as error:
+            raise explain_unreachable(error) from error
+
+
+def _send_test(target: Path, environ: Mapping[str, str], known: Answers, secrets: Mapping[str, str]) -> None:
+    """Send a message that says it is a test to every place that messages are sent to.
+
+    Raises:
+        DigestError: one was not taken.
+    """
+    config = _read_config(target, environ, known, secrets)
+    with TemporaryDirectory(prefix="digest-") as folder:
+        store = replace(config.store, url=f"sqlite:///{folder}/test.db")
+        clock = choose_clock(config)
+        site = open_site(replace(config, store=store), clock, owner="init", jitter=lambda: 0.0)
+        try:
+            for destination in config.subscriptions[0].destinations:
+                if destination.kind not in _UNTESTED:
+                    click.echo(f"  Sending a test to {destination.address} …")
+                    send_test_to(site, destination)
+                    click.echo(f"  {click.style('✓', fg='green')} sent")
+        finally:
+            site.close()
+
+
+def _read_config(target: Path, environ: Mapping[str, str], known: Answers, secrets: Mapping[str, str]) -> Config:
+    """Read the file as it is about to be written, with the secrets that are still to be kept.
+
+    Raises:
+        ConfigurationError: it can't be used.
+    """
+    typed = {_VARIABLES[file]: secret for file, secret in secrets.items()}
+    return load_config(target, {**environ, **typed}, content=_write(target, known).encode())
+
+
+def _write(target: Path, known: Answers) -> str:
+    """Return the text of the file.
 
     Two files with one database would end each other's subscriptions in turn.
     """
-    is_usual = target.name == "digest.toml" or not target.stem.replace("-", "").replace("_", "").isalnum()
-    return "" if is_usual else target.stem
+    names: dict[str, None] = {make_name(known.name): None}
+    for text in known.queries[1:]:
+        name = make_name(name_query(parse_query(text).tree) or known.name)
+        names[next(one for one in (name, *(f"{name}-{n}" for n in count_up(2))) if one not in names)] = None
+    is_usual = target.name == "digest.toml" or not NAME.fullmatch(target.stem.lower())
+    return write_starter(known, list(names), database="" if is_usual else target.stem)
 
 
-def _check_queries(text: str) -> None:
-    """Read every query before anything is written.
-
-    Raises:
-        QueryError: one can't be read.
-    """
-    for query in tomllib.loads(text)["queries"].values():
-        for note in parse_query(query).notes:
-            click.echo(f"note: {query}: {note.message}", err=True)
-
-
-def _write(target: Path, text: str, *, force: bool) -> None:
-    """Write the file.
+def _save(target: Path, known: Answers, secrets: Mapping[str, str]) -> None:
+    """Write the secrets, each into a file that only its owner can read, and then the file.
 
     Raises:
-        UsageError: it is there already, or can't be written.
+        UsageError: one can't be written, or the file is there by now.
     """
     try:
-        with target.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise UsageError(
-            f"{target} is there already, and was left as it is",
-            hint="Edit it, name another file, or write over it with --force.",
-        ) from error
+        for name, secret in secrets.items():
+            file = target.parent / name
+            file.touch(0o600)
+            file.chmod(0o600)
+            file.write_text(f"{secret}\n", encoding="utf-8")
+        with target.open("x", encoding="utf-8") as opened:
+            opened.write(_write(target, known))
     except OSError as error:
         raise UsageError(
-            f"{target} can't be written: {error.strerror}", hint="Check the folder and its permissions."
+            f"{error.filename} can't be written: {error.strerror}", hint="Check the folder and its permissions."
         ) from error
 
 
-def _report(target: Path) -> None:
-    """Say what was written, what is still to be filled in, and what to do next."""
-    environ = read_environment()
-    try:
-        config, missing = load_config(target, environ), []
-    except ConfigurationError as error:
-        config, missing = None, [f"{error.message.rstrip('.')}. {error.hint}"]
-    if config is not None:
-        missing = list(config.warnings)
-    click.echo(_describe(target, config))
-    for line in missing:
-        click.echo(f"  to do  {line}")
-    option = "" if find_config(None, environ) == target else f" --config {target}"
-    name = name_command()
-    click.echo(f"  then   {name}{option} doctor          is all well?")
-    click.echo(f"         {name}{option} run             look at arXiv, and send the first digest")
-
-
-def _describe(target: Path, config: Config | None) -> str:
-    if config is None:
-        return f"Wrote {target}. It lacks something yet:"
-
-    (subscription,) = config.subscriptions
-    queries = count(len(config.queries), "saved query", "saved queries")
-    places = ", ".join("this terminal" if str(to) == "console" else str(to) for to in subscription.destinations)
-    return f"Wrote {target}: {queries}, to {places}, {subscription.cadence}."
+def _report(target: Path, known: Answers, config: Config, secrets: Mapping[str, str]) -> None:
+    """Say what was written, what is still to be done, and what comes next."""
+    lines = _write(target, known).count("\n")
+    kept = "".join(f" and {target.parent / name}" for name in secrets)
+    click.echo(f"\nWrote {target} ({lines} lines){kept}.")
+    for warning in config.warnings:
+        click.echo(f"  to do  {warning}")
+    call = name_command() + ("" if find_config(None, read_environment()) == target else f" --config {target}")
+    click.echo(f"  next   {call} run     check arXiv and send the first digest")
+    click.echo(f"         {call} serve   keep doing it; or run it each morning from cron")
