@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -11,14 +11,21 @@ import click
 
 from digest import tex
 from digest.cli.output import cut, find_width, wrap
-from digest.config import addresses
-from digest.config.providers import OUTLOOK, OWN, PROVIDERS, Provider, add_login, guess_provider
+from digest.config.addresses import (
+    is_loopback,
+    read_destination,
+    read_mail_address,
+    read_reachable,
+    read_secure_url,
+    read_smtp_url,
+)
+from digest.config.providers import OUTLOOK, OWN, PROVIDERS, add_login, guess_provider
 from digest.config.starter import (
     Answers,
     Question,
     complete_schedule,
     list_open,
-    make_name,
+    log_in,
     read_title,
     suggest_schedule,
 )
@@ -40,14 +47,7 @@ T = TypeVar("T")
 PASSWORD_FILE = "mail.password"  # noqa: S105 - where it is kept
 TOKEN_FILE = "slack.token"  # noqa: S105 - the same
 _WEEK = timedelta(days=7)
-_PLACES = ("mail", "a Slack channel", "a feed", "this terminal")
 _SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465": "smtps", "not at all": "smtp"}
-_MENDED: dict[str, dict[str, object]] = {
-    "the password or token": {"password_file": "", "token_file": ""},
-    "the mail server": {"provider": None, "smtp": "", "sender": "", "password_file": ""},
-    "the address or channel": {"to": (), "sender": ""},
-}
-"""What may have been wrong where a test failed, and which answers are then asked for anew."""
 
 
 def read_followed(text: str) -> Query:
@@ -57,6 +57,11 @@ def read_followed(text: str) -> Query:
         QueryError: it can't be read.
     """
     return parse_query(f"cat:{text.strip()}" if taxonomy.is_category(text.strip()) else text)
+
+
+def suggest_title(known: Answers) -> str:
+    """Return a few words that the first saved query is about."""
+    return name_query(parse_query(known.queries[0]).tree) or "papers"
 
 
 def describe_week(digest: Digest) -> str:
@@ -70,12 +75,7 @@ def describe_week(digest: Digest) -> str:
     return f"The last 7 days brought {count(len(week), 'paper')}, the newest “{title}”."
 
 
-def suggest_title(known: Answers) -> str:
-    """Return a few words that the first saved query is about."""
-    return name_query(parse_query(known.queries[0]).tree) or "papers"
-
-
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Dialogue:
     """One dialogue.
 
@@ -84,86 +84,84 @@ class Dialogue:
         zone: the machine's own.
         look_up: asks arXiv for a query; raises `ArxivError`.
         send_test: sends a message that says it is a test; raises `DigestError`.
-        secrets: what was typed unseen, by the file it is to be kept in.
+        secrets: is given what was typed unseen, by the file it is to be kept in.
     """
 
     folder: Path
     zone: str
     look_up: Callable[[Query], Digest]
-    send_test: Callable[[Answers, dict[str, str]], None]
-    secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    send_test: Callable[[Answers], None]
+    secrets: dict[str, str]
 
     def ask(self, known: Answers) -> Answers:
         """Ask for all that is open."""
         while questions := list_open(known):
             click.echo()
-            known = replace(known, **self._answer(questions[0], known))
+            known = self._answer(questions[0], known)
         return known
 
     def test(self, known: Answers) -> Answers:
         """Send a test until it arrives or is given up; return the answers, mended where it failed."""
         while True:
             try:
-                self.send_test(known, self.secrets)
+                self.send_test(known)
             except DigestError as error:
                 _say(click.style(f"✗ {error.message}", fg="red"), error.hint)
             else:
                 return known
-            choices = [*_MENDED, "nothing: keep it as it is"]
-            mended = _MENDED.get(choices[_choose("What do you want to change?", choices)])
-            if mended is None:
+            mended = {**_list_mended(known), "nothing: keep it as it is": None}
+            changed = mended[_choose("What do you want to change?", list(mended))]
+            if changed is None:
                 return known
-            known = self.ask(replace(known, **mended))  # type: ignore[arg-type] # fields by their names
+            known = self.ask(changed)
 
-    def _answer(self, question: Question, known: Answers) -> dict[str, object]:
-        """Ask one question; return what its answer says, by the names of `Answers`."""
-        ask: dict[Question, Callable[[], dict[str, object]]] = {
-            Question.QUERY: lambda: {"queries": (self._ask_query(),)},
-            Question.NAME: lambda: {"name": _ask("What shall it be called?", read_title, suggest_title(known))},
-            Question.TO: lambda: {"to": (_ask_place(),)},
-            Question.PROVIDER: lambda: _ask_server(known.provider, known.address),
-            Question.FROM: lambda: {
-                "sender": _ask("From which address?", addresses.read_mail_address, known.address)
-            },
-            Question.PASSWORD: lambda: {
-                "password_file": self._ask_secret((known.provider or OWN).secret, PASSWORD_FILE)
-            },
-            Question.TOKEN: lambda: {"token_file": self._ask_token()},
-            Question.BASE_URL: lambda: _ask_base_url(known),
-            Question.WHEN: lambda: {
-                "when": _ask("When?", partial(complete_schedule, zone=self.zone), suggest_schedule(self.zone))
-            },
-            Question.CONTACT: lambda: {
-                "contact": _ask(
-                    "How can arXiv reach you? Type a mail address or a web page.", addresses.read_reachable
+    def _answer(self, question: Question, known: Answers) -> Answers:  # noqa: C901, PLR0911 - one for each question
+        match question:
+            case Question.QUERY:
+                return replace(known, queries=(self._ask_query(),))
+            case Question.NAME:
+                return replace(known, name=_ask("What shall it be called?", read_title, suggest_title(known)))
+            case Question.TO:
+                return replace(known, to=(_ask_place(),))
+            case Question.PROVIDER:
+                return _ask_server(known)
+            case Question.FROM:
+                return replace(known, sender=_ask("From which address?", read_mail_address, known.address))
+            case Question.PASSWORD:
+                called = (known.provider or OWN).secret
+                return replace(known, password_file=self._ask_secret(called, PASSWORD_FILE))
+            case Question.TOKEN:
+                _say(
+                    "Slack wants an app of your own. `digest slack manifest` prints what describes it.",
+                    "Paste that at https://api.slack.com/apps: Create New App, From a manifest.",
+                    "Install the app, and copy its bot token. In the channel write /invite @Digest.",
                 )
-            },
-        }
-        return ask[question]()
+                return replace(known, token_file=self._ask_secret("Bot token (xoxb-…)", TOKEN_FILE))
+            case Question.BASE_URL:
+                return _ask_base_url(known)
+            case Question.WHEN:
+                read = partial(complete_schedule, zone=self.zone)
+                return replace(known, when=_ask("When?", read, suggest_schedule(self.zone)))
+            case Question.CONTACT:
+                _say("Each request tells arXiv how to reach you: a mail address or a web page.")
+                return replace(known, contact=_ask("Your address for arXiv?", read_reachable))
 
     def _ask_query(self) -> str:
         click.echo(_bold("What do you follow?"))
         _say("Words, a category such as cs.PF, or the address of a search on arXiv.")
-        query: Query | None = _ask("", read_followed)
-        while query is not None:
-            chosen = query
+        query = _ask("", read_followed)
+        while True:
             _say(f"Read as: {describe_query(query.tree)}.", *(f"Note: {note.message}." for note in query.notes))
             try:
                 _say(describe_week(self.look_up(query)))
             except ArxivError as error:
-                _say(f"{error.message}. What it brings is not known yet. You can go on.")
-            query = _ask(
-                "Enter keeps it. Or type another:", lambda text: read_followed(text) if text else None, ""
+                _say(f"{error.message}.", "So what it brings is not known yet. You can go on.")
+            other = _ask(
+                "Enter keeps it. Or type another.", lambda text: read_followed(text) if text else None, ""
             )
-        return chosen.expression
-
-    def _ask_token(self) -> str:
-        click.echo(_bold("Slack wants an app of your own."))
-        _say(
-            "Make it at https://api.slack.com/apps from a manifest: `digest slack manifest` prints it.",
-            "Install it, copy its bot token, and write /invite @Digest in the channel.",
-        )
-        return self._ask_secret("Bot token (xoxb-…)", TOKEN_FILE)
+            if other is None:
+                return query.expression
+            query = other
 
     def _ask_secret(self, called: str, name: str) -> str:
         """Ask for a secret, unless its file is there already; return the file."""
@@ -171,74 +169,90 @@ class Dialogue:
         if is_there and click.confirm(_bold(f"{name} is there already. Use what it holds?"), default=True):
             return name
         self.secrets[name] = click.prompt(_bold(called), hide_input=True, prompt_suffix="  > ").strip()
-        _say(f"Kept in {name}, which only you can read.")
+        _say(f"It is not shown. It goes into the file {name}, which only you can read.")
         return name
 
 
+def _list_mended(known: Answers) -> dict[str, Answers]:
+    """Return what may have been wrong where a test failed, and the answers without it."""
+    if not known.address:
+        return {"the token": replace(known, token_file=""), "the channel": replace(known, to=())}
+    return {
+        "the password": replace(known, password_file=""),
+        "the mail server": replace(known, provider=None, smtp="", sender="", password_file=""),
+        "the address": replace(known, to=()),
+    }
+
+
 def _ask_place() -> Destination:
-    place = _choose("Where shall it go?", _PLACES)
-    if place == 0:
-        return Destination(DestinationKind.MAIL, _ask("Your mail address?", addresses.read_mail_address))
-    if place == 1:
-        return _ask("Which channel?", lambda text: addresses.read_destination(f"slack:#{text.lstrip('#')}"))
-    return Destination((DestinationKind.FEED, DestinationKind.CONSOLE)[place - 2])
+    match _choose("Where shall it go?", ("mail", "a Slack channel", "a feed", "this terminal")):
+        case "mail":
+            return Destination(DestinationKind.MAIL, _ask("Your mail address?", read_mail_address))
+        case "a Slack channel":
+            return _ask("Which channel?", lambda text: read_destination(f"slack:#{text.lstrip('#')}"))
+        case "a feed":
+            return Destination(DestinationKind.FEED)
+        case _:
+            return Destination(DestinationKind.CONSOLE)
 
 
-def _ask_server(provider: Provider | None, address: str) -> dict[str, object]:
+def _ask_server(known: Answers) -> Answers:
     """Ask who sends the mail, and what it takes to log in there."""
-    usual = guess_provider(address)
+    provider, usual = known.provider, guess_provider(known.address)
     if provider is None and usual is OUTLOOK:
         _say(*OUTLOOK.notes)
-    offered = list(PROVIDERS.values())
+    named = {one.name: one for one in PROVIDERS.values()}
     while provider is None or provider is OUTLOOK:
-        names = [one.name for one in offered]
-        provider = offered[_choose("Which mail server sends it?", names, usual.name if usual else "")]
+        offered = usual.name if usual not in (None, OUTLOOK) else ""
+        provider = named[_choose("Which mail server sends it?", list(named), offered)]
         _say(*provider.notes)
     if provider is OWN:
-        return {"provider": OWN, "smtp": _ask_own_server()}
+        return replace(known, provider=OWN, smtp=_ask_own_server())
     region = _ask("Which region?", str.lower, "us-east-1") if provider.has_regions else ""
     _say(f"{provider.secret}: {provider.page}")
     if not provider.is_account:
-        return {"provider": provider, "smtp": provider.write_server(_ask(f"{provider.login}?", str.strip), region)}
-    account = address
-    if provider is not usual:
-        account = _ask(f"Your address at {provider.name}?", addresses.read_mail_address, address)
-    return {"provider": provider, "smtp": provider.write_server(account), "sender": account}
+        login = _ask(f"{provider.login}?", str.strip)
+    else:
+        asks = provider is not usual
+        login = (
+            _ask(f"Your address at {provider.name}?", read_mail_address, known.address) if asks else known.address
+        )
+    return log_in(known, provider, login, region)
 
 
 def _ask_own_server() -> str:
     while True:
-        host = _ask("Its name and port?", lambda text: addresses.read_smtp_url(f"smtp://{text}"), "localhost:25")
-        scheme = _SECURITY[list(_SECURITY)[_choose("How does it encrypt?", list(_SECURITY))]]
+        host = _ask("Its name and port?", lambda text: read_smtp_url(f"smtp://{text}"), "localhost:25")
+        scheme = _SECURITY[_choose("How does it encrypt?", list(_SECURITY))]
         login = _ask("Login name? Enter for none.", str.strip, "")
         url = add_login(f"{scheme}://{host.removeprefix('smtp://')}", login)
-        if scheme != "smtp" or not login or addresses.is_loopback(url):
+        if scheme != "smtp" or not login or is_loopback(url):
             return url
         _say("The password would travel unencrypted. Choose STARTTLS or TLS.")
 
 
-def _ask_base_url(known: Answers) -> dict[str, object]:
-    click.echo(_bold("At which https address will people reach `digest serve`?"))
-    _say("Enter for none: the feed is then a file that each run writes.")
-    base_url = _ask("", lambda text: addresses.read_secure_url(text) if text else "", "")
-    file = Destination(DestinationKind.FILE, f"{make_name(known.name)}.atom")
-    return {"base_url": base_url, **({} if base_url else {"to": (file,)})}
+def _ask_base_url(known: Answers) -> Answers:
+    _say("`digest serve` can offer the feed at an https address. Without one, each run writes it into a file.")
+    base_url = _ask("Which address? Enter for none.", lambda text: read_secure_url(text) if text else "", "")
+    file = Destination(DestinationKind.FILE, f"{known.slug}.atom")
+    return replace(known, base_url=base_url, to=known.to if base_url else (file,))
 
 
-def _choose(question: str, choices: Sequence[str], usual: str = "") -> int:
-    """Let somebody choose by number, or by how the words begin; return the index."""
+def _choose(question: str, choices: Sequence[str], usual: str = "") -> str:
+    """Let somebody choose by number, or by how the words begin; Enter stands for `usual`."""
     click.echo(_bold(question))
-    for number, choice in enumerate(choices, 1):
+    numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
+    for number, choice in numbered.items():
         click.echo(f"  {number}  {choice}")
 
-    def read(text: str) -> int:
-        wanted = text.strip().lower()
-        for number, choice in enumerate(choices):
-            if wanted == str(number + 1) or choice.lower().startswith(wanted):
-                return number
-        raise UsageError(f"Type a number from 1 to {len(choices)}.")
+    def read(text: str) -> str:
+        typed = text.strip().lower()
+        begun = [choice for choice in choices if choice.lower().startswith(typed)]
+        if typed not in numbered and len(begun) != 1:
+            raise UsageError(f"Type a number from 1 to {len(choices)}.")
+        return numbered.get(typed) or begun[0]
 
-    return _ask("", read, str(list(choices).index(usual) + 1) if usual in choices else None)
+    return _ask("", read, usual or None)
 
 
 def _ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:

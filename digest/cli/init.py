@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import count as count_up
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from digest.config.starter import (
     Answers,
     complete_schedule,
     list_open,
+    log_in,
     make_name,
     suggest_schedule,
     write_starter,
@@ -31,25 +33,17 @@ from digest.config.starter import (
 from digest.inspect.preview import look_up
 from digest.model.errors import ArxivUnreachable, UsageError
 from digest.model.subscriptions import NAME, DestinationKind
-from digest.query import parse_query
-from digest.query.wording import name_query
 from digest.serve.alarms import send_test_to
 from digest.serve.installation import open_site
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from digest.config import Config
     from digest.model.messages import Digest
     from digest.query import Query
 
 _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
-_READ = {
-    "smtp": addresses.read_smtp_url,
-    "sender": addresses.read_mail_address,
-    "contact": addresses.read_reachable,
-    "base_url": addresses.read_secure_url,
-}
 _VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
@@ -78,6 +72,7 @@ _VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_T
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     *,
     path: Path | None,
     zone: str,
@@ -100,18 +95,21 @@ def command(
     zone = zone or find_zone()
     known = _read_flags(flags, target, zone, environ)
     secrets: dict[str, str] = {}
+    read = partial(_read_config, target, environ, secrets)
+
+    def send_test(known: Answers) -> None:
+        _send_test(read(known))
+
     if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
         known = _fill_in(known, zone)
         if tests:
-            _send_test(target, environ, known, secrets)
+            send_test(known)
     else:
-        dialogue = Dialogue(
-            target.parent, zone, partial(_look_up, environ), partial(_send_test, target, environ), secrets
-        )
+        dialogue = Dialogue(target.parent, zone, partial(_look_up, environ), send_test, secrets)
         known = _hold(dialogue, known, tests=tests)
-    config = _read_config(target, environ, known, secrets)
-    _save(target, known, secrets)
-    _report(target, known, config, secrets)
+    config = read(known)
+    _save(target, _write(target, known), secrets)
+    _report(target, config, secrets)
 
 
 def find_zone() -> str:
@@ -137,55 +135,44 @@ def _require_room(target: Path) -> None:
 
 
 def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]) -> Answers:
-    """Return what the command line says.
+    """Return what the command line says, and that the environment gives a secret.
 
     Raises:
         DigestError: something on it can't be used.
     """
     places = [*flags["places"], *(f"mailto:{one.removeprefix('mailto:')}" for one in flags["mails"])]
     places += [f"slack:#{one.removeprefix('slack:').lstrip('#')}" for one in flags["channels"]]
-    given = {key: flags[key] and read(flags[key]) for key, read in _READ.items()}
-    files = {
-        key: flags[key] and os.path.relpath(Path(flags[key]).expanduser(), target.parent)
-        for key in ("password_file", "token_file")
-    }
-    for (key, file), variable in zip(files.items(), _VARIABLES.values(), strict=True):
-        if not file and (variable in environ or f"{variable}_FILE" in environ):
-            files[key] = None
+    queries = [read_followed(text) for text in flags["queries"]]
+    for query in queries:
+        for note in query.notes:
+            click.echo(f"note: {query.text}: {note.message}", err=True)
+
+    def find_file(flag: str, variable: str) -> str | None:
+        if flags[flag]:
+            return os.path.relpath(Path(flags[flag]).expanduser(), target.parent)
+        return None if {variable, f"{variable}_FILE"} & environ.keys() else ""
+
+    def read(flag: str, reader: Callable[[object], str]) -> str:
+        return reader(flags[flag]) if flags[flag] else ""
+
     known = Answers(
-        queries=tuple(_read_query(text) for text in flags["queries"]),
-        to=tuple(map(addresses.read_destination, places)),
-        when=flags["when"] and complete_schedule(flags["when"], zone),
+        queries=tuple(query.expression for query in queries),
         name=flags["name"],
-        **given,
-        **files,
+        to=tuple(map(addresses.read_destination, places)),
+        smtp=read("smtp", addresses.read_smtp_url),
+        sender=read("sender", addresses.read_mail_address),
+        password_file=find_file("password_file", _VARIABLES[PASSWORD_FILE]),
+        token_file=find_file("token_file", _VARIABLES[TOKEN_FILE]),
+        base_url=read("base_url", addresses.read_secure_url) or None,
+        when=flags["when"] and complete_schedule(flags["when"], zone),
+        contact=read("contact", addresses.read_reachable),
     )
-    return _choose_server(known, flags["provider"], flags["login"], flags["region"])
-
-
-def _read_query(text: str) -> str:
-    query = read_followed(text)
-    for note in query.notes:
-        click.echo(f"note: {text}: {note.message}", err=True)
-    return query.expression
-
-
-def _choose_server(known: Answers, key: str | None, login: str, region: str) -> Answers:
-    """Return the answers with the provider's server, as far as the flags tell it.
-
-    Raises:
-        UsageError: this provider can't be used.
-    """
-    if known.smtp or key is None:
-        return replace(known, provider=OWN) if known.smtp else known
-    provider = PROVIDERS[key]
+    if known.smtp or not flags["provider"]:
+        return replace(known, provider=OWN if known.smtp else None)
+    provider = PROVIDERS[flags["provider"]]
     if provider is OUTLOOK:
         raise UsageError(OUTLOOK.notes[0], hint=OUTLOOK.notes[1])
-    account = login or (known.sender or known.address) * provider.is_account
-    known = replace(known, provider=provider, sender=known.sender or account * provider.is_account)
-    if provider is OWN or not account or (provider.has_regions and not region):
-        return known
-    return replace(known, smtp=provider.write_server(account, region))
+    return log_in(known, provider, flags["login"], flags["region"])
 
 
 def _fill_in(known: Answers, zone: str) -> Answers:
@@ -238,28 +225,24 @@ def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
             raise explain_unreachable(error) from error
 
 
-def _send_test(target: Path, environ: Mapping[str, str], known: Answers, secrets: Mapping[str, str]) -> None:
+def _send_test(config: Config) -> None:
     """Send a message that says it is a test to every place that messages are sent to.
 
     Raises:
         DigestError: one was not taken.
     """
-    config = _read_config(target, environ, known, secrets)
     with TemporaryDirectory(prefix="digest-") as folder:
         store = replace(config.store, url=f"sqlite:///{folder}/test.db")
-        clock = choose_clock(config)
-        site = open_site(replace(config, store=store), clock, owner="init", jitter=lambda: 0.0)
-        try:
+        site = open_site(replace(config, store=store), choose_clock(config), owner="init", jitter=lambda: 0.0)
+        with closing(site):
             for destination in config.subscriptions[0].destinations:
                 if destination.kind not in _UNTESTED:
                     click.echo(f"  Sending a test to {destination.address} …")
                     send_test_to(site, destination)
-                    click.echo(f"  {click.style('✓', fg='green')} sent")
-        finally:
-            site.close()
+                    click.echo(f"  {click.style('✓ sent', fg='green')}")
 
 
-def _read_config(target: Path, environ: Mapping[str, str], known: Answers, secrets: Mapping[str, str]) -> Config:
+def _read_config(target: Path, environ: Mapping[str, str], secrets: Mapping[str, str], known: Answers) -> Config:
     """Read the file as it is about to be written, with the secrets that are still to be kept.
 
     Raises:
@@ -272,17 +255,17 @@ def _read_config(target: Path, environ: Mapping[str, str], known: Answers, secre
 def _write(target: Path, known: Answers) -> str:
     """Return the text of the file.
 
-    Two files with one database would end each other's subscriptions in turn.
+    A file beside another one has a database of its own: in one they would end each other's subscriptions.
     """
-    names: dict[str, None] = {make_name(known.name): None}
+    names = [known.slug]
     for text in known.queries[1:]:
-        name = make_name(name_query(parse_query(text).tree) or known.name)
-        names[next(one for one in (name, *(f"{name}-{n}" for n in count_up(2))) if one not in names)] = None
+        name = make_name(suggest_title(replace(known, queries=(text,))))
+        names.append(next(one for one in (name, *(f"{name}-{n}" for n in count(2))) if one not in names))
     is_usual = target.name == "digest.toml" or not NAME.fullmatch(target.stem.lower())
-    return write_starter(known, list(names), database="" if is_usual else target.stem)
+    return write_starter(known, names, database="" if is_usual else target.stem)
 
 
-def _save(target: Path, known: Answers, secrets: Mapping[str, str]) -> None:
+def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:
     """Write the secrets, each into a file that only its owner can read, and then the file.
 
     Raises:
@@ -295,18 +278,15 @@ def _save(target: Path, known: Answers, secrets: Mapping[str, str]) -> None:
             file.chmod(0o600)
             file.write_text(f"{secret}\n", encoding="utf-8")
         with target.open("x", encoding="utf-8") as opened:
-            opened.write(_write(target, known))
+            opened.write(text)
     except OSError as error:
-        raise UsageError(
-            f"{error.filename} can't be written: {error.strerror}", hint="Check the folder and its permissions."
-        ) from error
+        hint = "Check the folder and its permissions."
+        raise UsageError(f"{error.filename} can't be written: {error.strerror}", hint=hint) from error
 
 
-def _report(target: Path, known: Answers, config: Config, secrets: Mapping[str, str]) -> None:
+def _report(target: Path, config: Config, secrets: Mapping[str, str]) -> None:
     """Say what was written, what is still to be done, and what comes next."""
-    lines = _write(target, known).count("\n")
-    kept = "".join(f" and {target.parent / name}" for name in secrets)
-    click.echo(f"\nWrote {target} ({lines} lines){kept}.")
+    click.echo(f"\nWrote {target}{''.join(f' and {target.parent / name}' for name in secrets)}.")
     for warning in config.warnings:
         click.echo(f"  to do  {warning}")
     call = name_command() + ("" if find_config(None, read_environment()) == target else f" --config {target}")

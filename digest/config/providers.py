@@ -40,10 +40,6 @@ class Provider:
         """Whether the server's name holds a region."""
         return "{region}" in self.server
 
-    def write_server(self, login: str, region: str = "") -> str:
-        """Return the server as in `mail.smtp`, with the login name."""
-        return add_login(self.server.format(region=region), login)
-
 
 def add_login(server: str, login: str) -> str:
     """Return a server as in `mail.smtp` with a login name; as it was where that is ""."""

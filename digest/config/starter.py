@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.config.display import write_text, write_toml
+from digest.config.providers import add_login
 from digest.model.cadences import Cadence
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.subscriptions import NAME, NAME_RULE, Destination, DestinationKind
@@ -41,17 +42,11 @@ class Answers:
     """What is known so far; "" and None stand for what is not.
 
     Attributes:
-        queries: texts of saved queries.
         name: of the subscription, as typed: it may be a title such as `GPU performance`.
-        to: its destinations.
-        provider: of mail.
         smtp: the mail server with the login name, as in `mail.smtp`.
-        sender: the address mail comes from.
         password_file: where the mail password is kept; None where the environment gives it.
         token_file: the same of Slack's token.
         base_url: the public address; None where it was not asked for.
-        when: the schedule.
-        contact: how arXiv can reach the operator.
     """
 
     queries: tuple[str, ...] = ()
@@ -76,6 +71,11 @@ class Answers:
         return next((one.address for one in self.to if one.kind is DestinationKind.MAIL), "")
 
     @property
+    def slug(self) -> str:
+        """The name that a subscription can have."""
+        return make_name(self.name)
+
+    @property
     def is_pulled(self) -> bool:
         """Whether nothing is sent, so that nothing is ever due."""
         return all(one.is_pulled for one in self.to)
@@ -98,6 +98,21 @@ _IS_OPEN: dict[Question, Callable[[Answers], bool]] = {
 def list_open(known: Answers) -> list[Question]:
     """Return the questions that are open, in the order they are asked; an answer may open others."""
     return [question for question, is_open in _IS_OPEN.items() if is_open(known)]
+
+
+def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> Answers:
+    """Return the answers with a provider's server; it stays open without login name, or region where there are some.
+
+    Where one logs in with an address, mail comes from it.
+    """
+    login = login or (known.sender or known.address) * provider.is_account
+    lacks = not (provider.server and login) or (provider.has_regions and not region)
+    return replace(
+        known,
+        provider=provider,
+        smtp="" if lacks else add_login(provider.server.format(region=region), login),
+        sender=known.sender or login * provider.is_account,
+    )
 
 
 def suggest_schedule(zone: str) -> str:
@@ -153,7 +168,7 @@ def write_starter(known: Answers, names: Sequence[str], *, database: str = "") -
 
 
 def _write_lines(known: Answers, names: Sequence[str], database: str) -> Iterator[str]:
-    tables = {
+    tables: dict[str, dict[str, str | None]] = {
         "arxiv": {"contact": known.contact or known.address},
         "store": {"url": database and f"sqlite:///{database}.db"},
         "mail": {"from": known.sender, "smtp": known.smtp, "password_file": known.password_file},
@@ -168,7 +183,7 @@ def _write_lines(known: Answers, names: Sequence[str], database: str) -> Iterato
     yield from ("", "[queries]")
     for name, text in zip(names, known.queries, strict=True):
         yield f"{write_text(name) if '.' in name else name} = {write_text(text)}"
-    name, places = make_name(known.name), list(map(str, known.to))
+    name, places = known.slug, list(map(str, known.to))
     yield from ("", "[[subscriptions]]", f"name = {write_text(name)}")
     if known.name != name:
         yield f"title = {write_text(known.name)}"
