@@ -7,7 +7,6 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -128,7 +127,7 @@ def _require_room(target: Path) -> None:
         UsageError: it is there already, or its folder takes no file.
     """
     if target.exists():
-        hint = f"`digest --config {target} add` adds to it. Or name another file: `digest init FILE`."
+        hint = "`digest add` adds a query or a subscription to it. Or name another file: `digest init FILE`."
         raise UsageError(f"{target} is there already, and was left as it is", hint=hint)
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise UsageError(f"{target} can't be written", hint="Check the folder and its permissions.")
@@ -260,7 +259,9 @@ def _write(target: Path, known: Answers) -> str:
     names = [known.slug]
     for text in known.queries[1:]:
         name = make_name(suggest_title(replace(known, queries=(text,))))
-        names.append(next(one for one in (name, *(f"{name}-{n}" for n in count(2))) if one not in names))
+        while name in names:
+            name += "-2"
+        names.append(name)
     is_usual = target.name == "digest.toml" or not NAME.fullmatch(target.stem.lower())
     return write_starter(known, names, database="" if is_usual else target.stem)
 

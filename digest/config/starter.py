@@ -101,7 +101,7 @@ def list_open(known: Answers) -> list[Question]:
 
 
 def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> Answers:
-    """Return the answers with a provider's server; it stays open without login name, or region where there are some.
+    """Return the answers with a provider's server; it stays open without a login name or region.
 
     Where one logs in with an address, mail comes from it.
     """
@@ -141,7 +141,7 @@ def make_name(text: str) -> str:
     Raises:
         UsageError: nothing of it can stand in a name.
     """
-    name = re.sub(r"[^a-z0-9._]+", "-", text.lower(), flags=re.ASCII)[:_LONGEST_NAME].strip("-._")
+    name = re.sub(r"[^a-z0-9_]+", "-", text.lower(), flags=re.ASCII)[:_LONGEST_NAME].strip("-_")
     if not NAME.fullmatch(name):
         raise UsageError(f"{text!r} can't be a name", hint=NAME_RULE)
     return name
@@ -182,7 +182,7 @@ def _write_lines(known: Answers, names: Sequence[str], database: str) -> Iterato
             yield from (f"{key} = {write_text(value)}" for key, value in values.items() if value)
     yield from ("", "[queries]")
     for name, text in zip(names, known.queries, strict=True):
-        yield f"{write_text(name) if '.' in name else name} = {write_text(text)}"
+        yield f"{name} = {write_text(text)}"
     name, places = known.slug, list(map(str, known.to))
     yield from ("", "[[subscriptions]]", f"name = {write_text(name)}")
     if known.name != name:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from digest.model import taxonomy
 from digest.query.canonical import print_condition
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
@@ -43,8 +44,11 @@ def _enclose(node: Node) -> str:
 def name_query(node: Node) -> str:
     """Return a few words that a query is about, for a name: its words and people, else its categories."""
     wanted = [one for one in _list_wanted(node) if one.shape is not Shape.RANGE]
-    texts = [one.text for one in wanted if one.prefix is not Prefix.CATEGORY] or [one.text for one in wanted]
-    return " ".join(" ".join(dict.fromkeys(texts)).replace(",", " ").split()[:_WORDS_OF_A_NAME])
+    categories = [one.text for one in wanted if one.prefix is Prefix.CATEGORY]
+    words = [one.text for one in wanted if one.prefix is not Prefix.CATEGORY]
+    if len(categories) == 1 and not words:
+        return taxonomy.CATEGORIES.get(categories[0], categories[0])
+    return " ".join(" ".join(dict.fromkeys(words or categories)).replace(",", " ").split()[:_WORDS_OF_A_NAME])
 
 
 def _list_wanted(node: Node) -> Iterator[Condition]:

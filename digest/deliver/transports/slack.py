@@ -337,7 +337,7 @@ WAIT: dict[str, float | None] = {
 }
 """Not stored; may be stored later. Seconds where Slack's description implies them."""
 
-_TOKEN = "Check DIGEST_SLACK_TOKEN: install the app again and take over its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
+_TOKEN = "Check the token, as in DIGEST_SLACK_TOKEN: install the app again and copy its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
 _ADMIN = "Ask the workspace's administrators to let the app post."
 _INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
 

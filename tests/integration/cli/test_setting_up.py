@@ -1,4 +1,4 @@
-"""From nothing to a configuration that runs: init, config, migrate."""
+"""A configuration and a database that can be used: config, migrate."""
 
 from __future__ import annotations
 
@@ -8,70 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.config import load_config
-from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 from tests.later_release import LATER, later_release
-
-
-def test_a_query_and_an_address_make_a_configuration_that_runs_without_an_edit(
-    world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only where arXiv is found on this machine comes from the environment."""
-    for path in world.folder.glob("digest.*"):
-        path.unlink()
-    monkeypatch.delenv("DIGEST_SLACK_TOKEN")
-    for name in ("api", "oai"):
-        monkeypatch.setenv(f"DIGEST_ARXIV_{name.upper()}_URL", getattr(world.arxiv, f"{name}_url"))
-    said = digest("init", "--query", "cat:cs.PF", "--mail", "You@Example.org", "--smtp", world.mail.url)
-    assert said.lines == [
-        "Wrote digest.toml: 1 saved query, to mailto:you@example.org, on announcement.",
-        "  then   digest doctor          is all well?",
-        "         digest run             look at arXiv, and send the first digest",
-    ]
-    assert run_digest(world.folder, {}, "doctor", "--quick").returncode == 0
-    done = run_digest(world.folder, {}, "run")
-    assert done.returncode == 0, done.stderr
-    assert "1 digest planned, 1 message sent (mailto 1)." in done.stdout
-    (mail,) = world.mail.mails
-    assert mail.recipients == ("you@example.org",)
-    done = run_digest(world.folder, {}, "status")
-    assert "ATTENTION" not in done.stdout
-    assert "you@example…" in done.stdout
-
-
-@pytest.mark.usefixtures("fresh")
-def test_what_init_cannot_know_is_told_with_the_place_to_fill_it_in(digest: Shell) -> None:
-    said = digest("init", "--slack", "papers", "sub.toml")
-    assert said.lines[0] == "Wrote sub.toml. It lacks something yet:"
-    assert said.lines[1].startswith("  to do  sub.toml: arxiv.contact: is empty.")
-    assert said.lines[2] == "  then   digest --config sub.toml doctor          is all well?"
-    said = digest("init", "--slack", "papers", "--contact", "ops@example.org")
-    assert said.lines[0] == "Wrote digest.toml: 1 saved query, to slack:#papers, on announcement."
-    assert "DIGEST_SLACK_TOKEN" in said.lines[1]
-
-
-def test_init_never_writes_over_a_file_unless_forced(fresh: Path, digest: Shell) -> None:
-    path = fresh / "digest.toml"
-    path.write_text("mine", encoding="utf-8")
-    said = digest("init", "--mail", "you@example.org", expect=2)
-    assert "digest.toml is there already, and was left as it is" in said.err
-    assert path.read_text(encoding="utf-8") == "mine"
-    digest("init", "--mail", "you@example.org", "--force")
-    assert load_config(path, {}).arxiv.contact == "you@example.org"
-
-
-def test_init_writes_nothing_for_a_query_that_cannot_be_read(fresh: Path, digest: Shell) -> None:
-    said = digest("init", "--query", "gpu=ti:(gpu", expect=2)
-    assert said.err.splitlines()[:3] == ["error: This parenthesis is never closed", "ti:(gpu", "^"]
-    assert not (fresh / "digest.toml").exists()
-
-
-@pytest.mark.usefixtures("fresh")
-def test_init_refuses_a_wrong_address_and_a_folder_that_is_not_there(digest: Shell) -> None:
-    assert "is not an e-mail address" in digest("init", "--mail", "nobody", expect=2).err
-    assert "can't be written: No such file or directory" in digest("init", "no/digest.toml", expect=2).err
 
 
 def test_the_configuration_is_shown_with_origins_and_without_secrets(
@@ -90,18 +29,24 @@ def test_the_configuration_is_shown_with_origins_and_without_secrets(
     assert json.loads(text)["path"] == "digest.toml"
 
 
-def list_problems(digest: Shell) -> list[dict[str, str]]:
-    checks = digest("doctor", "--quick", "--full", "--json", expect=1).json["checks"]
-    return [one for one in checks if one["verdict"] == "problem"]
-
-
-def test_the_doctor_tells_every_mistake_at_once(world: World, digest: Shell) -> None:
-    (problem,) = list_problems(digest)
-    assert problem["said"] == "queries.broken: OR has nothing behind it"
-    assert problem["todo"] == "Write a word or a group behind it, or leave it out."
+def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: Shell) -> None:
+    said = digest("config", "check", expect=3)
+    assert said.err.splitlines() == [
+        "error: queries.broken: OR has nothing behind it",
+        "      ti:(gpu OR",
+        "              ^",
+        "      Write a word or a group behind it, or leave it out.",
+    ]
     world.edit_config('kinds = ["new", "cross-list", "replacement", "withdrawal"]', 'caps = 3\nkinds = ["gone"]')
-    assert ["there is no such setting" in one["said"] for one in list_problems(digest)].count(True) == 1
-    assert ["'gone' is not a kind" in one["said"] for one in list_problems(digest)].count(True) == 1
+    said = digest("config", "check", expect=3)
+    for problem in (
+        "there is no such setting",
+        "'gone' is not a kind",
+    ):
+        assert problem in said.err
+    assert said.err.endswith("\n2 things to mend.\n")
+    assert "hint" not in said.err
+    assert len(digest("config", "check", "--json", expect=3).json["problems"]) == 2
 
 
 @pytest.mark.usefixtures("world")
@@ -109,19 +54,37 @@ def test_only_what_sends_or_says_how_all_stands_warns_of_a_missing_token(
     digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DIGEST_SLACK_TOKEN")
-    for words in (["status"], ["run"], ["delivery", "retry", "--held"]):
-        assert "warning: slack: destinations need a token" in digest(*words).err, words
-    for words in (["delivery", "list"], ["db", "check"], ["subscription", "list"], ["query", "list"]):
+    for words in (("status",), ("config", "check"), ("run",), ("delivery", "retry", "--held")):
+        code = 3 if words[0] == "config" else 0
+        assert "warning: slack: destinations need a token" in digest(*words, expect=code).err, words
+    for words in (("delivery", "list"), ("db", "check"), ("subscription", "list"), ("query", "list")):
         assert digest(*words).err == "", words
 
 
-def test_the_doctor_warns_of_what_is_allowed_and_looks_like_a_slip(world: World, digest: Shell) -> None:
+def test_a_check_warns_of_what_is_allowed_and_looks_like_a_slip(world: World, digest: Shell) -> None:
     world.edit_config('broken = "ti:(gpu OR"', 'broken = "cat:cs.PFF"')
     world.edit_config('["gpu", "broken"]', '["gpu"]')
-    first, *warnings = (one["said"] for one in digest("doctor", "--quick", "--full", "--json").json["checks"][:3])
-    assert first == "digest.toml is sound: 4 saved queries, 5 subscriptions"
-    assert warnings[0] == "queries.broken: no subscription follows it"
-    assert warnings[1].startswith("queries.broken: 'cs.PFF' is no category of arXiv")
+    said = digest("config", "check")
+    assert "digest.toml is sound, but for 2 warnings: 4 saved queries" in said.out
+    assert "warning: queries.broken: no subscription follows it" in said.err
+    assert "warning: queries.broken: 'cs.PFF' is no category of arXiv" in said.err
+    assert digest("config", "check", "--json").json["problems"] == []
+
+
+def test_a_check_renders_the_operators_own_templates(world: World, digest: Shell) -> None:
+    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
+    world.edit_config("[arxiv]", 'templates = "mine"\n[arxiv]')
+    own = world.folder / "mine" / "email"
+    own.mkdir(parents=True)
+    (own / "subject.txt").write_text("{{ no_such_thing }}", encoding="utf-8")
+    said = digest("config", "check", expect=3)
+    assert "mine/email/subject.txt, line 1: 'no_such_thing' is undefined" in said.err
+
+
+def test_a_check_of_no_file_says_how_to_write_one(fresh: Path, digest: Shell) -> None:
+    assert "`digest init` makes one" in digest("config", "check", expect=3).err
+    (fresh / "digest.toml").write_text("queries = [", encoding="utf-8")
+    assert "digest.toml: " in digest("config", "check", expect=3).err
 
 
 def test_migrating_makes_a_database_only_its_owner_can_read_and_says_what_it_did(
