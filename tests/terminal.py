@@ -18,6 +18,7 @@ from tests.command_line import ROOT
 
 _PATIENCE = 60
 _CONTROLS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_PROMPTS = ("> ", ": ")
 INTERRUPT = "\x03"
 
 
@@ -44,7 +45,7 @@ def hold_dialogue(
     screen, seen = "", 0
     for words, answer in typed:
         end = time.monotonic() + _PATIENCE
-        while words not in screen[seen:]:
+        while words not in screen[seen:] or not screen.endswith(_PROMPTS):
             assert time.monotonic() < end, f"{words!r} never came:\n{screen}"
             screen += _read(terminal)
         seen = len(screen)

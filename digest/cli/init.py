@@ -195,7 +195,7 @@ def _fill_in(known: Answers, zone: str) -> Answers:
 
 
 def _hold(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
-    click.echo("A few questions, then your digest.toml is written. Ctrl-C stops, and writes nothing.")
+    click.echo("A few questions, then digest.toml is written. Ctrl-C stops and writes nothing.")
     try:
         known = dialogue.ask(known)
         if tests is not False and any(one.kind not in _UNTESTED for one in known.to):
