@@ -180,7 +180,7 @@ def _list_mended(known: Answers) -> dict[str, Answers]:
     return {
         "the password": replace(known, password_file=""),
         "the mail server": replace(known, provider=None, smtp="", sender="", password_file=""),
-        "the address": replace(known, to=()),
+        "the address": replace(known, to=(), provider=None, smtp="", sender=""),
     }
 
 

@@ -23,7 +23,8 @@ from digest.config.providers import OUTLOOK, OWN, PROVIDERS
 from digest.config.starter import (
     Answers,
     complete_schedule,
-    list_open,
+    drop_unused,
+    list_missing,
     log_in,
     make_name,
     suggest_schedule,
@@ -85,8 +86,8 @@ def command(
 
     \b
     digest init
-    digest init --query "cat:cs.PF AND abs:GPU" --mail you@gmail.com --provider gmail --password-file mail.password
-    digest init --query "cat:cs.PF" --slack papers --contact you@example.org --token-file slack.token
+    digest init --mail you@gmail.com --provider gmail
+    digest init --query "abs:GPU" --to console --contact you@example.org
     """  # noqa: D301 - click reads the backspace, which must be one
     environ = read_environment()
     target = path or find_config(ctx.obj["config_path"], environ)
@@ -97,7 +98,7 @@ def command(
     read = partial(_read_config, target, environ, secrets)
 
     def send_test(known: Answers) -> None:
-        _send_test(read(known))
+        _send_test(read(drop_unused(known)))
 
     if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
         known = _fill_in(known, zone)
@@ -106,9 +107,11 @@ def command(
     else:
         dialogue = Dialogue(target.parent, zone, partial(_look_up, environ), send_test, secrets)
         known = _hold(dialogue, known, tests=tests)
+    known = drop_unused(known)
     config = read(known)
-    _save(target, _write(target, known), secrets)
-    _report(target, config, secrets)
+    kept = {name: secret for name, secret in secrets.items() if name in (known.password_file, known.token_file)}
+    _save(target, _write(target, known), kept)
+    _report(target, config, kept)
 
 
 def find_zone() -> str:
@@ -186,7 +189,7 @@ def _fill_in(known: Answers, zone: str) -> Answers:
         sender=known.sender or known.address,
         when=known.when or ("" if known.is_pulled else suggest_schedule(zone)),
     )
-    if missing := list_open(known):
+    if missing := list_missing(known):
         raise UsageError(
             f"init has nobody to ask, and needs {', '.join(missing)}",
             hint="Nothing was written. `digest init --help` explains each flag, and on a terminal it asks.",
@@ -247,7 +250,8 @@ def _read_config(target: Path, environ: Mapping[str, str], secrets: Mapping[str,
     Raises:
         ConfigurationError: it can't be used.
     """
-    typed = {_VARIABLES[file]: secret for file, secret in secrets.items()}
+    files = (known.password_file, known.token_file)
+    typed = {_VARIABLES[file]: secret for file, secret in secrets.items() if file in files}
     return load_config(target, {**environ, **typed}, content=_write(target, known).encode())
 
 

@@ -100,6 +100,27 @@ def list_open(known: Answers) -> list[Question]:
     return [question for question, is_open in _IS_OPEN.items() if is_open(known)]
 
 
+def list_missing(known: Answers) -> list[str]:
+    """Return the flags of what is open; of a provider that is known, those of what its server lacks."""
+    flags: list[str] = [*list_open(known)]
+    if Question.PROVIDER in flags and known.provider is not None:
+        server = ["--region"] * known.provider.has_regions + ["--login"] if known.provider.server else ["--smtp"]
+        flags[flags.index(Question.PROVIDER) : flags.index(Question.PROVIDER) + 1] = server
+    return flags
+
+
+def drop_unused(known: Answers) -> Answers:
+    """Return the answers without those that the destinations have no use for, as after a change of mind."""
+    sends_mail, logs_in = bool(known.address), bool(urlsplit(known.smtp).username)
+    return replace(
+        known,
+        smtp=known.smtp * sends_mail,
+        sender=known.sender * sends_mail,
+        password_file=known.password_file if sends_mail and logs_in else "",
+        token_file=known.token_file if known.has(DestinationKind.SLACK) else "",
+    )
+
+
 def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> Answers:
     """Return the answers with a provider's server; it stays open without a login name or region.
 

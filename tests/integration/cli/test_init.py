@@ -156,7 +156,8 @@ def test_without_a_terminal_it_writes_nothing_and_names_the_flags_that_are_missi
         ((), "--query, --name, --to, --contact"),
         (("--query", QUERY, "--mail", "you@example.org"), "--provider"),
         (("--query", QUERY, "--mail", "you@gmail.com", "--provider", "gmail"), "--password-file"),
-        (("--query", QUERY, "--mail", "you@example.org", "--provider", "ses", "--login", "x"), "--provider"),
+        (("--query", QUERY, "--mail", "you@example.org", "--provider", "ses"), "--region, --login"),
+        (("--query", QUERY, "--mail", "you@example.org", "--provider", "own"), "--smtp"),
         (("--query", QUERY, "--slack", "papers"), "--token-file, --contact"),
         (("--query", QUERY, "--to", "feed", "--contact", "you@example.org"), "--base-url"),
     ):

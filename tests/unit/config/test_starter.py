@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from digest.config.addresses import read_destination, read_smtp_url
 from digest.config.display import write_toml
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS, Provider, guess_provider
-from digest.config.starter import Answers, Question, complete_schedule, list_open, log_in, make_name, write_starter
+from digest.config.starter import (
+    Answers,
+    Question,
+    complete_schedule,
+    drop_unused,
+    list_open,
+    log_in,
+    make_name,
+    write_starter,
+)
 from digest.model.errors import ConfigurationError, UsageError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -50,6 +59,14 @@ def test_every_provider_says_what_it_takes_and_where_to_get_it(provider: Provide
     assert provider.page.startswith("https://")
     assert provider.secret
     assert provider.notes
+
+
+def test_after_a_change_of_mind_only_what_is_of_use_is_kept() -> None:
+    mail = log_in(replace(ALL, to=(READER,), password_file="mail.password"), PROVIDERS["gmail"], "")
+    assert drop_unused(mail) == mail
+    changed = drop_unused(replace(mail, to=ALL.to))
+    assert (changed.smtp, changed.sender, changed.password_file) == ("", "", "")
+    assert drop_unused(replace(mail, smtp="smtp://localhost:25")).password_file == ""
 
 
 def test_a_domain_tells_the_provider() -> None:
