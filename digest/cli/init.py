@@ -185,7 +185,7 @@ def _fill_in(known: Answers, zone: str) -> Answers:
     """
     known = replace(
         known,
-        name=known.name or (suggest_title(known) if known.queries else ""),
+        name=known.name or (suggest_title(known) if known.queries else "papers"),
         sender=known.sender or known.address,
         when=known.when or ("" if known.is_pulled else suggest_schedule(zone)),
     )

@@ -153,7 +153,7 @@ def test_without_a_terminal_it_writes_nothing_and_names_the_flags_that_are_missi
     fresh: Path, digest: Shell
 ) -> None:
     for arguments, missing in (
-        ((), "--query, --name, --to, --contact"),
+        ((), "--query, --to, --contact"),
         (("--query", QUERY, "--mail", "you@example.org"), "--provider"),
         (("--query", QUERY, "--mail", "you@gmail.com", "--provider", "gmail"), "--password-file"),
         (("--query", QUERY, "--mail", "you@example.org", "--provider", "ses"), "--region, --login"),
