@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import tomllib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 import click
 
-from digest.cli import show_error
+from digest.cli.dialogue import ask, read_followed
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
+from digest.config.starter import make_name
 from digest.config.values import read_name
-from digest.model.errors import ConfigurationError, DigestError, UsageError
+from digest.model.errors import ConfigurationError, UsageError
 from digest.query import parse_query
+from digest.query.wording import name_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,11 +63,12 @@ def command(
     """  # noqa: D301 - click reads the backspace, which must be one
     usual = ", ".join(find_usual(open_file(ctx).text, "to"))
     query = query or _ask(
-        manner, "What do you follow? Words, a category or an address of arXiv's", "QUERY", _read_query
+        manner,
+        "What do you follow? Words, a category or an address of arXiv's",
+        "QUERY",
+        lambda said: read_followed(said).text,
     )
-    name = name or _ask(
-        manner, "What shall it be called?", "--name", read_name, propose_name(parse_query(query).text)
-    )
+    name = name or _ask(manner, "What shall it be called?", "--name", read_name, propose_name(query))
     if manner.can_ask and not (following["places"] or following["subscription"]):
         question = "Where to? you@example.org, #papers, feed, console"
         following["places"] = _ask(manner, question, "--to", _read_places, usual)
@@ -112,9 +115,10 @@ def find_usual(text: str, key: str) -> list[str]:
 
 
 def propose_name(query: str) -> str:
-    """Return a name for a query: its first words."""
-    words = re.findall(r"[a-z0-9]+", re.sub(r"\b[a-zA-Z]+:|\b(?:AND|OR|ANDNOT|NOT)\b", " ", query).lower())
-    return "-".join(words[:3])[:30] or "papers"
+    """Return a name for a query: what it is about."""
+    with suppress(UsageError):
+        return make_name(name_query(parse_query(query).tree))
+    return "papers"
 
 
 def _ask(manner: Manner, question: str, flag: str, read: Callable[[str], T], proposal: str = "") -> T:
@@ -125,15 +129,7 @@ def _ask(manner: Manner, question: str, flag: str, read: Callable[[str], T], pro
     """
     if not manner.can_ask:
         raise UsageError(f"{flag} is missing", hint=_EXAMPLE)
-    while True:
-        try:
-            return read(click.prompt(question, default=proposal or None))
-        except DigestError as error:
-            show_error(error)
-
-
-def _read_query(said: str) -> str:
-    return parse_query(said).text
+    return ask(question, read, proposal or None)
 
 
 def _read_places(said: str) -> list[str]:

@@ -83,14 +83,14 @@ class Dialogue:
         folder: where the file will lie.
         zone: the machine's own.
         look_up: asks arXiv for a query; raises `ArxivError`.
-        send_test: sends a message that says it is a test; raises `DigestError`.
+        send_tests: sends a message that says it is a test; raises `DigestError`.
         secrets: is given what was typed unseen, by the file it is to be kept in.
     """
 
     folder: Path
     zone: str
     look_up: Callable[[Query], Digest]
-    send_test: Callable[[Answers], None]
+    send_tests: Callable[[Answers], None]
     secrets: dict[str, str]
 
     def ask(self, known: Answers) -> Answers:
@@ -104,7 +104,7 @@ class Dialogue:
         """Send a test until it arrives or is given up; return the answers, mended where it failed."""
         while True:
             try:
-                self.send_test(known)
+                self.send_tests(known)
             except DigestError as error:
                 _say(click.style(f"✗ {error.message}", fg="red"), error.hint)
             else:
@@ -120,13 +120,13 @@ class Dialogue:
             case Question.QUERY:
                 return replace(known, queries=(self._ask_query(),))
             case Question.NAME:
-                return replace(known, name=_ask("What shall it be called?", read_title, suggest_title(known)))
+                return replace(known, name=ask("What shall it be called?", read_title, suggest_title(known)))
             case Question.TO:
                 return replace(known, to=(_ask_place(),))
             case Question.PROVIDER:
                 return _ask_server(known)
             case Question.FROM:
-                return replace(known, sender=_ask("From which address?", read_mail_address, known.address))
+                return replace(known, sender=ask("From which address?", read_mail_address, known.address))
             case Question.PASSWORD:
                 called = (known.provider or OWN).secret
                 return replace(known, password_file=self._ask_secret(called, PASSWORD_FILE))
@@ -141,24 +141,22 @@ class Dialogue:
                 return _ask_base_url(known)
             case Question.WHEN:
                 read = partial(complete_schedule, zone=self.zone)
-                return replace(known, when=_ask("When?", read, suggest_schedule(self.zone)))
+                return replace(known, when=ask("When?", read, suggest_schedule(self.zone)))
             case Question.CONTACT:
                 _say("Each request tells arXiv how to reach you: a mail address or a web page.")
-                return replace(known, contact=_ask("Your address for arXiv?", read_reachable))
+                return replace(known, contact=ask("Your address for arXiv?", read_reachable))
 
     def _ask_query(self) -> str:
         click.echo(_bold("What do you follow?"))
         _say("Words, a category such as cs.PF, or the address of a search on arXiv.")
-        query = _ask("", read_followed)
+        query = ask("", read_followed)
         while True:
             _say(f"Read as: {describe_query(query.tree)}.", *(f"Note: {note.message}." for note in query.notes))
             try:
                 _say(describe_week(self.look_up(query)))
             except ArxivError as error:
                 _say(f"{error.message}.", "So what it brings is not known yet. You can go on.")
-            other = _ask(
-                "Enter keeps it. Or type another.", lambda text: read_followed(text) if text else None, ""
-            )
+            other = ask("Enter keeps it. Or type another.", lambda text: read_followed(text) if text else None, "")
             if other is None:
                 return query.expression
             query = other
@@ -187,9 +185,9 @@ def _list_mended(known: Answers) -> dict[str, Answers]:
 def _ask_place() -> Destination:
     match _choose("Where shall it go?", ("mail", "a Slack channel", "a feed", "this terminal")):
         case "mail":
-            return Destination(DestinationKind.MAIL, _ask("Your mail address?", read_mail_address))
+            return Destination(DestinationKind.MAIL, ask("Your mail address?", read_mail_address))
         case "a Slack channel":
-            return _ask("Which channel?", lambda text: read_destination(f"slack:#{text.lstrip('#')}"))
+            return ask("Which channel?", lambda text: read_destination(f"slack:#{text.lstrip('#')}"))
         case "a feed":
             return Destination(DestinationKind.FEED)
         case _:
@@ -208,23 +206,23 @@ def _ask_server(known: Answers) -> Answers:
         _say(*provider.notes)
     if provider is OWN:
         return replace(known, provider=OWN, smtp=_ask_own_server())
-    region = _ask("Which region?", str.lower, "us-east-1") if provider.has_regions else ""
+    region = ask("Which region?", str.lower, "us-east-1") if provider.has_regions else ""
     _say(f"{provider.secret}: {provider.page}")
     if not provider.is_account:
-        login = _ask(f"{provider.login}?", str.strip)
+        login = ask(f"{provider.login}?", str.strip)
     else:
         asks = provider is not usual
         login = (
-            _ask(f"Your address at {provider.name}?", read_mail_address, known.address) if asks else known.address
+            ask(f"Your address at {provider.name}?", read_mail_address, known.address) if asks else known.address
         )
     return log_in(known, provider, login, region)
 
 
 def _ask_own_server() -> str:
     while True:
-        host = _ask("Its name and port?", lambda text: read_smtp_url(f"smtp://{text}"), "localhost:25")
+        host = ask("Its name and port?", lambda text: read_smtp_url(f"smtp://{text}"), "localhost:25")
         scheme = _SECURITY[_choose("How does it encrypt?", list(_SECURITY))]
-        login = _ask("Login name? Enter for none.", str.strip, "")
+        login = ask("Login name? Enter for none.", str.strip, "")
         url = add_login(f"{scheme}://{host.removeprefix('smtp://')}", login)
         if scheme != "smtp" or not login or is_loopback(url):
             return url
@@ -233,7 +231,7 @@ def _ask_own_server() -> str:
 
 def _ask_base_url(known: Answers) -> Answers:
     _say("`digest serve` can offer the feed at an https address. Without one, each run writes it into a file.")
-    base_url = _ask("Which address? Enter for none.", lambda text: read_secure_url(text) if text else "", "")
+    base_url = ask("Which address? Enter for none.", lambda text: read_secure_url(text) if text else "", "")
     file = Destination(DestinationKind.FILE, f"{known.slug}.atom")
     return replace(known, base_url=base_url, to=known.to if base_url else (file,))
 
@@ -252,10 +250,10 @@ def _choose(question: str, choices: Sequence[str], usual: str = "") -> str:
             raise UsageError(f"Type a number from 1 to {len(choices)}.")
         return numbered.get(typed) or begun[0]
 
-    return _ask("", read, usual or None)
+    return ask("", read, usual or None)
 
 
-def _ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:
+def ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:
     """Ask until the answer can be read; `usual` is what Enter stands for, None where it stands for nothing."""
     while True:
         suffix = "  > " if question else "> "

@@ -33,7 +33,7 @@ from digest.config.starter import (
 from digest.inspect.preview import look_up
 from digest.model.errors import ArxivUnreachable, UsageError
 from digest.model.subscriptions import NAME, DestinationKind
-from digest.serve.alarms import send_test_to
+from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
 
 if TYPE_CHECKING:
@@ -97,15 +97,15 @@ def command(
     secrets: dict[str, str] = {}
     read = partial(_read_config, target, environ, secrets)
 
-    def send_test(known: Answers) -> None:
-        _send_test(read(drop_unused(known)))
+    def send_tests(known: Answers) -> None:
+        _send_tests(read(drop_unused(known)))
 
     if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
         known = _fill_in(known, zone)
         if tests:
-            send_test(known)
+            send_tests(known)
     else:
-        dialogue = Dialogue(target.parent, zone, partial(_look_up, environ), send_test, secrets)
+        dialogue = Dialogue(target.parent, zone, partial(_look_up, environ), send_tests, secrets)
         known = _hold(dialogue, known, tests=tests)
     known = drop_unused(known)
     config = read(known)
@@ -227,7 +227,7 @@ def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
             raise explain_unreachable(error) from error
 
 
-def _send_test(config: Config) -> None:
+def _send_tests(config: Config) -> None:
     """Send a message that says it is a test to every place that messages are sent to.
 
     Raises:
@@ -240,7 +240,7 @@ def _send_test(config: Config) -> None:
             for destination in config.subscriptions[0].destinations:
                 if destination.kind not in _UNTESTED:
                     click.echo(f"  Sending a test to {destination.address} …")
-                    send_test_to(site, destination)
+                    send_test(site, destination)
                     click.echo(f"  {click.style('✓ sent', fg='green')}")
 
 

@@ -179,7 +179,6 @@ class MailSettings:
         values.read_name,
         "",
         "The DKIM selector that your mail server signs with, so that `digest doctor` can check its key.",
-        example="mail",
     )
     on_ambiguous: Literal["resend", "hold"] = declare(
         values.choose_from(("resend", "hold")),

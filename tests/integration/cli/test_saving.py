@@ -300,12 +300,12 @@ def test_on_a_terminal_add_asks_for_what_is_missing_and_before_it_writes(file: P
     terminal = Terminal(file.parent, "add")
     terminal.answer("What do you follow?", "ti:(")
     terminal.wait_for("never closed")
-    terminal.answer("arXiv's: ", "cat:cs.DC AND abs:scheduling")
-    terminal.answer("[cs-dc-scheduling]", "")
+    terminal.answer("  > ", "cat:cs.DC AND abs:scheduling")
+    terminal.answer("[scheduling]", "")
     terminal.answer(f"[{MAIL}]", "feed, #papers")
     terminal.answer("[Y/n]", "")
     assert terminal.end() == 0
-    assert find(file, "cs-dc-scheduling")["to"] == ["feed", "slack:#papers"]
+    assert find(file, "scheduling")["to"] == ["feed", "slack:#papers"]
 
 
 def test_on_a_terminal_enter_removes_nothing_and_yes_asks_nothing(file: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_file_changed_while_the_question_stands_is_left_alone(file: Path) -> N
 
 @pytest.mark.parametrize(
     ("query", "name"),
-    [("cat:cs.PF AND abs:GPU", "cs-pf-gpu"), ('ti:"tail latency" OR au:Ö', "tail-latency"), ("ti:Ö", "papers")],
+    [("cat:cs.PF AND abs:GPU", "gpu"), ('ti:"tail latency" OR au:Ö', "tail-latency"), ("ti:Ö", "papers")],
 )
-def test_a_name_is_proposed_from_a_querys_first_words(query: str, name: str) -> None:
+def test_a_name_is_proposed_from_what_a_query_is_about(query: str, name: str) -> None:
     assert propose_name(query) == name
