@@ -19,7 +19,7 @@ GROUPS = {
         "demo": ("digest.cli.demo", "see it work, without network or keys"),
         "try": ("digest.cli.try_query", "see what a query brings; nothing is stored"),
         "init": ("digest.cli.init", "set up your own, step by step"),
-        # Here: add.
+        "add": ("digest.cli.add", "save a query, and who gets what it finds"),
     },
     "Every day": {
         "run": ("digest.cli.run", "do all that is due, once"),
@@ -38,8 +38,7 @@ GROUPS = {
         "templates": ("digest.cli.templates", "change how digests look"),
     },
     "Maintain": {
-        # Here: doctor.
-        "alarm": ("digest.cli.status:command_alarm", "a test whether alarms reach you"),
+        "doctor": ("digest.cli.doctor", "what is set up well, and what to mend"),
         "config": ("digest.cli.config", "the settings in use"),
         "coverage": ("digest.cli.coverage", "what was checked at arXiv, day by day"),
         "db": ("digest.cli.db", "the database: check, backup, restore, copy"),
@@ -63,6 +62,8 @@ EXAMPLES = {
     "send": "digest send perf-team --test",
     "subscription list": "digest subscription list",
     "subscription show": "digest subscription show perf-team",
+    "subscription edit": "digest subscription edit perf-team cap=20 --add-to feed",
+    "subscription remove": "digest subscription remove perf-team",
     "subscription pause": "digest subscription pause perf-team --until 2026-11-30",
     "subscription resume": "digest subscription resume perf-team",
     "subscription unsubscribe": "digest subscription unsubscribe gpu-mail reader@example.org",
@@ -77,7 +78,9 @@ EXAMPLES = {
     "delivery retry": "digest delivery retry 381 382\ndigest delivery retry --held",
     "delivery mark-sent": "digest delivery mark-sent 381",
     "delivery cancel": "digest delivery cancel 381",
+    "query remove": "digest query remove gpu",
     "config show": "digest config show",
+    "config undo": "digest config undo",
     "coverage": "digest coverage\ndigest coverage --missing",
     "db check": "digest db check",
     "db backup": "digest db backup --keep 14",

@@ -339,7 +339,9 @@ def explain_unreachable(error: ArxivUnreachable) -> ArxivUnreachable:
 
 
 @contextmanager
-def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator[ArxivClient]:
+def opened_client(
+    config: Config, clock: Clock, store: Store | None, *, quiet: bool = False
+) -> Iterator[ArxivClient]:
     """Open a client for a few requests, at one pace with run, serve and all else that asks.
 
     Args:
@@ -347,6 +349,7 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
         clock: the time.
         store: an installation's database, whose gate is asked; without one, this account keeps a gate, but for
             simulated clocks.
+        quiet: the caller says itself that arXiv gave no answer.
     """
     with ExitStack() as stack:
         if store is None:
@@ -361,7 +364,7 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
             with store.begin() as conn:
                 adopt_gate(conn, clock, passers_by=True)
         gate = StoreGate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
-        client = open_client(config, gate, clock, on_request=_tell_silence)
+        client = open_client(config, gate, clock, on_request=None if quiet else _tell_silence)
         stack.callback(client.close)
         yield client
 

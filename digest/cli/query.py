@@ -23,6 +23,8 @@ from digest.cli.output import (
     write_moment,
 )
 from digest.cli.recent import gather_stored, name_query, paper_as_json, print_papers
+from digest.cli.saving import open_file, plan_change, save_change, saving_options
+from digest.config import edits
 from digest.inspect.query_volume import count_days, describe_volume
 from digest.model.announcements import Kind
 from digest.query import to_arxiv
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from digest.cli.context import NamedQuery, Workbench
     from digest.cli.recent import Found
+    from digest.cli.saving import Manner
     from digest.model.announcements import StoredChange
     from digest.query import Query
     from digest.store.queries import QueryRow, StoredQuery
@@ -268,3 +271,15 @@ def _check_as_json(check: QueryRow, changes: Mapping[int, StoredChange]) -> dict
 
     signs = {name: show(getattr(check.outcome, name)) for name in _SIGNS}
     return {"matched_at": check.matched_at, "revision": check.revision, **signs}
+
+
+@command.command()
+@click.argument("name")
+@click.option("--from-subscriptions", is_flag=True, help="Take it from the subscriptions that follow it, too.")
+@saving_options
+@click.pass_context
+def remove(ctx: click.Context, name: str, *, from_subscriptions: bool, manner: Manner) -> None:
+    """Remove the saved query NAME from digest.toml."""
+    file = open_file(ctx)
+    content = file.encode(edits.remove_query(file.text, name, from_subscriptions=from_subscriptions))
+    save_change(ctx, plan_change(file, content), manner, is_removal=True)

@@ -1,4 +1,4 @@
-"""`digest status`: what works, what does not, what comes next. `digest alarm test` stands here, too."""
+"""`digest status`: what works, what does not, what comes next."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.commands import CommandGroup
-from digest.cli.context import describe_drift, opened, opened_store
+from digest.cli.context import describe_drift, opened_store
 from digest.cli.output import (
     as_dict,
     cut,
@@ -29,9 +28,8 @@ from digest.inspect.alarms import does_its_work
 from digest.inspect.status import SPAN, STATE_WORDS, load_status
 from digest.model.announcements import mailing_moment
 from digest.model.clock import write_age
-from digest.model.errors import ConfigurationError, DigestError, OutsideError, count
+from digest.model.errors import count
 from digest.model.messages import DeliveryState
-from digest.serve.alarms import send_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,45 +39,6 @@ if TYPE_CHECKING:
     from digest.inspect.status import Status
     from digest.store.views import SubscriptionLine
     from digest.store.workers import Worker
-
-
-@click.group(cls=CommandGroup)
-def command_alarm() -> None:
-    """Alarms: a test whether they reach you; `digest status` says what is amiss."""
-
-
-@command_alarm.command()
-@json_option
-@click.pass_context
-def test(ctx: click.Context, *, as_json: bool) -> None:
-    """Send a test to where you would be told, and give a sign of life.
-
-    Exit code 3 where nobody would be told, 4 where a place did not take it.
-    """
-    with opened(ctx, create=False, warns=True) as site:
-        config = site.config
-        results, ping = send_test(site)
-    failed = [f"{place}: {came.message}" for place, came in results if isinstance(came, DigestError)]
-    if as_json:
-        print_json(
-            {
-                "sent": [str(place) for place, came in results if not isinstance(came, DigestError)],
-                "failures": failed,
-                "ping": (ping or "answered") if config.alarms.ping_url else None,
-            }
-        )
-    for place, came in results:
-        if not as_json and not isinstance(came, DigestError):
-            click.echo(f"sent to {place}: {came.detail}")
-    if config.alarms.ping_url and not ping and not as_json:
-        click.echo("the ping address answered")
-    if not results and not config.alarms.ping_url:
-        raise ConfigurationError("nobody is told", hint="Write to = … under [alarms] in digest.toml.")
-    if failed or ping:
-        raise OutsideError(
-            "; ".join([*failed, *([ping] if ping else [])]),
-            hint="Nothing else was touched; mend it and try again.",
-        )
 
 
 _LABEL = 11

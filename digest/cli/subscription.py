@@ -10,12 +10,14 @@ import click
 from digest.cli.commands import CommandGroup
 from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
 from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say, write_moment
+from digest.cli.saving import open_file, plan_change, save_change, saving_options
+from digest.config import edits
 from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements
+from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, Grouping, Replacements
 from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
 from digest.store import database, views
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation
+    from digest.cli.saving import Manner
     from digest.config import Config
     from digest.model.errors import QueryError
     from digest.model.papers import Paper
@@ -369,11 +372,15 @@ def _describe(
     }
 
 
+_ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
+
+
 def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
     """Say how its digests read, as far as that is not the usual."""
     often = "every second week" if subscription.cadence.fortnight else "a week"
     words = [f"one weekly digest {often}"] if has_weekly_digests(subscription) else []
     words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
+    words += [_ABSTRACTS[subscription.abstracts]] if subscription.abstracts in _ABSTRACTS else []
     words += ["what changed in a paper whole"] if subscription.replacements is Replacements.WHOLE else []
     return {"reads": ["; ".join(words)]} if words else {}
 
@@ -386,5 +393,53 @@ def _describe_place(here: Installation, place: Place) -> str:
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 
-for _one in (pause, resume, unsubscribe_reader, resubscribe):
+@click.command()
+@click.argument("name")
+@click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option("--add-query", metavar="QUERY", multiple=True, help="A saved query's name. Repeatable.")
+@click.option("--remove-query", metavar="QUERY", multiple=True, help="The same, to take out.")
+@click.option("--add-to", metavar="TO", multiple=True, help="A destination. Repeatable.")
+@click.option("--remove-to", metavar="TO", multiple=True, help="The same, to take out.")
+@saving_options
+@click.pass_context
+def edit(
+    ctx: click.Context, /, name: str, *, changes: tuple[str, ...], manner: Manner, **lists: tuple[str, ...]
+) -> None:
+    """Change NAME in digest.toml; comments and order stay.
+
+    KEY= without a value takes the key out: the default counts again. `digest help settings` lists the keys.
+
+    \b
+    digest subscription edit gpu-mail cap=20 when="daily at 07:30 Europe/Berlin"
+    digest subscription edit gpu-mail --add-query perf --remove-to feed
+    """  # noqa: D301 - click reads the backspace, which must be one
+    if not changes and not any(lists.values()):
+        raise UsageError(
+            f"what is to change in {name}?", hint=f"Such as: `digest subscription edit {name} cap=20`."
+        )
+    file = open_file(ctx)
+    values = dict(map(edits.read_assignment, changes))
+    more, less = (
+        {"queries": lists[f"{verb}_query"], "to": [*map(edits.read_target, lists[f"{verb}_to"])]}
+        for verb in ("add", "remove")
+    )
+    text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)
+    save_change(ctx, plan_change(file, file.encode(text)), manner)
+
+
+@click.command()
+@click.argument("name")
+@saving_options
+@click.pass_context
+def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
+    """Remove NAME from digest.toml: it gets no more digests.
+
+    What waits for it is not sent. Its saved queries stay. `digest subscription pause` only stops it for a while.
+    """
+    file = open_file(ctx)
+    content = file.encode(edits.remove_subscription(file.text, name))
+    save_change(ctx, plan_change(file, content), manner, is_removal=True)
+
+
+for _one in (pause, resume, unsubscribe_reader, resubscribe, edit, remove):
     command.add_command(_one)

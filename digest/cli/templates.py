@@ -1,4 +1,4 @@
-"""`digest templates`: which there are, a copy to change, and whether your own can be used."""
+"""`digest templates`: which there are, a copy to change, and what each of them sees."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from digest.cli.commands import CommandGroup
 from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say
 from digest.config import open_config_or_defaults
 from digest.config.values import suggest
-from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.render.check import check_templates, list_seen, list_templates, write_extension
+from digest.model.errors import UnknownName, UsageError, count
+from digest.render.check import list_seen, list_templates, write_extension
 from digest.render.environments import Templates, find_shipped_templates
 
 if TYPE_CHECKING:
@@ -122,42 +122,12 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
     click.echo("  then   `digest doctor --quick` says whether they can be used")
 
 
-@command.command()
-@json_option
-@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.pass_context
-def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
-    """Render every template with all it may meet.
-
-    That is an ordinary day, odd papers, a quiet day, a failed look, with every address and with none; and
-    whole mails and Slack messages, which must have room for what they tell. FOLDER is tried instead of
-    the one that digest.toml names. Exit code 3 where one can't be used, else 0.
-    """
-    config = _load(ctx)
-    templates = _open_templates(config, folder)
-    problems = check_templates(templates)
-    if as_json:
-        shown = [{"problem": one.message, "hint": one.hint} for one in problems]
-        print_json({"problems": shown})
-    else:
-        for problem in problems:
-            hint = f"\n      {problem.hint}" if problem.hint else ""
-            click.echo(f"{click.style('error:', fg='red', bold=True)} {problem.message}{hint}", err=True)
-    if problems:
-        ctx.exit(ConfigurationError.exit_code)
-    if not as_json:
-        entries = list_templates(templates)
-        own = sum(entry.is_own for entry in entries)
-        click.echo(f"{count(len(entries), 'template')} can be used, {own or 'none'} of them your own.")
-
-
 def _load(ctx: click.Context) -> Config:
     return open_config_or_defaults(ctx.obj["config_path"])
 
 
-def _open_templates(config: Config | None, folder: Path | None = None) -> Templates:
-    own = folder or (config.templates if config else None)
-    return Templates([own] if own else [], find_shipped_templates())
+def _open_templates(config: Config | None) -> Templates:
+    return Templates([config.templates] if config and config.templates else [], find_shipped_templates())
 
 
 def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:

@@ -31,12 +31,12 @@ def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
     assert digest("explain", "2611.00042x", "gpu", "--offline", expect=2).err
 
 
-def test_config_check_names_what_cannot_be_read(digest: Shell, world: World) -> None:
+def test_the_doctor_names_what_cannot_be_read(digest: Shell, world: World) -> None:
     world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
-    digest("config", "check")
+    digest("doctor", "--quick")
     world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
-    said = digest("config", "check", expect=3)
-    assert "subscriptions.perf-team.exclude: 'Lindquell' is no full name" in said.err
+    said = digest("doctor", "--quick", "--full", expect=1)
+    assert "subscriptions.perf-team.exclude: 'Lindquell' is no full name" in " ".join(said.out.split())
 
 
 def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: World) -> None:
