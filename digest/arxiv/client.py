@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 import httpx
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
-from digest.arxiv.documents import TRY_AGAIN
+from digest.arxiv.documents import TRY_AGAIN, check_body
 from digest.arxiv.exchange import (
     AskedRequest,
     Line,
@@ -60,6 +60,7 @@ IDS_LIMIT: Final = 100
 
 _API_SECONDS: Final = 60.0
 _OAI_SECONDS: Final = 200.0
+_GREETING_SECONDS: Final = 20.0
 _LONG_URL: Final = 1_800
 _MAY_PASS: Final = (ArxivUnreachable, ArxivFaulted, ArxivUnreadable)
 
@@ -82,13 +83,17 @@ class ArxivAddresses:
 
 @dataclass(frozen=True, slots=True)
 class Fetched(Generic[PageT]):
-    """A page with its bytes, where it came from and when; `grant` is the leave it was fetched under."""
+    """A page with its bytes, where it came from and when; `grant` is the leave it was fetched under.
+
+    `date` is the time by arXiv's own clock, as its header has it; "" for none.
+    """
 
     page: PageT
     body: bytes
     url: str
     fetched_at: datetime
     grant: Grant | None = None
+    date: str = ""
 
 
 class ShortPage(ArxivShort, Generic[PageT]):
@@ -238,6 +243,20 @@ class ArxivClient:
         asked = _write_request(self._addresses.oai_url, parameters, f"paper {id_}", _OAI_SECONDS)
         return self._fetch(asked, parse_oai)
 
+    def greet(self, source: str) -> Fetched[None]:
+        """Make one small request, without a retry, to see whether arXiv answers; nothing of it is read.
+
+        Args:
+            source: which interface is asked, `harvest` or `query`.
+
+        Raises:
+            ArxivError: as described in `digest.model.errors`.
+        """
+        url, parameters = self._addresses.oai_url, {"verb": "Identify"}
+        if source == "query":
+            url, parameters = self._addresses.api_url, {"search_query": "all:electron", "max_results": "1"}
+        return self._try_once(_write_request(url, parameters, "a check", _GREETING_SECONDS), check_body, None)
+
     def _fetch(
         self,
         asked: AskedRequest,
@@ -283,7 +302,8 @@ class ArxivClient:
             answer = self._line.ask(asked, not_after=grant.good_until)
             ended = monotonic()
             judge_status(answer, read, place=self._addresses.describe(asked.url))
-            fetched = Fetched(read(answer.body), answer.body, asked.url, self._clock.now(), grant)
+            date = answer.headers.get("date", "")
+            fetched = Fetched(read(answer.body), answer.body, asked.url, self._clock.now(), grant, date)
             if check is not None:
                 check(fetched)
         except TooLate:

@@ -48,16 +48,18 @@ def run_cli(args: list[str] | None = None) -> int:
         show_error(error)
         return error.exit_code
     except SystemExit:
-        # With standalone mode off, click and rich leave by themselves for one reason only: whoever read our
-        # output has gone. That is no failure of ours, and nothing is left to say.
+        # With standalone mode off, click and rich leave by themselves for one reason only: nobody reads our
+        # output any more. That is no failure of ours, and nothing is left to say.
         return 0
     return result if isinstance(result, int) else 0
 
 
 def show_error(error: DigestError) -> None:
     """Write what is wrong and what to do next on standard error."""
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {error.message}", err=True)
+    from digest.cli.output import print_wrapped  # noqa: PLC0415 - its imports take 50 ms, for errors alone
+
+    print_wrapped("error: ", error.message, err=True, fg="red", bold=True)
     if isinstance(error, QueryError) and error.text:
         click.echo(error.pointer(), err=True)
     if error.hint:
-        click.echo(f"{click.style('hint:', bold=True)}  {call_as_here(error.hint)}", err=True)
+        print_wrapped("hint:  ", call_as_here(error.hint), err=True, bold=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ GROUPS = {
         "demo": ("digest.cli.demo", "see it work, without network or keys"),
         "try": ("digest.cli.try_query", "see what a query brings; nothing is stored"),
         "init": ("digest.cli.init", "set up your own, step by step"),
-        # Here: add.
+        "add": ("digest.cli.add", "save a query, and who gets what it finds"),
     },
     "Every day": {
         "run": ("digest.cli.run", "do all that is due, once"),
@@ -37,8 +38,7 @@ GROUPS = {
         "templates": ("digest.cli.templates", "change how digests look"),
     },
     "Maintain": {
-        # Here: doctor.
-        "alarm": ("digest.cli.status:command_alarm", "a test whether alarms reach you"),
+        "doctor": ("digest.cli.doctor", "what is set up well, and what to mend"),
         "config": ("digest.cli.config", "the settings in use"),
         "coverage": ("digest.cli.coverage", "what was checked at arXiv, day by day"),
         "db": ("digest.cli.db", "the database: check, backup, restore, copy"),
@@ -50,6 +50,48 @@ GROUPS = {
 """Module and sentence of each command, by group and name, in the order a newcomer needs them."""
 
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+
+EXAMPLES = {
+    "demo": "digest demo",
+    "run": "digest run\ndigest run --dry-run",
+    "serve": "digest serve\ndigest serve --no-web",
+    "status": "digest status\ndigest status --json",
+    "explain": "digest explain 2611.15012\n"
+    "digest explain 2611.15012 perf-team\n"
+    "digest explain 2611.15012 'cat:cs.PF AND abs:GPU'",
+    "send": "digest send perf-team --test",
+    "subscription list": "digest subscription list",
+    "subscription show": "digest subscription show perf-team",
+    "subscription edit": "digest subscription edit perf-team cap=20 --add-to feed",
+    "subscription remove": "digest subscription remove perf-team",
+    "subscription pause": "digest subscription pause perf-team --until 2026-11-30",
+    "subscription resume": "digest subscription resume perf-team",
+    "subscription unsubscribe": "digest subscription unsubscribe gpu-mail reader@example.org",
+    "subscription resubscribe": "digest subscription resubscribe gpu-mail reader@example.org",
+    "query list": "digest query list",
+    "query show": "digest query show gpu\ndigest query show 'cat:cs.PF AND abs:GPU'",
+    "feed list": "digest feed list\ndigest feed list perf-team --secret",
+    "feed rotate": "digest feed rotate perf-team\ndigest feed rotate gpu --query",
+    "feed revoke": "digest feed revoke perf-team",
+    "delivery list": "digest delivery list --state failed --state needs-you",
+    "delivery show": "digest delivery show 381",
+    "delivery retry": "digest delivery retry 381 382\ndigest delivery retry --held",
+    "delivery mark-sent": "digest delivery mark-sent 381",
+    "delivery cancel": "digest delivery cancel 381",
+    "query remove": "digest query remove gpu",
+    "config show": "digest config show",
+    "config undo": "digest config undo",
+    "coverage": "digest coverage\ndigest coverage --missing",
+    "db check": "digest db check",
+    "db backup": "digest db backup --keep 14",
+    "db restore": "digest db restore backups/digest-20261120T080500Z.db",
+    "db resume": "digest db resume --since 2026-11-20T08:30Z",
+    "db copy": "digest db copy --to postgresql://localhost/digest",
+    "db migrate": "digest db migrate",
+    "slack manifest": "digest slack manifest",
+    "webhook secret": "digest webhook secret",
+}
+"""What to type, by command; a command's own text may show others."""
 
 REPLACEMENTS = {
     **dict.fromkeys(("list", "ls", "subscriptions", "subs"), "subscription list"),
@@ -118,7 +160,18 @@ def answer_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageEr
 
 
 class CommandGroup(click.Group):
-    """A group that answers an unknown command with the one to use."""
+    """A group that shows an example of each command, and answers an unknown one with the one to use."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command with its example; None where none has that name."""
+        found = self._find_command(ctx, cmd_name)
+        path = " ".join([*ctx.command_path.split()[1:], cmd_name])
+        if found is not None and path in EXAMPLES:
+            found.epilog = f"\b\nFor example:\n{textwrap.indent(EXAMPLES[path], '  ')}"
+        return found
+
+    def _find_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return super().get_command(ctx, name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -140,16 +193,15 @@ class CommandTable(CommandGroup):
         """Return the names in the order a newcomer needs them."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the same
-        """Import a command; None where none has that name."""
-        if cmd_name not in COMMANDS:
+    def _find_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 - the same
+        if name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        found: click.Command = getattr(import_module(module), name or "command")
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        found: click.Command = getattr(import_module(module), attribute or "command")
         return found
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands first: whoever asks for help looks for one of them."""
+        """Write the commands first: a person who asks for help needs one of them."""
         self.format_commands(ctx, formatter)
         click.Command.format_options(self, ctx, formatter)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import re
 import secrets
 import socket
 from contextlib import ExitStack, contextmanager
@@ -21,7 +22,7 @@ from digest.arxiv.pages import ASKED_AGAIN
 from digest.config import find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.config.zones import choose_zone, write_with_zone
 from digest.model.clock import RemoteClock, SystemClock
-from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName, UsageError
+from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
 from digest.model.subscriptions import DestinationKind, Origin, SubscriptionState
 from digest.query import parse_query
 from digest.serve.installation import open_client, open_site
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from digest.store import Store
 
 
+_NAME = re.compile(r"[\w.-]+")
+"""What may be a name: no query of more than one word."""
+
+
 def describe_drift(config: Config, conn: Connection) -> str:
     """Say what the file says otherwise than the store; "" where both agree."""
     queries = (query for query in query_store.load_queries(conn) if query.origin == Origin.FILE)
@@ -55,8 +60,9 @@ def describe_drift(config: Config, conn: Connection) -> str:
     stored = _list_wishes(((query.name, query.text) for query in queries), live)
     written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
-    how = "`digest run`, or a SIGHUP to `digest serve`, takes over"
-    return f"digest.toml is ahead of the last run; {how}: {', '.join(names)}." if names else ""
+    if not names:
+        return ""
+    return f"digest.toml was edited since the last run. `digest run` takes over: {', '.join(names)}."
 
 
 def _list_wishes(
@@ -87,21 +93,28 @@ def require_name(name: str, known: Iterable[str], *, what: str, listing: str, wr
     raise UnknownName(f"there is no {what} {name!r}", hint=suggest_name(name, [*names, *in_file], listing))
 
 
-def find_saved(text: str, saved: Mapping[str, str]) -> str | None:
+def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | None = None) -> str | None:
     """Return the text of the saved query that is meant, None where what was typed is a query itself.
 
-    A word that looks like a name, and is none, is noted on standard error: it is looked for as a word.
+    A word that looks like a name, and is none, is searched for, with a note on standard error.
 
     Args:
         text: as typed.
         saved: texts of the saved queries by name.
+        others: what else could be meant, such as subscriptions; None to search for a word that is near a name.
+
+    Raises:
+        UnknownName: it is near a name, and what else could be meant was given.
     """
     if text in saved:
         return saved[text]
-    near = get_close_matches(text, saved, n=1, cutoff=0.6)
-    if text.isidentifier() and saved:
+    near = get_close_matches(text, [*saved, *(others or ())], n=1, cutoff=0.6)
+    if near and others is not None and _NAME.fullmatch(text):
+        what = "subscription or saved query" if others else "saved query"
+        raise UnknownName(f"there is no {what} {text!r}", hint=f"Did you mean {near[0]!r}?")
+    if saved and text.isidentifier():
         hint = f" (there is {near[0]!r})" if near else ""
-        click.echo(f"note: no saved query is called {text!r}{hint}, so it is looked for", err=True)
+        click.echo(f"note: No saved query is called {text!r}{hint}. The word is searched for.", err=True)
     return None
 
 
@@ -165,7 +178,7 @@ def opened(
 
     Args:
         ctx: the call.
-        progress: is told what happens.
+        progress: is called with what happens.
         create: make the database where there is none.
         warns: see `load`.
 
@@ -259,41 +272,6 @@ class NamedQuery(NamedTuple):
         return self.name or " ".join(self.query.text.split())
 
 
-file_option = click.option(
-    "--file",
-    "path",
-    metavar="FILE",
-    help="Read the query from a file, - for standard input.",
-)
-"""`--file`, the same wherever a query may come from a file."""
-
-
-def read_query(text: str | None, path: str | None, command: str) -> str:
-    """Return a query's text, from the command line or from a file.
-
-    Args:
-        text: as typed; None where nothing was.
-        path: of the file; None where none was named.
-        command: how the command is called, for the message.
-
-    Raises:
-        UsageError: there is none, or both, or the file can't be read.
-    """
-    if (text is None) == (path is None):
-        raise UsageError(
-            f"{command} takes a query, or --file with one",
-            hint=f'digest query {command} "cat:cs.PF AND abs:GPU"',
-        )
-    if path is None:
-        return text or ""
-    try:
-        with click.open_file(path, encoding="utf-8-sig") as file:
-            return str(file.read()).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"{path} can't be read: {why}") from error
-
-
 @dataclass(frozen=True, slots=True)
 class Workbench:
     """What such a command works with.
@@ -316,13 +294,14 @@ class Workbench:
     why_not: str = ""
     saved: dict[str, str] = field(default_factory=dict)
 
-    def find_query(self, text: str) -> NamedQuery:
-        """Return the saved query of that name, else the text as a query.
+    def find_query(self, text: str, *, others: Iterable[str] | None = None) -> NamedQuery:
+        """Return the saved query of that name, else the text as a query; `others`: see `find_saved`.
 
         Raises:
             QueryError: it can't be read.
+            UnknownName: it looks like the name of a saved query, and is none.
         """
-        saved = find_saved(text, self.saved)
+        saved = find_saved(text, self.saved, others=others)
         return NamedQuery("", parse_query(text)) if saved is None else NamedQuery(text, parse_query(saved))
 
     @contextmanager
@@ -360,7 +339,9 @@ def explain_unreachable(error: ArxivUnreachable) -> ArxivUnreachable:
 
 
 @contextmanager
-def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator[ArxivClient]:
+def opened_client(
+    config: Config, clock: Clock, store: Store | None, *, quiet: bool = False
+) -> Iterator[ArxivClient]:
     """Open a client for a few requests, at one pace with run, serve and all else that asks.
 
     Args:
@@ -368,6 +349,7 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
         clock: the time.
         store: an installation's database, whose gate is asked; without one, this account keeps a gate, but for
             simulated clocks.
+        quiet: the caller says itself that arXiv gave no answer.
     """
     with ExitStack() as stack:
         if store is None:
@@ -382,7 +364,7 @@ def opened_client(config: Config, clock: Clock, store: Store | None) -> Iterator
             with store.begin() as conn:
                 adopt_gate(conn, clock, passers_by=True)
         gate = StoreGate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
-        client = open_client(config, gate, clock, on_request=_tell_silence)
+        client = open_client(config, gate, clock, on_request=None if quiet else _tell_silence)
         stack.callback(client.close)
         yield client
 
@@ -413,6 +395,6 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
         except StoreError as error:
             why_not = error.message
             if isinstance(error, SchemaMismatch):
-                click.echo(f"note: {error.message}; it is left alone. {error.hint}", err=True)
+                click.echo(f"note: {error.message}; it is not used. {error.hint}", err=True)
         clock = choose_clock(config)
         yield Workbench(config, clock, clock.now(), choose_zone(config), store, why_not, saved)

@@ -1,4 +1,4 @@
-"""`digest coverage`: what was looked at, mailing by mailing, and what each look can prove."""
+"""`digest coverage`: what was checked, announcement by announcement, and what each check can prove."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.context import opened_store
-from digest.cli.output import as_dict, cut, describe_guarantee, json_option, print_json, print_table, write_moment
+from digest.cli.output import (
+    as_dict,
+    describe_guarantee,
+    json_option,
+    print_json,
+    print_table,
+    say,
+    write_moment,
+)
 from digest.inspect.coverage import load_ledger
 from digest.model.announcements import EASTERN
 from digest.model.errors import count
@@ -27,30 +35,29 @@ _STATES = {
     "caught up": "green",
     "incomplete": "yellow",
     "late": "red",
-    "not looked at": "red",
+    "not checked": "red",
 }
-_GAP_WORDS = {"open": "asked for", "found": "found after all", "void": "void"}
-_WIDEST_FAILURE, _WIDEST_URL = 70, 90
+_GAP_WORDS = {"open": "asked for", "found": "found after all", "void": "never used"}
 
 
 @click.command()
 @click.option("--days", type=click.IntRange(1, 400), default=14, show_default=True, help="How far back.")
-@click.option("--looks", "view", flag_value="looks", help="The looks at arXiv one by one: pages, papers, outcome.")
+@click.option("--checks", "view", flag_value="checks", help="The checks one by one: pages, papers, outcome.")
 @click.option("--missing", "view", flag_value="missing", help="Ids missing between stored ones, and why.")
 @click.option("--requests", "view", flag_value="requests", help="Every request: status, time, bytes, hash.")
-@click.option("--unreadable", "view", flag_value="unreadable", help="Entries set aside, with their bytes.")
+@click.option("--unreadable", "view", flag_value="unreadable", help="Entries that nobody can read, as bytes.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Lines of a view.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, view: str | None, days: int, limit: int, *, as_json: bool) -> None:
-    """Say what was looked at, mailing by mailing, the newest first.
+    """Say what was checked at arXiv, announcement by announcement.
 
-    A mailing is complete when two looks at least half an hour apart ended at the same newest paper, or
-    when no id below it is missing that arXiv was not asked for. A day without mailing is not listed.
+    An announcement is complete when two checks at least half an hour apart ended at the same newest paper.
+    It is also complete when no id below that paper is missing. Days without announcement are not listed.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
         show = {
-            "looks": _show_looks,
+            "checks": _show_checks,
             "missing": _show_missing,
             "requests": _show_requests,
             "unreadable": _show_unreadable,
@@ -71,24 +78,22 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
             f"{line.mailing:%a %-d %b}",
             click.style(line.state, fg=_STATES.get(line.state)),
             f"{line.new:>6,}" if line.new else "     –",
-            f"{line.looks:>5}" + (f", {line.failed} failed" if line.failed else ""),
+            f"{line.looks:>6}" + (f", {line.failed} failed" if line.failed else ""),
             _write_eastern(line.checked_at),
             line.failure,
         ]
         for line in ledger.mailings
     ]
-    header = ("MAILING", "STATE", "   NEW", "LOOKS", "LAST LOOK", "")
-    print_table(header, rows, empty=f"No mailing was expected within {days} days.")
+    header = ("ANNOUNCED", "STATE", "   NEW", "CHECKS", "LAST CHECK", "")
+    print_table(header, rows, empty=f"No announcement was expected within {days} days.")
     gaps = {str(state): number for state, number in ledger.gaps.items()}
     missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in _GAP_WORDS.items() if gaps.get(state))
-    click.echo(f"\n{ledger.source}: {describe_guarantee(ledger.source)}")
-    click.echo(
-        f"missing ids: {missing or 'none'} (--missing) · {count(ledger.requests, 'request')} in 24 h (--requests);"
-        f" from {ledger.allowed} on, what can wait waits"
-    )
+    say(f"\n{describe_guarantee(ledger.source)}")
+    say(f"Missing ids: {missing or 'none'} (--missing).")
+    say(f"{count(ledger.requests, 'request')} in 24 h (--requests). Beyond {ledger.allowed}, what can wait waits.")
 
 
-def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
+def _show_checks(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
     del here
     runs = run_store.load_last_runs(conn, limit=limit)
     if as_json:
@@ -99,31 +104,17 @@ def _show_looks(here: Installation, conn: Connection, limit: int, *, as_json: bo
             str(run.id),
             _write_eastern(run.started_at),
             run.source,
-            f"{run.window_from:%-d %b}" if run.window_from else "–",
             str(run.outcome),
-            f"{run.requests:>8}",
-            f"{run.pages:>5}",
-            f"{run.papers:>7,}" + (f" of {run.total:,}" if run.total is not None else ""),
-            f"{run.new:>6,}",
+            f"{run.requests:>5}",
+            f"{run.papers:>6,}" + (f" of {run.total:,}" if run.total is not None else ""),
+            f"{run.new:>5,}",
             f"{run.changed:>7,}",
-            cut(run.failure or run.query_key, _WIDEST_FAILURE),
+            run.failure or run.query_key,
         ]
         for run in runs
     ]
-    header = (
-        "ID",
-        "STARTED",
-        "SOURCE",
-        "SINCE",
-        "OUTCOME",
-        "REQUESTS",
-        "PAGES",
-        " PAPERS",
-        "   NEW",
-        "CHANGED",
-        "",
-    )
-    print_table(header, rows, empty="No look at arXiv yet: `digest run` takes the first.")
+    header = ("ID", "STARTED", "SOURCE", "OUTCOME", "ASKED", "PAPERS", "  NEW", "CHANGED", "")
+    print_table(header, rows, empty="No check yet: `digest run` makes the first.")
 
 
 def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
@@ -142,7 +133,7 @@ def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: 
         ]
         for line in lines
     ]
-    header = ("ID", "STATE", "MISSED SINCE", "ASKED", "LAST ASKED", "")
+    header = ("ID", "STATE", "MISSING SINCE", "ASKED", "LAST ASKED", "")
     print_table(header, rows, empty="No id is missing between the papers stored.")
 
 
@@ -159,12 +150,11 @@ def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json:
             f"{request.size:>10,}",
             request.sha256[:8],
             str(request.outcome),
-            f"{request.method} {cut(request.url, _WIDEST_URL)}",
-            cut(request.detail, _WIDEST_FAILURE),
+            f"{request.url} {request.detail}".rstrip(),
         ]
         for request in made
     ]
-    header = ("AT", "STATUS", "     TIME", "     BYTES", "SHA-256", "OUTCOME", "REQUEST", "")
+    header = ("AT", "STATUS", "     TIME", "     BYTES", "SHA-256", "OUTCOME", "")
     print_table(header, rows, empty="No request was made yet.")
 
 
@@ -176,9 +166,9 @@ def _show_unreadable(here: Installation, conn: Connection, limit: int, *, as_jso
     if not entries:
         click.echo("Every entry of arXiv's pages could be read.")
     for entry in entries:
-        where = f"look {entry.run_id}, page {entry.page + 1}, entry {entry.position + 1}"
-        click.echo(click.style(f"{write_moment(entry.seen_at, here.zone)} · {where}: {entry.error}", bold=True))
-        click.echo(_show_bytes(entry.snippet))
+        where = f"check {entry.run_id}, page {entry.page + 1}, entry {entry.position + 1}"
+        say(f"{write_moment(entry.seen_at, here.zone)} · {where}: {entry.error}")
+        say(_show_bytes(entry.snippet))
 
 
 def _show_bytes(snippet: bytes) -> str:

@@ -1,4 +1,4 @@
-"""`digest db`: the database as a whole: looked through, backed up, restored, copied elsewhere."""
+"""`digest db`: the database as a whole: checked, backed up, restored, copied elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, load, opened_store
-from digest.cli.output import json_option, print_json, print_table, showing_progress, write_moment
+from digest.cli.output import json_option, print_json, print_table, say, showing_progress, write_moment
 from digest.config.addresses import mask_password
 from digest.config.zones import choose_zone, write_with_zone
 from digest.model.errors import UsageError, count
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """The database as a whole: look it through, back it up, restore it, copy it to another one."""
+    """The database as a whole: check it, back it up, restore it, copy it to another one."""
 
 
 @command.command()
 @json_option
 @click.pass_context
 def check(ctx: click.Context, *, as_json: bool) -> None:
-    """Look all through the database: is it whole and sound?
+    """Read the whole database: is it sound?
 
-    Every invariant is asked, and SQLite looks through its own file and references. Changes nothing, and works
-    beside a running `digest serve`. Exit code 1 where anything is wrong.
+    Every rule that must hold is asked, and SQLite checks its own file. Changes nothing, and works beside a
+    running `digest serve`. Exit code 1 where anything is wrong.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
         violations = load_violations(conn)
@@ -53,11 +53,11 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
 
 def _tell(violations: list[Violation], asked: int, rows: int) -> None:
     if not violations:
-        click.echo(f"Sound: {asked} invariants hold over {rows:,} rows, and every reference leads somewhere.")
+        say(f"Sound: {asked} rules hold over {rows:,} rows.")
         return
     lines = [[f"{violation.count:,}", violation.name] for violation in violations]
-    print_table(["ROWS", "BREAK WHAT SHOULD ALWAYS BE TRUE"], lines, empty="")
-    click.echo("Stop what works on it, keep a copy of the file, and restore the latest backup that is sound.")
+    print_table(["ROWS", "BREAK THIS RULE"], lines, empty="")
+    say("Stop what works on it, and keep a copy of the file. Then restore the latest backup that is sound.")
 
 
 @command.command()
@@ -69,10 +69,11 @@ def _tell(violations: list[Violation], asked: int, rows: int) -> None:
 def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     """Copy everything to another, empty database.
 
-    From SQLite to PostgreSQL, back, or elsewhere. Stop every Digest that works on either first. All rows go
-    over in one transaction, are counted, and every invariant is asked on both sides; where anything is wrong
-    nothing has changed. Then write the new URL under [store] in digest.toml, and start nothing on the old
-    database again: both would send. Links in mails sent before go on working.
+    From SQLite to PostgreSQL, back, or elsewhere. Stop every Digest that works on either first. All rows are
+    copied in one transaction, counted and checked on both sides. If anything is wrong, nothing has changed.
+
+    Then write the new URL under [store] in digest.toml. Start nothing on the old database again: both would
+    send. Links in mails sent before go on working.
     """
     with opened_store(ctx) as here, showing_progress(quiet=as_json) as tell:
         copied = copy_store(here.store, url, tell)
@@ -84,8 +85,8 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
         return
     lines = [[name, f"{rows:,}", f"{rows:,}"] for name, rows in copied.items() if rows]
     print_table(["TABLE", "HERE", "THERE"], lines, empty="")
-    click.echo(f"{sum(copied.values()):,} rows copied, {len(INVARIANTS)} invariants hold on both sides.")
-    click.echo(f'Next: write url = "{after}" under [store] in digest.toml, and start nothing on {before} again.')
+    say(f"{sum(copied.values()):,} rows copied, {len(INVARIANTS)} rules hold on both sides.")
+    say(f'Next: write url = "{after}" under [store] in digest.toml. Start nothing on {before} again.')
 
 
 @command.command()
@@ -94,22 +95,20 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
 @click.option(
     "--keep",
     type=click.IntRange(1),
-    help="Without FILE: afterwards remove all backups there but so many, the newest.",
+    help="Without FILE: keep so many backups there, the newest, and remove the others.",
 )
 @json_option
 @click.pass_context
 def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | None, as_json: bool) -> None:
-    """Copy the database to FILE while it works, and prove the copy.
+    """Copy the database to FILE while it works, and check the copy.
 
-    Without FILE it goes to a file named after the moment, in the folder `backups` beside the database (on
-    PostgreSQL: beside digest.toml). It is looked all through, only then given its name, and can be read by
-    this account only: it holds the addresses of your readers, and what they read.
+    Without FILE it goes into the folder `backups` beside the database, named after the moment. (On PostgreSQL
+    that is beside digest.toml.) Only this account can read it: it holds your readers' addresses.
 
-    Of PostgreSQL this makes a SQLite file, from one snapshot: good to copy or to look into. For backups up to
-    the last second use the server's own: pg_dump, or base backups with archived WAL; after going back to one
-    of those call `digest db restore --mark` before anything else.
+    Of PostgreSQL this makes a SQLite file. For backups up to the last second use the server's own, such as
+    pg_dump. After you restore one of those, call `digest db restore --mark` before anything else.
 
-    A backup knows that it is one: whoever starts from it sends nothing until `digest db resume`.
+    A database restored from a backup sends nothing until `digest db resume`.
     """
     if keep is not None and file is not None:
         raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
@@ -124,9 +123,9 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
         print_json({"file": path, "bytes": size, "rows": rows, "removed": list(removed)})
         return
     total = count(sum(rows.values()), "row")
-    click.echo(f"{path}: {size / 1e6:,.1f} MB, {total}, looked all through and sound.")
+    say(f"{path}: {size / 1e6:,.1f} MB, {total}, checked and sound.")
     if removed:
-        click.echo(f"{count(len(removed), 'older backup')} removed.")
+        say(f"{count(len(removed), 'older backup')} removed.")
 
 
 @command.command()
@@ -137,8 +136,8 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
 def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool) -> None:
     """Put the backup FILE in the place of the database.
 
-    The backup is looked all through first. What was in its place is kept beside it, named .before-restore-….
-    Into PostgreSQL a backup goes only where the database is empty. Refused while a worker runs.
+    The backup is checked first. The database before is kept beside it, named .before-restore-….
+    On PostgreSQL the database must be empty. Refused while another process works on it.
 
     A restored database does not know what was sent after the backup. So it asks arXiv and matches, but sends
     NOTHING until `digest db resume`. Do again first what people did since: `digest subscription unsubscribe`,
@@ -155,7 +154,7 @@ def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool)
         if as_json:
             print_json({"restored": True})
         else:
-            click.echo("Nothing is planned or sent until `digest db resume`.")
+            say("Nothing is sent until `digest db resume`.")
         return
 
     config = load(ctx)
@@ -167,32 +166,31 @@ def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool)
         print_json({"store": report.place, "taken_at": report.taken_at, "kept": kept, "rows": report.rows})
         return
     rows, taken = sum(report.rows.values()), write_moment(report.taken_at, choose_zone(config))
-    click.echo(f"{report.place}: as it was at {taken}, {count(rows, 'row')}, looked all through and sound.")
+    say(f"{report.place}: as it was at {taken}, {count(rows, 'row')}, checked and sound.")
     if report.kept is not None:
-        click.echo(f"What was there before is kept: {report.kept}")
-    click.echo("It sends nothing until you say how to go on: digest run, then digest db resume.")
-    click.echo("Who left, and feeds that were closed, since the backup: do that again (digest db restore --help).")
+        say(f"What was there before is kept: {report.kept}")
+    say("It sends nothing until you say how to go on: `digest run`, then `digest db resume`.")
+    say("Unsubscribe again who unsubscribed since the backup, and close feeds again that were closed.")
 
 
 @command.command()
 @click.option(
     "--since",
     metavar="MOMENT",
-    help="What was due by then was sent already: 2026-11-20T08:30Z; without a zone, in that of the screens.",
+    help="What was due by then was sent already: 2026-11-20T08:30Z.",
 )
 @json_option
 @click.pass_context
 def resume(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
     """Let a restored database plan and send again.
 
-    Without --since everything that waits goes out, each paper once, also those that the database before had
-    sent after the backup. With --since MOMENT, whatever was due by then counts as sent: its deliveries are
-    dropped, and papers whose turn had come by then are told no more. Name the last moment at which all that
-    was due was sent, and when in doubt an earlier one: some papers come twice then, and none is missed. So may
-    what was replaced, cross-listed or edited, and what a pause kept: nobody knows when that was told.
+    Without --since all that waits is sent. Some of it comes twice: what was sent after the backup.
 
-    A moment that says no zone is read in the one that screens show: that of `when` under [defaults], else the
-    one that all subscriptions share, else this machine's. 2026-11-20T08:30Z is UTC whatever that is.
+    With --since MOMENT, what was due by then counts as sent and is not sent again. Name the last moment at
+    which all that was due was sent. In doubt name an earlier one: then some papers come twice, and none is
+    missed. Replaced and cross-listed papers, and those of a pause, may come twice in any case.
+
+    A moment without a zone is read in that of your `when`. 2026-11-20T08:30Z is UTC.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         moment = _read_moment(since, here.zone) if since is not None else None
@@ -204,9 +202,9 @@ def resume(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
     if moment is not None:
         dropped = count(resumed.dropped, "delivery", "deliveries")
         papers = f"{count(resumed.told, 'paper')} that had come due by {write_with_zone(moment, here.zone)}"
-        click.echo(f"Taken as sent: {dropped}, and {papers} ({moment:%Y-%m-%dT%H:%M:%SZ}).")
+        say(f"Taken as sent: {dropped}, and {papers} ({moment:%Y-%m-%dT%H:%M:%SZ}).")
     released = count(resumed.released, "delivery", "deliveries")
-    click.echo(f"Working again: {released} released. The next `digest run` sends, or `digest serve` at once.")
+    say(f"Working again: {released} released. The next `digest run` sends, or `digest serve` at once.")
 
 
 def _read_moment(text: str, zone: tzinfo | None) -> datetime:
@@ -220,7 +218,7 @@ def _read_moment(text: str, zone: tzinfo | None) -> datetime:
         return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text!r} is no moment", hint="Write day and time: 2026-11-20T09:30, or 2026-11-20T08:30Z."
+            f"{text!r} is not a moment", hint="Write day and time: 2026-11-20T09:30, or 2026-11-20T08:30Z."
         ) from error
 
 
@@ -240,8 +238,8 @@ def migrate_store(ctx: click.Context, *, as_json: bool) -> None:
     if as_json:
         print_json({"store": where, "before": report.before, "after": report.after})
     elif not report.before:
-        click.echo(f"{where}: made, at revision {report.after}. Next: digest run")
+        say(f"{where}: made, at revision {report.after}. Next: `digest run`")
     elif report.before == report.after:
-        click.echo(f"{where}: at revision {report.after} already, nothing to do.")
+        say(f"{where}: at revision {report.after} already, nothing to do.")
     else:
-        click.echo(f"{where}: revision {report.before} → {report.after}.")
+        say(f"{where}: revision {report.before} → {report.after}.")

@@ -1,4 +1,4 @@
-"""`digest delivery`: shows the outbox, and takes the operator's word on what is stuck."""
+"""`digest delivery`: shows the outbox, and ends or repeats what is stuck."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store
-from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
+from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say, write_moment
 from digest.config.zones import name_zone
-from digest.model.errors import UsageError
+from digest.inspect.status import STATE_WORDS
+from digest.model.errors import UsageError, count
 from digest.model.messages import DeliveryState
 from digest.store import database, views
 from digest.store import outbox_sends as outbox
@@ -32,23 +33,30 @@ if TYPE_CHECKING:
 
 
 LISTING = "digest delivery list"
-_STATES = ("ready", "claimed", "sending", "sent", "unknown", "held", "dead", "suppressed", "superseded")
+_STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
+"""What `--state` takes: the words of the screens."""
+
 _ID = click.IntRange(1, 2**63 - 1)
 """What a database takes for an id."""
 
 _MOST_LINES = 1_000_000
-_WIDEST_ADDRESS = 40
-_WIDEST_ERROR = 60
+_LABEL = 10
+_WIDEST_ERROR = 140
 
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """The outbox: list the deliveries, look at one, try it again, say that it arrived, drop it."""
+    """Messages on their way: list them, show one, send it again, cancel it."""
 
 
 @command.command("list")
 @click.option(
-    "--state", "states", type=click.Choice(_STATES), multiple=True, help="Only of this state; repeatable."
+    "--state",
+    "states",
+    type=click.Choice(_STATES),
+    metavar="STATE",
+    multiple=True,
+    help=f"Only of this state; repeatable: {', '.join(_STATES)}.",
 )
 @click.option(
     "--limit", type=click.IntRange(1, _MOST_LINES), default=20, show_default=True, help="How many, the latest."
@@ -60,7 +68,8 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
 
     A delivery is one part of a digest on its way to one destination.
     """
-    wanted = tuple(DeliveryState(state) for state in states) or None
+    meant = [DeliveryState(state) for state, word in STATE_WORDS.items() if word.replace(" ", "-") in states]
+    wanted = tuple(meant) or None
     with opened_store(ctx) as here, here.store.read() as conn:
         stored = views.list_deliveries(conn, wanted, limit=limit)
         counts = views.load_outbox(conn, here.now).counts
@@ -82,20 +91,25 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
         rows.append(
             [
                 str(delivery.id),
-                delivery.state + part,
-                cut(here.show(delivery.destination), _WIDEST_ADDRESS),
+                name_state(delivery) + part,
+                here.show(delivery.destination),
                 one.subscription,
-                one.slot,
                 _describe_moment(here, one),
                 cut(delivery.last_error, _WIDEST_ERROR),
             ]
         )
     if states:
-        empty = f"No delivery is {' or '.join(states)}."
+        empty = f"No delivery: {' or '.join(states)}."
     else:
         empty = "No deliveries yet: `digest run` sends what is due."
-    header = ["ID", "STATE", "TO", "SUBSCRIPTION", "SLOT", f"WHEN ({name_zone(here.zone, here.now)})", ""]
+    header = ["ID", "STATE", "TO", "SUBSCRIPTION", f"WHEN ({name_zone(here.zone, here.now)})", ""]
     print_table(header, rows, empty=empty)
+
+
+def name_state(delivery: Delivery) -> str:
+    """Return a delivery's state as a person reads it."""
+    is_retried = delivery.state is DeliveryState.READY and delivery.last_error
+    return "retrying" if is_retried else STATE_WORDS[delivery.state]
 
 
 def _describe_moment(here: Installation, one: StoredDelivery) -> str:
@@ -118,7 +132,7 @@ def delivery_as_json(one: StoredDelivery) -> dict[str, object]:
 @json_option
 @click.pass_context
 def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
-    """Show where ID stands, every attempt, and a look at its message."""
+    """Show where ID stands, every attempt, and its message."""
     with opened_store(ctx) as here, here.store.read() as conn:
         stored, attempts = views.load_delivery(conn, delivery_id)
         message = outbox.load_message(conn, delivery_id)
@@ -131,12 +145,13 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
     _print_delivery(here, stored, replacements, is_doubtful=is_doubtful)
     for one in attempts:
         took = f" after {(one.ended_at - one.started_at).total_seconds():.0f} s" if one.ended_at else ""
-        line = f"{write_moment(one.started_at, here.zone)}  {one.outcome}{took}  {one.detail}".rstrip()
-        click.echo(f"{click.style(f'try {one.number:<6}', bold=True)}{line}")
+        outcome = STATE_WORDS.get(one.outcome, one.outcome)
+        line = f"{write_moment(one.started_at, here.zone)}  {outcome}{took}  {one.detail}".rstrip()
+        print_wrapped(f"try {one.number}", line, width=_LABEL, bold=True)
     if not glance:
-        click.echo(f"{click.style('message   ', bold=True)}not kept: it is made when it is sent, or was pruned")
+        print_wrapped("message", "not made yet, or deleted some days after it was sent", width=_LABEL, bold=True)
     for line in ("", *glance) if glance else ():
-        click.echo(f"  {line}".rstrip())
+        print_wrapped("  ", line)
 
 
 def _print_delivery(
@@ -147,7 +162,7 @@ def _print_delivery(
     there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
     lines = {
         "delivery": _describe_part(delivery),
-        "state": f"{delivery.state} ({_describe_moment(here, one)})",
+        "state": f"{name_state(delivery)} ({_describe_moment(here, one)})",
         "instead": f"{name_deliveries(replacements)}, in smaller parts" if replacements else "",
         "to": here.show(delivery.destination) + there,
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
@@ -157,11 +172,11 @@ def _print_delivery(
     }
     for label, value in lines.items():
         if value:
-            click.echo(f"{click.style(f'{label:<10}', bold=True)}{value}")
+            print_wrapped(label, value, width=_LABEL, bold=True)
 
 
 def _describe_part(delivery: Delivery) -> str:
-    """Say which part it is, which papers it tells, and what it came in place of."""
+    """Say which part it is, which papers it holds, and what it came in place of."""
     words = [str(delivery.id)]
     if delivery.part < delivery.parts:
         words.append(f"part {delivery.part + 1} of {delivery.parts}")
@@ -176,41 +191,34 @@ def _describe_part(delivery: Delivery) -> str:
 def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
     state, id_ = delivery.state, delivery.id
     if state is DeliveryState.HELD and is_doubtful:
-        return f"if it did not arrive: digest delivery retry {id_}; if it did: digest delivery mark-sent {id_}"
+        return f"if it did not arrive `digest delivery retry {id_}`, if it did `digest delivery mark-sent {id_}`"
     if state in (DeliveryState.DEAD, DeliveryState.HELD):
-        return f"once the cause is gone: digest delivery retry {id_}; or never: digest delivery cancel {id_}"
+        return f"mend the cause, then `digest delivery retry {id_}`; or `digest delivery cancel {id_}`"
     return ""
 
 
 @command.command()
 @click.argument("delivery_ids", metavar="[ID…]", type=_ID, nargs=-1)
-@click.option(
-    "--held", "all_held", is_flag=True, help="Everything that is held, but for what may have arrived unseen."
-)
-@click.option(
-    "--anyway", is_flag=True, help="Send what may have arrived without looking for it: it may come twice."
-)
+@click.option("--held", "all_held", is_flag=True, help="Everything that needs you, unless it may have arrived.")
+@click.option("--anyway", is_flag=True, help="Send also what may have arrived: it may come twice.")
 @click.pass_context
 def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, anyway: bool) -> None:
-    """Send ID… with the next run, though dead, held, or in doubt.
+    """Send ID… with the next run, though it failed or needs you.
 
-    What may have reached a Slack channel is looked for there first, and sent only if it is missing.
+    What may have reached a Slack channel is searched for there first, and sent only if it is missing.
     """
     if all_held == bool(delivery_ids):
         raise UsageError(
-            "say which deliveries to send: their IDs, or --held for all that are held",
+            "say which deliveries to send: their IDs, or --held for all that need you",
             hint=f"`{LISTING}` shows where each stands.",
         )
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as here, here.store.begin() as conn:
         chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
         if all_held and not chosen:
-            click.echo("Nothing is held that could be sent.")
+            click.echo("Nothing needs you that could be sent.")
         if left:
-            stay = "stays" if len(left) == 1 else "stay"
-            click.echo(
-                f"{name_deliveries(left)} {stay} held, and may have arrived: digest delivery show {left[0]}"
-            )
+            say(f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`")
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
             refuse_behind(conn, id_)
@@ -222,23 +230,22 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
         is_held_back = database.is_restored(conn)
     when = "by the next `digest run`, or at once where `digest serve` runs"
     if is_held_back:
-        when = "by the first `digest run` after `digest db resume`: before it this restored database sends nothing"
+        when = "by the first `digest run` after `digest db resume`; before, a restored database sends nothing"
     for id_ in went.get(DeliveryState.UNKNOWN, ()):
-        click.echo(
-            f"{name_deliveries([id_])} may have arrived: it is looked for there first and sent only if it is"
-            f" missing, {when}."
-            f" To send it unasked: digest delivery retry --anyway {id_}"
+        say(
+            f"{name_deliveries([id_])} may have arrived. It is searched for there, and sent only if it is missing,"
+            f" {when}. To send it without: `digest delivery retry --anyway {id_}`"
         )
     sent = went.get(DeliveryState.READY, [])
     if sent:
-        click.echo(f"{name_deliveries(sent)} will be sent {when}.")
+        say(f"{name_deliveries(sent)} will be sent {when}.")
 
 
 @command.command()
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
 @click.pass_context
 def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
-    """Say that ID…, held or in doubt, did arrive.
+    """Say that ID… did arrive, so that it is not sent again.
 
     The parts behind it go on.
     """
@@ -246,22 +253,22 @@ def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
         for id_ in sorted(set(delivery_ids)):
             if not outbox.take_as_arrived(conn, id_, here.now):
                 refuse(conn, id_, "marked as sent")
-    click.echo(f"{name_deliveries(delivery_ids)} will not be sent again; what waits behind goes on.")
+    say(f"{name_deliveries(delivery_ids)} will not be sent again. What waits behind goes on.")
 
 
 @command.command()
 @click.argument("delivery_ids", metavar="ID…", type=_ID, nargs=-1, required=True)
 @click.pass_context
 def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
-    """Never send ID…, and let nobody be asked about them again.
+    """Never send ID…, and do not ask about them again.
 
-    Each may wait, be held, or have been given up.
+    Each may wait, need you, or have failed.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
             if not outbox.drop(conn, id_, here.now):
                 refuse(conn, id_, "canceled")
-    click.echo(f"{name_deliveries(delivery_ids)} will not be sent.")
+    say(f"{name_deliveries(delivery_ids)} will not be sent.")
 
 
 _LINES = 24
@@ -281,7 +288,7 @@ def glance_at(message: Message) -> list[str]:
 
 
 def mask_links(text: str) -> str:
-    """Return a text in which no address works that is a secret of its reader: feeds, pages, ways to leave."""
+    """Return a text in which no secret address works: feeds, pages, links to unsubscribe."""
     return re.sub(r"(https?://[^\s\"'<>]*?/[a-z])/[\w-]{16,}", r"\1/***", text)
 
 
@@ -312,21 +319,21 @@ _WIDEST_REASON = 240
 
 
 def describe_holds(holds: Holds) -> str:
-    """Say how many messages are held, why, and what sends them."""
-    why = cut(holds.reason, _WIDEST_REASON).rstrip(".") or "nobody knows why"
-    are = "1 message is held" if len(holds.ids) == 1 else f"{len(holds.ids):,} messages are held"
-    said = f"{are}{'' if holds.is_alike else ', the last of them'}: {why}"
+    """Say how many messages need the operator, why, and what sends them."""
+    why = cut(holds.reason, _WIDEST_REASON).rstrip(".") or "the reason is not known"
+    said = f"{count(len(holds.ids), 'message')} need{'s' * (len(holds.ids) == 1)} you"
+    said += f"{'' if holds.is_alike else ', the last of them'}: {why}."
     if len(holds.doubtful) < len(holds.ids):
-        said += "; once that is mended, `digest delivery retry --held` sends what can't have arrived"
+        said += " Mend the cause, then `digest delivery retry --held` sends what has not arrived."
     if holds.doubtful:
-        said += f"; {len(holds.doubtful):,} may have arrived: `digest delivery list --state held` shows all"
-    return f"{said}."
+        said += f" {len(holds.doubtful):,} may have arrived: `digest delivery list --state needs-you` shows all."
+    return said
 
 
 def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]]:
     """Return the held deliveries to send, and those that stay held since they may have arrived.
 
-    The parts behind one that stays held would wait for it, so they stay, too.
+    The parts behind one that stays held would wait for it, so they stay too.
     """
     holds = load_holds(conn)
     chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
@@ -351,7 +358,7 @@ def refuse_behind(conn: Connection, id_: int) -> None:
     if before is None:
         return
     raise UsageError(
-        f"delivery {id_} follows part {before.part + 1}, delivery {before.id}, which is {before.state};"
+        f"delivery {id_} follows part {before.part + 1}, delivery {before.id} ({name_state(before)});"
         " nothing was changed",
         hint=f"`digest delivery show {before.id}` says what can be done about that one.",
     )
@@ -368,7 +375,7 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
     if replacements := outbox.load_replacements(conn, id_):
         hint = f"{name_deliveries(replacements)} came in its place, being smaller."
     raise UsageError(
-        f"delivery {id_} is {stored.delivery.state} and can't be {what}; nothing was changed",
+        f"delivery {id_} ({name_state(stored.delivery)}) can't be {what}; nothing was changed",
         hint=hint or "`digest delivery list` shows where each stands.",
     )
 

@@ -1,73 +1,165 @@
-"""`digest explain`: the whole trail of one paper to one subscription, or where it ended."""
+"""`digest explain`: why a paper came or did not, for every subscription, for one of them, or for a query."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from digest import tex
-from digest.cli.context import opened_store, require_subscription
+from digest.arxiv.pages import fetch_papers
+from digest.cli.context import opened_store, opened_workbench, require_subscription
 from digest.cli.delivery import delivery_as_json
-from digest.cli.output import as_dict, cut, json_option, print_json, write_moment
-from digest.cli.query import read_paper_id
+from digest.cli.output import (
+    as_dict,
+    find_width,
+    json_option,
+    print_json,
+    print_table,
+    print_wrapped,
+    say,
+    shows_colors,
+    write_moment,
+)
+from digest.cli.subscription import find_excluders
 from digest.inspect.explain import Verdict, explain_paper
+from digest.inspect.query_volume import find_failing
+from digest.inspect.status import STATE_WORDS
 from digest.model.announcements import Kind
-from digest.model.messages import TERMINAL_STATES
+from digest.model.errors import UnknownName, UsageError
+from digest.model.messages import TERMINAL_STATES, Occasion
+from digest.model.papers import ArxivId
+from digest.query import And, Condition, Not, Or, analyse, find_reasons, matches
+from digest.query.canonical import print_tree
+from digest.query.queries import find_spans
 from digest.render.papers import PaperView
+from digest.render.terminal import quote_places
+from digest.render.text import apply_styles
+from digest.store import papers as paper_store
+from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from digest.cli.context import Installation
+    from digest.cli.context import Installation, NamedQuery, Workbench
     from digest.inspect.explain import ChangeTrail, DigestTrail, Trail
+    from digest.model.papers import Paper
+    from digest.query import AnalysedPaper, Node
     from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11
-_WIDEST = 100
+_MOST_PLACES = 3
+_NARROWEST = 40
 
 
 @click.command()
 @click.argument("paper_id", metavar="PAPER")
-@click.argument("name", metavar="SUBSCRIPTION")
+@click.argument("asked", metavar="[SUBSCRIPTION|QUERY]", required=False)
+@click.option("--offline", is_flag=True, help="Only papers that are stored; ask arXiv for none.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, paper_id: str, name: str, *, as_json: bool) -> None:
-    """Say what became of PAPER on its way to SUBSCRIPTION, step by step.
+def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bool, as_json: bool) -> None:
+    """Say why PAPER came, or why it did not.
 
-    When it was announced and stored, which saved query it met or which clause failed, the digest it went
-    into, and every attempt to deliver that. PAPER is an id or an address; nothing is asked of arXiv.
+    PAPER is an id or an address. Alone, it gets one line for each subscription that it matched.
 
-    \b
-    digest explain 2611.15012 perf-team
-    """  # noqa: D301 - click reads the backspace, which must be one
-    id_ = read_paper_id(paper_id, name, "digest explain PAPER SUBSCRIPTION")
-    with opened_store(ctx) as here, here.store.read() as conn:
-        due = require_subscription(here.config, conn, name, include_ended=True)
-        trail = explain_paper(conn, id_, due, here.config.arxiv.source)
+    With a SUBSCRIPTION you see its whole way there: announced, stored, matched, sent. With a QUERY, a saved
+    one's name or a text, you see each part that it meets or fails. Only then is arXiv asked for a paper that
+    is not stored.
+    """
+    id_ = read_paper_id(paper_id, asked or "")
+    with opened_workbench(ctx) as bench:
+        names = {one.name for one in bench.config.subscriptions}
+        if bench.store is not None:
+            with bench.store.read() as conn:
+                stored = subscription_store.load_subscriptions(conn, include_ended=True)
+                names |= {due.subscription.name for due in stored}
+        if asked is not None and asked not in names:
+            named = bench.find_query(asked, others=names)
+            _explain_match(bench, id_, named, offline=offline, as_json=as_json)
+            return
+    with opened_store(ctx) as here:
+        trails = _follow(here, id_, asked)
     if as_json:
-        print_json(_as_json(trail))
+        print_json(_as_json(trails[0]) if asked else _all_as_json(id_, trails))
+    elif asked:
+        for label, lines in _describe(here, trails[0]):
+            print_wrapped(label, "\n".join(lines), width=_LABEL, bold=True)
+    else:
+        _print_all(here, id_, trails)
+
+
+def read_paper_id(text: str, other: str) -> ArxivId:
+    """Return the id of the paper that is meant.
+
+    Args:
+        text: what was given as the paper.
+        other: what was given beside it, "" for nothing.
+
+    Raises:
+        UsageError: it is no id.
+        UnknownName: its number can't be.
+    """
+    try:
+        id_ = ArxivId.parse(text)
+    except UsageError as error:
+        try:
+            ArxivId.parse(other)
+        except UsageError:
+            raise error from None
+        raise UsageError(error.message, hint=f"The paper comes first: digest explain {other} {text}") from None
+    if not id_.is_possible:
+        raise UnknownName(
+            f"there is no such id: {id_}",
+            hint="Since 2015 numbers have five digits (2603.10026), from April 2007 on four (0706.1234). Before,"
+            " ids began with an archive (hep-th/9901001).",
+        )
+    return id_
+
+
+def _follow(here: Installation, id_: ArxivId, name: str | None) -> list[Trail]:
+    """Return the trails of a paper to one subscription, also one that has ended, or to all that are in force."""
+    source = here.config.arxiv.source
+    with here.store.read() as conn:
+        if name is not None:
+            dues = [require_subscription(here.config, conn, name, include_ended=True)]
+        else:
+            dues = subscription_store.load_subscriptions(conn)
+        return [explain_paper(conn, id_, due, source) for due in dues]
+
+
+def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> None:
+    stored = [(one.due.subscription.name, one.judged) for one in trails if one.judged is not None]
+    if not stored:
+        why = _describe_absence(here, trails[0]) if trails else "there are no subscriptions yet: `digest run`"
+        print_wrapped(f"{id_}  ", f"never seen here: {why}", bold=True)
         return
-    for label, lines in _describe(here, trail):
-        for number, line in enumerate(lines):
-            click.echo(click.style(f"{'' if number else label:<{_LABEL}}", bold=True) + line)
+    _print_title(trails[0].changes[-1].change.paper)
+    others = [name for name, judged in stored if judged.verdict is Verdict.UNMET]
+    rows = [[name, judged.verdict, judged.why] for name, judged in stored if name not in others]
+    print_table(["SUBSCRIPTION", "RESULT", "WHY"], rows, empty="No subscription matches it.")
+    if others:
+        say(f"No match for {', '.join(others)}. `digest explain {id_} {others[0]}` says why.")
+
+
+def _print_title(paper: Paper, remark: str = "") -> None:
+    print_wrapped(f"{paper.id}v{paper.version}  ", f"{tex.to_plain(paper.title)}\n{remark}".rstrip(), bold=True)
 
 
 def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]]]:
     name = trail.due.subscription.name
     if trail.judged is None:
-        yield f"{trail.id} ", [click.style(f"never met here, so {name} was not told of it", bold=True)]
+        yield f"{trail.id}  ", [f"never seen here, so it was not sent to {name}"]
         yield "announced", [_describe_absence(here, trail)]
         return
     paper = trail.changes[-1].change.paper
-    yield f"{trail.id}v{paper.version}  ", [cut(tex.to_plain(paper.title), _WIDEST - len(str(trail.id)))]
-    verdict = click.style(f"{name}: {trail.judged.verdict}", bold=True)
-    yield "", [f"{verdict} – {trail.judged.why}{_sum_up(here, trail)}"]
+    yield f"{trail.id}v{paper.version}  ", [tex.to_plain(paper.title)]
+    yield name, [f"{trail.judged.verdict} – {trail.judged.why}{_sum_up(here, trail)}"]
     yield "announced", [_describe_mailing(trail)]
     for one in trail.changes:
         change = one.change
         found = f"v{change.paper.version}, {change.kind}, found {write_moment(change.found_at, here.zone)}"
-        yield "stored", [f"{found} by look {change.run_id}"]
+        yield "stored", [f"{found} by check {change.run_id}"]
         yield "matched", list(_describe_match(here, one))
     for place, why_not in trail.feeds:
         shows = f"{here.show(place)} does not show it: {why_not}" if why_not else f"{here.show(place)} shows it"
@@ -78,45 +170,42 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
             yield "delivery", list(_describe_delivery(here, stored, attempts))
     for gone in trail.left:
         since = write_moment(gone.since, here.zone)
-        yield "left", [f"{here.show(gone.destination)} since {since}: {gone.reason}; nothing is sent there"]
+        yield "left", [f"{here.show(gone.destination)} unsubscribed {since} ({gone.reason})"]
 
 
 def _sum_up(here: Installation, trail: Trail) -> str:
     """Say how far the deliveries of the digest that is meant have come, who left, and that a feed shows it."""
     shown = ", shown by the feed" if any(not why_not for _, why_not in trail.feeds) else ""
     told = trail.deciding
-    if told is not None and told.digest.occasion == "taken as told":
+    if told is not None and told.digest.occasion == Occasion.TAKEN_AS_TOLD:
         return f", by the database before this one was restored{shown}"
     states: dict[str, list[str]] = {}
     for delivery in told.telling if told else ():
         where = here.show(delivery.destination)
-        if where not in states.setdefault(str(delivery.state), []):
-            states[str(delivery.state)].append(where)
+        if where not in states.setdefault(STATE_WORDS[delivery.state], []):
+            states[STATE_WORDS[delivery.state]].append(where)
     reached = {where for places in states.values() for where in places}
     left = [where for where in (here.show(place.destination) for place in trail.left) if where not in reached]
-    sent = "".join(f", {state} to {', '.join(places)}" for state, places in states.items())
-    return sent + shown + (f"; {', '.join(left)} left" if left else "")
+    sent = "".join(f", {state}: {', '.join(places)}" for state, places in states.items())
+    return sent + shown + (f"; unsubscribed: {', '.join(left)}" if left else "")
 
 
 def _describe_mailing(trail: Trail) -> str:
     if trail.mailing:
-        return f"with the mailing of {trail.mailing:%a %-d %b %Y}"
+        return f"{trail.mailing:%a %-d %b %Y}"
     if trail.changes[0].change.kind is Kind.KNOWN:
-        return "before it was first looked for here"
-    return "with which mailing, is not known"
+        return "before the first check here"
+    return "on a day that is not known"
 
 
 def _describe_absence(here: Installation, trail: Trail) -> str:
     if here.config.arxiv.source == "query":
-        return (
-            "only what saved queries bring is stored; `digest query explain QUERY "
-            f"{trail.id}` asks arXiv and says which clause fails"
-        )
+        return f"only what saved queries bring is stored; `digest explain {trail.id} QUERY` asks arXiv"
     if trail.newest is None:
-        return "arXiv has not been looked at yet: `digest run`"
+        return "arXiv was not checked yet: `digest run`"
     if trail.newest < trail.id:
-        return f"not yet, as far as was looked: the newest paper here is {trail.newest}"
-    return "before this installation watched, or missed: `digest coverage` says which"
+        return f"not announced by the last check: the newest paper here is {trail.newest}"
+    return "announced before this installation watched, or missed: `digest coverage` says which"
 
 
 def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
@@ -134,7 +223,7 @@ def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
     digest = told.digest
     place = f"paper {told.place} of {len(digest.entries)}"
     places = ", ".join(map(here.show, told.hiding))
-    shown = f", beyond the cap: counted and linked at {places}, not shown" if places else ""
+    shown = f", beyond the cap: at {places} it is counted and linked, not shown" if places else ""
     planned = write_moment(digest.planned_at, here.zone)
     yield f"{digest.id}, slot {digest.slot}, planned {planned}: {place}{shown}"
     change = PaperView(digest.entries[told.place - 1], told.place).change
@@ -152,11 +241,12 @@ def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tup
         waits = f", not before {write_moment(delivery.not_before, here.zone)}"
     error = f": {delivery.last_error}" if delivery.last_error else ""
     receipt = f", receipt {delivery.remote_id}" if delivery.remote_id else ""
-    yield f"{delivery.id} {here.show(delivery.destination)}{part}: {delivery.state}{ended}{waits}{receipt}{error}"
+    state = f"{STATE_WORDS[delivery.state]}{ended}{waits}{receipt}{error}"
+    yield f"{delivery.id} {here.show(delivery.destination)}{part}: {state}"
     for attempt in attempts:
         began = write_moment(attempt.started_at, here.zone)
         detail = f": {attempt.detail}" if attempt.detail else ""
-        yield f"  attempt {attempt.number}, {began}, {attempt.outcome}{detail}"
+        yield f"  attempt {attempt.number}, {began}, {STATE_WORDS.get(attempt.outcome, attempt.outcome)}{detail}"
 
 
 def _as_json(trail: Trail) -> dict[str, object]:
@@ -189,4 +279,110 @@ def _as_json(trail: Trail) -> dict[str, object]:
             }
             for told in trail.digests
         ],
+    }
+
+
+def _all_as_json(id_: ArxivId, trails: Sequence[Trail]) -> dict[str, object]:
+    return {
+        "paper": id_,
+        "subscriptions": [{"subscription": one.due.subscription.name, "judged": one.judged} for one in trails],
+    }
+
+
+def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper, bool]:
+    """Return a paper and whether it is stored; arXiv is asked for one that is not.
+
+    Raises:
+        UnknownName: there is no such paper, or none stored.
+    """
+    if bench.store is not None:
+        with bench.store.read() as conn:
+            known = paper_store.load_paper(conn, id_)
+        if known is not None:
+            return known.paper, True
+    if offline:
+        raise UnknownName(f"{id_} is not stored here", hint="Without --offline arXiv is asked for it.")
+    with bench.asking() as client:
+        found = [paper for fetched in fetch_papers(client, [id_]) for paper in fetched.page.papers]
+    if not found:
+        raise UnknownName(f"arXiv knows no paper {id_}", hint=f"Open {id_.url} in a browser.")
+    return found[0], False
+
+
+class Clause(NamedTuple):
+    """One node of a query as a line: its text, how deep it lies, whether it is met, and the condition in it."""
+
+    text: str
+    depth: int
+    is_met: bool
+    condition: Condition | None = None
+
+
+def walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[Clause]:
+    """Yield each node of a query; a condition and its negation are one."""
+    is_met = matches(node, paper)
+    match node:
+        case (Condition() as condition) | Not(Condition() as condition):
+            yield Clause(print_tree(node), depth, is_met, condition)
+        case Not(operand):
+            yield Clause("not", depth, is_met)
+            yield from walk_clauses(operand, paper, depth + 1)
+        case And(operands) | Or(operands):
+            yield Clause("all of" if isinstance(node, And) else "any of", depth, is_met)
+            for operand in operands:
+                yield from walk_clauses(operand, paper, depth + 1)
+
+
+def _explain_match(bench: Workbench, id_: ArxivId, asked: NamedQuery, *, offline: bool, as_json: bool) -> None:
+    """Print which parts of a query a paper meets."""
+    paper, is_stored = _find_paper(bench, id_, offline=offline)
+    excluders = find_excluders(bench.config, asked.name, paper)
+    if as_json:
+        print_json({**_match_as_json(asked, paper, is_stored=is_stored), "excluded_by": dict(excluders)})
+        return
+    ready = analyse(paper)
+    is_match = matches(asked.query, ready)
+    _print_title(paper, "" if is_stored else "(not stored here: as arXiv has it now)")
+    name, text = f"{asked.name}: " if asked.name else "", " ".join(asked.query.text.split())
+    print_wrapped(f"{'matches' if is_match else 'does not match'}  ", name + text, bold=True)
+    if not is_match:
+        say(f"it {find_failing(asked.query, ready)}")
+    for clause in walk_clauses(asked.query.tree, ready):
+        _print_clause(clause, ready)
+    for subscription, cause in excluders:
+        say(f"The subscription {subscription} excludes it: {cause}.")
+
+
+def _print_clause(clause: Clause, ready: AnalysedPaper) -> None:
+    indent = "  " * (clause.depth + 1)
+    sign = click.style("✓", fg="green") if clause.is_met else click.style("✗", fg="red")
+    print_wrapped(f"{indent}{sign} ", clause.text)
+    spans = find_spans(clause.condition, ready) if clause.condition else ()
+    width = find_width() - len(indent) - 20
+    quotes = list(quote_places(ready.paper, spans, max(width, _NARROWEST)))
+    for field, quote in quotes[:_MOST_PLACES]:
+        print_wrapped(f"{indent}    {field}: ", apply_styles(quote, color=shows_colors()), dim=True)
+    if len(quotes) > _MOST_PLACES:
+        click.echo(f"{indent}    {click.style(f'and {len(quotes) - _MOST_PLACES} more', dim=True)}")
+
+
+def _match_as_json(asked: NamedQuery, paper: Paper, *, is_stored: bool) -> dict[str, object]:
+    ready = analyse(paper)
+    failing = find_failing(asked.query, ready)
+    return {
+        "paper": f"{paper.id}v{paper.version}",
+        "title": paper.title,
+        "is_stored": is_stored,
+        "name": asked.name or None,
+        "query": asked.query.text,
+        "matches": matches(asked.query, ready),
+        "clauses": [
+            {"clause": clause.text, "depth": clause.depth, "is_met": clause.is_met}
+            for clause in walk_clauses(asked.query.tree, ready)
+        ],
+        "reasons": [
+            {"clause": reason.clause, "spans": reason.spans} for reason in find_reasons(asked.query, ready)
+        ],
+        "lacks": failing.lacks,
+        "has_excluded": failing.has,
     }

@@ -34,7 +34,7 @@ _LARGEST = 2**63 - 1
 @click.command()
 @click.option("--digest", "digest_id", type=click.IntRange(1), help="The papers of digest N.", metavar="N")
 @click.option("--subscription", metavar="NAME", help="The papers of a subscription's last digest.")
-@click.option("--query", "query_text", metavar="QUERY", help="Stored papers a saved query, or a query, means.")
+@click.option("--query", "query_text", metavar="QUERY", help="Stored papers of a query, or of a saved one.")
 @click.option("--paper", "paper_ids", metavar="ID", multiple=True, help="Single stored papers; repeatable.")
 @click.option(
     "--days",
@@ -43,7 +43,7 @@ _LARGEST = 2**63 - 1
     metavar="N",
 )
 @click.option(
-    "--format", "kind", type=click.Choice(["bibtex", "ris"]), default="bibtex", help="bibtex where none is said."
+    "--format", "kind", type=click.Choice(["bibtex", "ris"]), default="bibtex", help="bibtex by default."
 )
 @click.option("--abstracts", is_flag=True, help="With abstracts.")
 @click.pass_context

@@ -9,7 +9,7 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store, require_name, suggest_name
-from digest.cli.output import json_option, print_json, print_table
+from digest.cli.output import json_option, print_json, print_table, say
 from digest.deliver.feeds import find_first_digest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind
@@ -42,7 +42,7 @@ of_query_option = click.option(
 @command.command("list")
 @click.argument("name", required=False)
 @of_query_option
-@click.option("--secret", is_flag=True, help="Print the secret addresses: whoever knows one can read the feed.")
+@click.option("--secret", is_flag=True, help="Print the secret addresses. A person who has one can read the feed.")
 @json_option
 @click.pass_context
 def list_feeds(ctx: click.Context, name: str | None, *, is_query: bool, secret: bool, as_json: bool) -> None:
@@ -129,8 +129,8 @@ def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> N
 
     The old address ends within half a minute, for good: feed readers learn that it is gone.
 
-    With --query it is the feed of a saved query, whoever follows that. If it has none yet, this opens one. It
-    starts with what the query found in the last days, and goes on with new papers and cross-lists.
+    With --query it is the feed of a saved query. If it has none yet, this opens one. It starts with what the
+    query found in the last days, and goes on with new papers and cross-lists.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         if is_query:
@@ -151,7 +151,7 @@ def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> N
     else:
         click.echo(addresses["atom"])
     if place.is_open and not is_new and not as_json:
-        click.echo("The old address ends within half a minute: hand out the new one.", err=True)
+        say("The old address ends within half a minute: hand out the new one.", err=True)
 
 
 @command.command()
@@ -170,7 +170,7 @@ def revoke(ctx: click.Context, name: str, *, is_query: bool) -> None:
         elif place.is_open:
             subscription_store.revoke_feed(conn, place.key, here.now)
     option = " --query" if is_query else ""
-    click.echo(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}{option}`")
+    say(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}{option}`")
 
 
 def _require_place(conn: Connection, name: str, *, is_query: bool) -> FeedPlace:

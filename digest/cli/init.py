@@ -1,133 +1,299 @@
-"""`digest init`: a commented digest.toml to start from, as ready to run as what was said allows."""
+"""`digest init`: asks for what is missing on a terminal, and writes a digest.toml that runs as it is."""
 
 from __future__ import annotations
 
-import tomllib
+import os
+import sys
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import click
+import tzlocal
 
+from digest.cli.context import choose_clock, explain_unreachable, opened_client
+from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue, read_followed, suggest_title
 from digest.cli.program import name_command
-from digest.config import find_config, load_config, read_environment, starter_text
-from digest.model.errors import ConfigurationError, UsageError, count
-from digest.query import parse_query
+from digest.config import addresses, find_config, load_config, read_environment
+from digest.config.providers import OUTLOOK, OWN, PROVIDERS
+from digest.config.starter import (
+    Answers,
+    complete_schedule,
+    drop_unused,
+    list_missing,
+    log_in,
+    make_name,
+    suggest_schedule,
+    write_starter,
+)
+from digest.inspect.preview import look_up
+from digest.model.errors import ArxivUnreachable, UsageError
+from digest.model.subscriptions import NAME, DestinationKind
+from digest.serve.alarms import send_test
+from digest.serve.installation import open_site
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from digest.config import Config
+    from digest.model.messages import Digest
+    from digest.query import Query
+
+_UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
+_VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
 @click.command()
-@click.option("--query", "queries", metavar="[NAME=]QUERY", multiple=True, help="A saved query; repeatable.")
+@click.option("--query", "queries", metavar="QUERY", multiple=True, help="What to follow; repeatable.")
+@click.option("--name", default="", help="What the subscription is called.")
 @click.option(
-    "--mail", "mails", metavar="ADDRESS", multiple=True, help="Who gets the digests by mail; repeatable."
+    "--to", "places", metavar="PLACE", multiple=True, help="mailto:…, slack:#…, feed, console; repeatable."
 )
-@click.option("--slack", "channels", metavar="CHANNEL", multiple=True, help="A Slack channel; repeatable.")
-@click.option(
-    "--contact", metavar="ADDRESS", help="How arXiv can reach you; the first --mail where none is given."
-)
-@click.option(
-    "--smtp", metavar="URL", help="Your mail server, as smtp+starttls://name@host; localhost by default."
-)
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--mail", "mails", metavar="ADDRESS", multiple=True, help="As --to mailto:ADDRESS.")
+@click.option("--slack", "channels", metavar="CHANNEL", multiple=True, help="As --to slack:#CHANNEL.")
+@click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who sends the mail.")
+@click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
+@click.option("--login", metavar="NAME", default="", help="The login name there, where it is not your address.")
+@click.option("--smtp", metavar="URL", help="Your own mail server: smtp+starttls://name@host:587.")
+@click.option("--from", "sender", metavar="ADDRESS", help="The address mail comes from.")
+@click.option("--password-file", metavar="FILE", default="", help="A file that holds the mail password.")
+@click.option("--token-file", metavar="FILE", default="", help="A file that holds Slack's bot token.")
+@click.option("--base-url", metavar="URL", help="The public address of `digest serve`, for feeds.")
+@click.option("--when", metavar="TIMES", default="", help='As "weekdays at 09:00".')
+@click.option("--zone", metavar="ZONE", default="", help="The time zone of --when; the machine's own by default.")
+@click.option("--contact", metavar="ADDRESS", help="How arXiv can reach you; your mail address by default.")
+@click.option("--test/--no-test", "tests", default=None, help="Send a test message. On a terminal it asks.")
+@click.option("--no-input", is_flag=True, help="Ask nothing, even on a terminal.")
 @click.argument("path", metavar="[FILE]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     *,
-    queries: tuple[str, ...],
-    mails: tuple[str, ...],
-    channels: tuple[str, ...],
-    contact: str | None,
-    smtp: str | None,
     path: Path | None,
-    force: bool,
+    zone: str,
+    tests: bool | None,
+    no_input: bool,
+    **flags: Any,  # noqa: ANN401 - as many types as flags
 ) -> None:
-    """Write a commented FILE to start from: digest.toml where none is named. Never writes over one.
+    """Set up your own, step by step: asks a few questions and writes digest.toml.
+
+    Each question has a flag. With all of them it asks nothing. It never writes over a file.
 
     \b
-    digest init --query "cat:cs.PF AND abs:GPU" --mail you@example.org
-    digest init --query 'gpu=abs:GPU' --query 'perf=cat:cs.PF' --slack papers --contact you@example.org
-
-    Without --mail and --slack, digests are printed where `digest run` runs.
+    digest init
+    digest init --mail you@gmail.com --provider gmail
+    digest init --query "abs:GPU" --to console --contact you@example.org
     """  # noqa: D301 - click reads the backspace, which must be one
-    target = path or find_config(ctx.obj["config_path"], read_environment())
-    text = starter_text(
-        contact=contact or "",
-        queries=queries,
-        mail=mails,
-        slack=channels,
-        smtp=smtp or "",
-        name=_choose_name(target),
-    )
-    _check_queries(text)
-    _write(target, text, force=force)
-    _report(target)
-
-
-def _choose_name(target: Path) -> str:
-    """Return what a file's database is called after; "" for the usual one.
-
-    Two files with one database would end each other's subscriptions in turn.
-    """
-    is_usual = target.name == "digest.toml" or not target.stem.replace("-", "").replace("_", "").isalnum()
-    return "" if is_usual else target.stem
-
-
-def _check_queries(text: str) -> None:
-    """Read every query before anything is written.
-
-    Raises:
-        QueryError: one can't be read.
-    """
-    for query in tomllib.loads(text)["queries"].values():
-        for note in parse_query(query).notes:
-            click.echo(f"note: {query}: {note.message}", err=True)
-
-
-def _write(target: Path, text: str, *, force: bool) -> None:
-    """Write the file.
-
-    Raises:
-        UsageError: it is there already, or can't be written.
-    """
-    try:
-        with target.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise UsageError(
-            f"{target} is there already, and was left as it is",
-            hint="Edit it, name another file, or write over it with --force.",
-        ) from error
-    except OSError as error:
-        raise UsageError(
-            f"{target} can't be written: {error.strerror}", hint="Check the folder and its permissions."
-        ) from error
-
-
-def _report(target: Path) -> None:
-    """Say what was written, what is still to be filled in, and what to do next."""
     environ = read_environment()
+    target = path or find_config(ctx.obj["config_path"], environ)
+    _require_room(target)
+    zone = zone or find_zone()
+    known = _read_flags(flags, target, zone, environ)
+    secrets: dict[str, str] = {}
+    read = partial(_read_config, target, environ, secrets)
+
+    def send_tests(known: Answers) -> None:
+        _send_tests(read(drop_unused(known)))
+
+    if no_input or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        known = _fill_in(known, zone)
+        if tests:
+            send_tests(known)
+    else:
+        dialogue = Dialogue(target.parent, zone, partial(_look_up, environ), send_tests, secrets)
+        known = _hold(dialogue, known, tests=tests)
+    known = drop_unused(known)
+    config = read(known)
+    kept = {name: secret for name, secret in secrets.items() if name in (known.password_file, known.token_file)}
+    _save(target, _write(target, known), kept)
+    _report(target, config, kept)
+
+
+def find_zone() -> str:
+    """Return the name of the machine's own time zone; UTC where it has none."""
     try:
-        config, missing = load_config(target, environ), []
-    except ConfigurationError as error:
-        config, missing = None, [f"{error.message.rstrip('.')}. {error.hint}"]
-    if config is not None:
-        missing = list(config.warnings)
-    click.echo(_describe(target, config))
-    for line in missing:
-        click.echo(f"  to do  {line}")
-    option = "" if find_config(None, environ) == target else f" --config {target}"
-    name = name_command()
-    click.echo(f"  then   {name}{option} config check    is all well?")
-    click.echo(f"         {name}{option} run             look at arXiv, and send the first digest")
+        zone = tzlocal.get_localzone_name()
+    except ZoneInfoNotFoundError:
+        return "UTC"
+    return "UTC" if zone in (None, "Etc/UTC") else zone
 
 
-def _describe(target: Path, config: Config | None) -> str:
-    if config is None:
-        return f"Wrote {target}. It lacks something yet:"
+def _require_room(target: Path) -> None:
+    """Make sure, before anything is asked, that the file can be written.
 
-    (subscription,) = config.subscriptions
-    queries = count(len(config.queries), "saved query", "saved queries")
-    places = ", ".join("this terminal" if str(to) == "console" else str(to) for to in subscription.destinations)
-    return f"Wrote {target}: {queries}, to {places}, {subscription.cadence}."
+    Raises:
+        UsageError: it is there already, or its folder takes no file.
+    """
+    if target.exists():
+        hint = "`digest add` adds a query or a subscription to it. Or name another file: `digest init FILE`."
+        raise UsageError(f"{target} is there already, and was left as it is", hint=hint)
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise UsageError(f"{target} can't be written", hint="Check the folder and its permissions.")
+
+
+def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]) -> Answers:
+    """Return what the command line says, and that the environment gives a secret.
+
+    Raises:
+        DigestError: something on it can't be used.
+    """
+    places = [*flags["places"], *(f"mailto:{one.removeprefix('mailto:')}" for one in flags["mails"])]
+    places += [f"slack:#{one.removeprefix('slack:').lstrip('#')}" for one in flags["channels"]]
+    queries = [read_followed(text) for text in flags["queries"]]
+    for query in queries:
+        for note in query.notes:
+            click.echo(f"note: {query.text}: {note.message}", err=True)
+
+    def find_file(flag: str, variable: str) -> str | None:
+        if flags[flag]:
+            return os.path.relpath(Path(flags[flag]).expanduser(), target.parent)
+        return None if {variable, f"{variable}_FILE"} & environ.keys() else ""
+
+    def read(flag: str, reader: Callable[[object], str]) -> str:
+        return reader(flags[flag]) if flags[flag] else ""
+
+    known = Answers(
+        queries=tuple(query.expression for query in queries),
+        name=flags["name"],
+        to=tuple(map(addresses.read_destination, places)),
+        smtp=read("smtp", addresses.read_smtp_url),
+        sender=read("sender", addresses.read_mail_address),
+        password_file=find_file("password_file", _VARIABLES[PASSWORD_FILE]),
+        token_file=find_file("token_file", _VARIABLES[TOKEN_FILE]),
+        base_url=read("base_url", addresses.read_secure_url) or None,
+        when=flags["when"] and complete_schedule(flags["when"], zone),
+        contact=read("contact", addresses.read_reachable),
+    )
+    if known.smtp or not flags["provider"]:
+        return replace(known, provider=OWN if known.smtp else None)
+    provider = PROVIDERS[flags["provider"]]
+    if provider is OUTLOOK:
+        raise UsageError(OUTLOOK.notes[0], hint=OUTLOOK.notes[1])
+    return log_in(known, provider, flags["login"], flags["region"])
+
+
+def _fill_in(known: Answers, zone: str) -> Answers:
+    """Return the answers with the usual ones where none is given.
+
+    Raises:
+        UsageError: something is missing that has no usual answer.
+    """
+    known = replace(
+        known,
+        name=known.name or (suggest_title(known) if known.queries else "papers"),
+        sender=known.sender or known.address,
+        when=known.when or ("" if known.is_pulled else suggest_schedule(zone)),
+    )
+    if missing := list_missing(known):
+        raise UsageError(
+            f"init has nobody to ask, and needs {', '.join(missing)}",
+            hint="Nothing was written. `digest init --help` explains each flag, and on a terminal it asks.",
+        )
+    return known
+
+
+def _hold(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
+    click.echo("A few questions, then digest.toml is written. Ctrl-C stops and writes nothing.")
+    try:
+        known = dialogue.ask(known)
+        if tests is not False and any(one.kind not in _UNTESTED for one in known.to):
+            click.echo()
+            if tests or click.confirm(click.style("Send a test message now?", bold=True), default=True):
+                known = dialogue.test(known)
+    except (click.Abort, KeyboardInterrupt) as error:
+        click.echo("\nNothing was written.", err=True)
+        raise click.Abort from error
+    return known
+
+
+def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
+    """Ask arXiv for what a query brings.
+
+    Raises:
+        ArxivError: arXiv did not answer well.
+    """
+    config = load_config(None, environ)
+    clock = choose_clock(config)
+    click.echo("  Asking arXiv …")
+    with opened_client(config, clock, None) as client:
+        try:
+            return look_up(client, clock, query, days=7)
+        except ArxivUnreachable as error:
+            raise explain_unreachable(error) from error
+
+
+def _send_tests(config: Config) -> None:
+    """Send a message that says it is a test to every place that messages are sent to.
+
+    Raises:
+        DigestError: one was not taken.
+    """
+    with TemporaryDirectory(prefix="digest-") as folder:
+        store = replace(config.store, url=f"sqlite:///{folder}/test.db")
+        site = open_site(replace(config, store=store), choose_clock(config), owner="init", jitter=lambda: 0.0)
+        with closing(site):
+            for destination in config.subscriptions[0].destinations:
+                if destination.kind not in _UNTESTED:
+                    click.echo(f"  Sending a test to {destination.address} …")
+                    send_test(site, destination)
+                    click.echo(f"  {click.style('✓ sent', fg='green')}")
+
+
+def _read_config(target: Path, environ: Mapping[str, str], secrets: Mapping[str, str], known: Answers) -> Config:
+    """Read the file as it is about to be written, with the secrets that are still to be kept.
+
+    Raises:
+        ConfigurationError: it can't be used.
+    """
+    files = (known.password_file, known.token_file)
+    typed = {_VARIABLES[file]: secret for file, secret in secrets.items() if file in files}
+    return load_config(target, {**environ, **typed}, content=_write(target, known).encode())
+
+
+def _write(target: Path, known: Answers) -> str:
+    """Return the text of the file.
+
+    A file beside another one has a database of its own: in one they would end each other's subscriptions.
+    """
+    names = [known.slug]
+    for text in known.queries[1:]:
+        name = make_name(suggest_title(replace(known, queries=(text,))))
+        while name in names:
+            name += "-2"
+        names.append(name)
+    is_usual = target.name == "digest.toml" or not NAME.fullmatch(target.stem.lower())
+    return write_starter(known, names, database="" if is_usual else target.stem)
+
+
+def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:
+    """Write the secrets, each into a file that only its owner can read, and then the file.
+
+    Raises:
+        UsageError: one can't be written, or the file is there by now.
+    """
+    try:
+        for name, secret in secrets.items():
+            file = target.parent / name
+            file.touch(0o600)
+            file.chmod(0o600)
+            file.write_text(f"{secret}\n", encoding="utf-8")
+        with target.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except OSError as error:
+        hint = "Check the folder and its permissions."
+        raise UsageError(f"{error.filename} can't be written: {error.strerror}", hint=hint) from error
+
+
+def _report(target: Path, config: Config, secrets: Mapping[str, str]) -> None:
+    """Say what was written, what is still to be done, and what comes next."""
+    click.echo(f"\nWrote {target}{''.join(f' and {target.parent / name}' for name in secrets)}.")
+    for warning in config.warnings:
+        click.echo(f"  to do  {warning}")
+    call = name_command() + ("" if find_config(None, read_environment()) == target else f" --config {target}")
+    click.echo(f"  next   {call} run     check arXiv and send the first digest")
+    click.echo(f"         {call} serve   keep doing it; or run it each morning from cron")

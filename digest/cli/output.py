@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import textwrap
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.cells import cell_len
@@ -27,22 +27,65 @@ if TYPE_CHECKING:
 
 @contextmanager
 def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
-    """Give what is to be called with what is done and how much is through; the line is gone at the end."""
+    """Give a function to call with what is done and how much of it; the line is gone at the end."""
     with Console(stderr=True, quiet=quiet).status("") as status:
         yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
 
 
 _WIDEST = 110
-"""Columns: longer lines are hard to read."""
+"""Columns of a digest: longer lines are hard to read."""
 
+_NARROWEST = 12
+"""Columns that a cell keeps, however narrow the terminal."""
 
 _MARGINS = 19
 """What stands beside a verb's line: its name, and how long it took."""
 
 
+def find_columns() -> int:
+    """Return the terminal's columns, or what COLUMNS says; 80 where neither is known."""
+    return shutil.get_terminal_size((80, 24)).columns
+
+
 def find_width() -> int:
-    """Return how many columns a text may take: the terminal's, or what COLUMNS says; 80 where neither is known."""
-    return min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)
+    """Return how many columns a digest may take: those of the terminal, up to a width that reads well."""
+    return min(find_columns(), _WIDEST)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print sentences, folded to the terminal's columns; see `print_wrapped`."""
+    print_wrapped("", text, err=err)
+
+
+def print_wrapped(
+    label: str,
+    text: str,
+    *,
+    width: int = 0,
+    err: bool = False,
+    **style: Any,  # noqa: ANN401 - as click.style has it
+) -> None:
+    """Print a text behind a label, folded to the terminal's columns; what is folded stands below the text.
+
+    Lines that the text has already stay lines. On standard error nothing is folded unless a terminal shows it:
+    a log is read line by line.
+
+    Args:
+        label: what stands before the first line.
+        text: what is said.
+        width: columns that the label takes at least.
+        err: print on standard error.
+        style: of the label where there is one, else of the text, as `click.style` takes it.
+    """
+    lead = max(width, _measure(label))
+    room = sys.maxsize if err and not sys.stderr.isatty() else find_columns() - lead
+    lines = [folded for line in text.split("\n") for folded in wrap(line, room)]
+    for number, line in enumerate(lines):
+        head = "" if number else label
+        shown = click.style(head, **style) if style and head.strip() else head
+        shown += " " * (lead - _measure(head))
+        shown += click.style(line, **style) if style and not label.strip() else line
+        click.echo(shown.rstrip(), err=err)
 
 
 def shows_colors() -> bool:
@@ -82,36 +125,65 @@ def _to_plain(value: object) -> object:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str | None]], *, empty: str) -> None:
-    """Print rows under a header (see `lay_out`); `empty` where there are none."""
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+    """Print rows under a header, as wide as the terminal (see `lay_out`); `empty` where there are none.
+
+    A last column without a name holds remarks: where they find no room each stands below its row.
+    """
     if not rows:
-        click.echo(empty)
+        say(empty)
         return
-    first, *others = lay_out([header, *rows])
-    click.echo(click.style(first, bold=True))
-    for line in others:
-        click.echo(line)
+    columns = find_columns()
+    has_remarks = header[-1] == "" and sum(_find_widths(rows)) + 2 * len(header) > columns
+    table = [row[:-1] for row in (header, *rows)] if has_remarks else [header, *rows]
+    for number, lines in enumerate(lay_out(table, columns)):
+        for line in lines:
+            click.echo(click.style(line, bold=True) if number == 0 else line)
+        if has_remarks and number and rows[number - 1][-1]:
+            print_wrapped("    ", rows[number - 1][-1])
 
 
-def lay_out(rows: Sequence[Sequence[str | None]]) -> list[str]:
-    """Return rows as lines, columns as wide as their widest cell; a cell before a None reaches into the next."""
-    widths = [
-        max((_measure(row[n]) for row in rows if n + 1 == len(row) or row[n + 1] is not None), default=0)
-        for n in range(len(rows[0]))
-    ]
-    lines = []
+def lay_out(rows: Sequence[Sequence[str]], columns: int) -> list[list[str]]:
+    """Return each row as lines: columns as wide as their widest cell, the widest folded until all fit.
+
+    Cells are folded between words first, and within a word only where that is not enough.
+    """
+    widths, room = _find_widths(rows), columns - 2 * (len(rows[0]) - 1)
+    words = _find_widths([[max(cell.split() or [""], key=_measure) for cell in row] for row in rows])
+    for least in (words, [_NARROWEST] * len(words)):
+        while sum(widths) > room:
+            spare = [width if width > low else 0 for width, low in zip(widths, least, strict=True)]
+            if not any(spare):
+                break
+            widths[spare.index(max(spare))] -= 1
+    laid: list[list[str]] = []
     for row in rows:
-        line, end = "", 0
-        for cell, width in zip(row, widths, strict=True):
-            if cell is not None:
-                line += " " * (end - _measure(line)) + cell
-            end += width + 2
-        lines.append(line.rstrip())
+        cells = [_fold(cell, width) for cell, width in zip(row, widths, strict=True)]
+        laid.append([])
+        for parts in zip_longest(*cells, fillvalue=""):
+            padded = (f"{part}{' ' * (width - _measure(part))}" for part, width in zip(parts, widths, strict=True))
+            laid[-1].append("  ".join(padded).rstrip())
+    return laid
+
+
+def _find_widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(_measure, cells)) for cells in zip(*rows, strict=True)]
+
+
+def _fold(cell: str, width: int) -> list[str]:
+    """Fold a cell between words, and within a word that is wider: an address is never cut."""
+    lines = []
+    for line in wrap(cell, width):
+        while _measure(line) > width:
+            end = next(end for end in range(len(line), 0, -1) if end == 1 or _measure(line[:end]) <= width)
+            lines.append(line[:end])
+            line = line[end:]  # noqa: PLW2901 - what is left of it
+        lines.append(line)
     return lines
 
 
-def _measure(cell: str | None) -> int:
-    return cell_len(click.unstyle(cell or ""))
+def _measure(text: str) -> int:
+    return cell_len(click.unstyle(text))
 
 
 class Lines:
@@ -174,17 +246,30 @@ def cut(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Fold a text into lines of so many letters, between words alone; one line at least."""
-    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+    """Fold a line into lines of so many columns, between words alone; one line at least.
+
+    What fits stays as it is. What is folded keeps its indent.
+    """
+    if _measure(text) <= width:
+        return [text]
+    indent = text[: len(text) - len(text.lstrip(" "))]
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and _measure(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(f"{indent}{word}")
+    return lines
 
 
 def describe_guarantee(source: str) -> str:
     """Say what a source promises, and what it does not."""
     if source == "harvest":
-        return "every paper arXiv announces, however late after submission; ids are checked for holes"
+        return "Every paper that arXiv announces, however late. Missing ids are asked for."
     return (
-        "what arXiv's search shows of each saved query, 8 days back nightly, 35 weekly, 100 monthly; about"
-        " 6 papers in 10,000 come later still, and arXiv's index must be complete"
+        "What arXiv's search shows of each saved query: 8 days back each night, 35 weekly, 100 monthly."
+        " About 6 papers in 10,000 come later still."
     )
 
 

@@ -1,4 +1,4 @@
-"""`digest preview` and `digest send`: a digest in every shape, without its readers knowing."""
+"""`digest preview` and `digest send`: a digest in every shape; its readers get nothing."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
             "day",
             type=click.DateTime(["%Y-%m-%d"]),
             metavar="YYYY-MM-DD",
-            help="The one of this day, or of the mailing of this day.",
+            help="The one of this day.",
         ),
-        click.option("--next", "wants_next", is_flag=True, help="The one that would go out if its turn came now."),
+        click.option("--next", "wants_next", is_flag=True, help="The one that would go out now."),
     ):
         command = option(command)
     return command
@@ -66,8 +66,8 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @click.argument("name", metavar="SUBSCRIPTION")
 @choosing
-@click.option("--as", "shape", type=click.Choice(_SHAPES), help="What to show; the terminal's view by default.")
-@click.option("--whole", is_flag=True, help="Tell whole what changed in a paper: its abstract word by word.")
+@click.option("--as", "shape", type=click.Choice(_SHAPES), help="What to show; terminal by default.")
+@click.option("--whole", is_flag=True, help="Show whole what changed in an abstract, word by word.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -87,8 +87,8 @@ def command(
 ) -> None:
     """Show a subscription's digest in any shape; nothing is sent.
 
-    That is what waits for its next turn, or where nothing waits its last digest. A digest that was planned
-    already is shown as it was frozen. What is personal in a copy (the address to leave at) is left out.
+    That is what waits for its next turn, or, where nothing waits, its last digest. A digest that was planned
+    is shown as it was. The link to unsubscribe is left out: each reader has another.
 
     \b
     digest preview perf-team
@@ -126,7 +126,7 @@ def _choose_shape(output: Path | None) -> str:
         return "terminal"
     if output.suffix.lower() not in _SUFFIXES:
         raise UsageError(
-            f"what {output} is to hold can't be told by its ending",
+            f"the ending of {output} does not say what to write",
             hint=f"Endings that say it: {' '.join(_SUFFIXES)}. Or name it with --as: {', '.join(_SHAPES)}.",
         )
     return _SUFFIXES[output.suffix.lower()]
@@ -166,7 +166,7 @@ def choose_digest(
     which = (
         f"what waits for {name}: {papers}, not planned yet"
         if is_waiting
-        else f"digest {digest.id} of {name}, {digest.slot}: {papers}, as it was frozen"
+        else f"digest {digest.id} of {name}, {digest.slot}: {papers}, as it was planned"
     )
     return Chosen(due, digest, preview.make_preview_links(conn, site, digest), which)
 
@@ -207,7 +207,7 @@ def _write_json(value: object) -> str:
 @click.command()
 @click.argument("name", metavar="SUBSCRIPTION")
 @choosing
-@click.option("--test", "is_test", is_flag=True, help="To the operator only: the places that alarms.to names.")
+@click.option("--test", "is_test", is_flag=True, help="Send it to you: the places that alarms.to names.")
 @json_option
 @click.pass_context
 def command_send(
@@ -220,18 +220,19 @@ def command_send(
     is_test: bool,
     as_json: bool,
 ) -> None:
-    """Send a digest to the operator, to try how it arrives.
+    """Send a digest to yourself, to try how it arrives.
 
-    Its readers get nothing, and nothing is marked as sent. Exit code 4 where a place did not take it.
+    It goes to the places that alarms.to names. Its readers get nothing, and nothing is marked as sent. Exit
+    code 4 where a place did not take it.
     """
     if not is_test:
         raise UsageError(
-            "digests are sent by `digest run` and `digest serve`, when their turn comes",
-            hint=f"To try one on yourself: digest send {name} --test",
+            "readers get digests from `digest run` and `digest serve`, when they are due",
+            hint=f"To send one to yourself: `digest send {name} --test`",
         )
     with opened(ctx, create=False, warns=True) as site:
         if not site.config.alarms.to:
-            raise UsageError("nobody is the operator", hint='Below [alarms], write to = "mailto:you@example.org".')
+            raise UsageError("no address of yours", hint='Add `to = "mailto:you@example.org"` under [alarms].')
         with site.store.read() as conn:
             date = day.date() if day else None
             chosen = choose_digest(conn, site, name, number=number, day=date, wants_next=wants_next)

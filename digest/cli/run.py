@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.context import opened
+from digest.cli.context import Installation, describe_drift, opened
 from digest.cli.delivery import describe_holds
-from digest.cli.output import Lines, as_dict, json_option, print_json
+from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
+from digest.cli.subscription import NONE_YET, describe_turn
 from digest.config.zones import choose_zone, write_with_zone
+from digest.inspect.preview import foretell_run
 from digest.model.errors import AnotherWorker, OutsideError, StoreError, count
+from digest.model.messages import DeliveryState
 from digest.serve.steps import run_pass
+from digest.store.database import is_restored
+from digest.store.views import load_open
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -20,19 +25,23 @@ if TYPE_CHECKING:
     from digest.serve.steps import PassReport
 
 _NAMED = 8
-"""Mailings named one by one at most."""
+"""Announcements named one by one at most."""
 
 
 @click.command()
-@click.option("--now", "poll_anyway", is_flag=True, help="Ask arXiv even if the last look is still fresh.")
+@click.option("--now", "poll_anyway", is_flag=True, help="Check arXiv even if the last check is still fresh.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go out.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
-    """Do everything that is due, once, and exit: ask arXiv, match, plan, deliver.
+def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bool) -> None:
+    """Do all that is due, once: ask arXiv, match, plan, deliver.
 
-    Safe to call as often as you like: nothing is asked more often than arXiv's terms allow, and nothing
-    is sent twice. Where `digest serve` is at work on the same database, it says so and does nothing.
+    Call it as often as you like. It asks arXiv no more often than arXiv's terms allow, and sends nothing
+    twice. While `digest serve` works on the same database, it does nothing and says so.
     """
+    if dry_run:
+        _foretell(ctx, as_json=as_json)
+        return
     with opened(ctx, progress=Lines(quiet=as_json), warns=True) as site:
         try:
             report = run_pass(site, poll_anyway=poll_anyway)
@@ -40,7 +49,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
             if as_json:
                 print_json({"busy": busy.message})
             else:
-                click.echo(f"{busy.message.rstrip('.')}. Nothing was done here.")
+                say(f"{busy.message.rstrip('.')}. Nothing was done here.")
             return
     if as_json:
         print_json(_as_json(report))
@@ -48,74 +57,100 @@ def command(ctx: click.Context, *, poll_anyway: bool, as_json: bool) -> None:
         _tell(report, choose_zone(site.config))
     if report.is_restored:
         raise StoreError(
-            "this database was restored: nothing is planned or sent until you say how to go on",
+            "this database was restored: nothing is sent until you say how to go on",
             hint="`digest db resume --help` says how.",
         )
     if report.troubles:
         raise OutsideError(
             "; ".join(report.troubles),
-            hint="What is dead or held waits for you, all else for its time: `digest status` says how all stands.",
+            hint="`digest status` says what needs you. The rest is tried again by itself.",
         )
+
+
+def _foretell(ctx: click.Context, *, as_json: bool) -> None:
+    """Print what a run would send now, from what is stored."""
+    with opened(ctx, create=False) as site, site.store.read() as conn:
+        turns, now = foretell_run(conn, site), site.clock.now()
+        ready = load_open(conn, now).counts.get(DeliveryState.READY, 0)
+        drift, is_held_back = describe_drift(site.config, conn), is_restored(conn)
+        here = Installation(site.config, site.store, site.clock, now, choose_zone(site.config))
+    if as_json:
+        due = [{"subscription": one.line.name, **as_dict(one, "line"), **as_dict(one.line)} for one in turns]
+        print_json({"subscriptions": due, "messages_waiting": ready, "edited": drift})
+        return
+    rows = [
+        [
+            one.line.name,
+            "now" if one.is_due else describe_turn(here, one.line, is_held_back=is_held_back),
+            f"{one.papers:>6,}" if one.is_due else "     –",
+            ", ".join(map(here.show, one.line.destinations)),
+        ]
+        for one in turns
+    ]
+    print_table(["SUBSCRIPTION", "WHEN", "PAPERS", "TO"], rows, empty=drift or NONE_YET)
+    if ready:
+        say(f"{count(ready, 'message')} of earlier digests {'waits' if ready == 1 else 'wait'} to be sent.")
+    if drift and turns:
+        say(f"\n{drift}")
+    say("\nNothing was asked, stored or sent. What arXiv has announced since the last check would be added.")
 
 
 def _tell(report: PassReport, zone: tzinfo | None) -> None:
     for doubt in report.roster.doubts:
-        click.echo(doubt, err=True)
+        say(doubt, err=True)
     for remark in report.roster.remarks:
-        click.echo(f"{remark}.")
+        say(f"{remark}.")
     _tell_poll(report)
     _tell_deliveries(report)
     _tell_left(report, zone)
     if report.holds.ids:
-        click.echo(describe_holds(report.holds))
+        say(describe_holds(report.holds))
     for alarm in report.watch.due:
-        click.echo(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
+        say(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
 
 
 def _tell_poll(report: PassReport) -> None:
     if report.poll.failures and report.poll.runs:
-        click.echo("Part of what arXiv was asked for did not come: the next look asks for it again.")
+        say("arXiv answered only in part. The next check asks for the rest.")
     elif report.poll.failures:
-        click.echo(
-            "arXiv could not be looked at. What was announced meanwhile is found by the next look, and told at the"
-            " next turn that each subscription has then (digest subscription list)."
-        )
+        say("arXiv could not be checked. The next check finds what was announced meanwhile.")
     elif not report.poll.was_due:
-        click.echo(f"arXiv: {report.poll.why_not or 'nothing to ask'} (`digest run --now` asks all the same).")
+        why = report.poll.why_not or "nothing to ask"
+        say(f"arXiv was not checked: {why} (`digest run --now` checks right away).")
     elif report.poll.caught_up:
-        click.echo(f"Caught up with {_describe_mailings(report.poll)}.")
+        say(f"Caught up with {_describe_mailings(report.poll)}.")
     elif report.poll.is_bootstrap:
-        click.echo("This was the first look at arXiv: what it found is known from here on and is no news.")
+        say("First check done. From now on you get only newly announced papers.")
 
 
 def _describe_mailings(poll: PollReport) -> str:
-    """Name the mailings that one look brought, each with how many papers; estimated from the order of ids."""
+    """Name the announcements that a check brought, each with how many papers, estimated from the order of ids."""
     brought = [f"{day:%a %-d %b} ({poll.mailings[day]:,} new)" for day in poll.caught_up]
     if len(brought) > _NAMED:
         brought[2:-1] = [f"… {len(brought) - 3} more …"]
-    return f"the mailings of {', '.join(brought[:-1])} and {brought[-1]}"
+    return f"the announcements of {', '.join(brought[:-1])} and {brought[-1]}"
 
 
 def _tell_deliveries(report: PassReport) -> None:
     sent = report.deliver.total
     for name in report.plan.resting:
-        click.echo(f"{name} has quiet hours now: what waits goes out with a run behind them.")
+        say(f"{name} has quiet hours now. What waits is sent by a run after them.")
     if sent:
         ways = ", ".join(f"{kind} {number}" for kind, number in sorted(report.deliver.sent.items()))
         digests = count(len(report.plan.digests), "digest")
-        click.echo(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
+        say(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
     else:
         waits = report.waiting or report.in_doubt.number or report.holds.ids or report.is_restored
         is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
-        click.echo("Nothing new to send." if is_quiet else "Nothing was sent.")
+        say("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
-        click.echo(f"will be tried again: {line}")
+        say(f"retrying: {line}")
     for line in report.deliver.unknown:
-        click.echo(f"may have arrived: {line}")
+        say(f"may have arrived: {line}")
     if report.deliver.suppressed:
-        click.echo(f"{report.deliver.suppressed} not sent: the reader has left.")
+        say(f"{report.deliver.suppressed} not sent: the reader unsubscribed.")
     if report.feeds.written:
-        click.echo(f"{count(report.feeds.written, 'feed file')} written.")
+        say(f"{count(report.feeds.written, 'feed file')} written.")
 
 
 def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
@@ -123,13 +158,11 @@ def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
     if report.is_restored:
         return
     if report.waiting:
-        click.echo(f"{count(report.waiting, 'message')} waiting for the next try (digest delivery list).")
-        click.echo("`digest delivery retry ID` has one of them sent with the next run.")
+        say(f"{count(report.waiting, 'message')} waiting for the next try (`digest delivery list`).")
+        say("`digest delivery retry ID` sends one of them with the next run.")
     if report.in_doubt.first_at is not None:
-        looked = "it is looked into" if report.in_doubt.number == 1 else "they are looked into"
-        since = write_with_zone(report.in_doubt.first_at, zone)
-        doubtful = count(report.in_doubt.number, "message")
-        click.echo(f"{doubtful} may have arrived; {looked} from {since} on (digest delivery list).")
+        doubtful, since = count(report.in_doubt.number, "message"), write_with_zone(report.in_doubt.first_at, zone)
+        say(f"{doubtful} may have arrived. Digest checks that from {since} on (`digest delivery list`).")
 
 
 def _as_json(report: PassReport) -> dict[str, object]:

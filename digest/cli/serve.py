@@ -1,4 +1,4 @@
-"""`digest serve`: polls, plans, delivers and serves until it is told to stop."""
+"""`digest serve`: polls, plans, delivers and serves until it is stopped."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from digest.cli.context import load, opened
+from digest.cli.output import say
 from digest.config import open_config
 from digest.config.addresses import split_bind
 from digest.config.zones import choose_zone, write_with_zone
@@ -55,14 +56,13 @@ _MONITORS = 16
     type=click.FloatRange(0.0, 8.0),
     default=6.0,
     show_default=True,
-    help="Seconds in which what is under way may end by itself after a stop.",
+    help="Seconds that work under way has to end after a stop.",
 )
 @click.pass_context
 def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
-    """Keep polling, planning and delivering, and serve feeds and pages, until stopped.
+    """Keep doing all that is due, and serve feeds and pages, until stopped.
 
-    SIGTERM or Ctrl-C stops within 15 seconds; a second one at once. SIGHUP takes over edited saved
-    queries and subscriptions.
+    SIGTERM or Ctrl-C stops within 15 seconds, a second one at once. SIGHUP takes over an edited digest.toml.
     """
     stop, reload = threading.Event(), threading.Event()
     _listen(stop.set, reload.set)
@@ -88,7 +88,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         schedule.start()
         for web in webs:
             web.start()
-        click.echo(greeting)
+        say(greeting)
         reread = partial(open_config, ctx.obj["config_path"])
         lost = _wait(webs, stop, reload, site.store.check_file, partial(schedule.reload, reread))
         for web in webs:
@@ -98,7 +98,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         raise lost
     if not stop.is_set():
         raise DigestError("the web server ended by itself", hint="The log above says why.")
-    click.echo("stopped" if has_ended else "stopped; what still waits for the outside world is left as it is")
+    click.echo("stopped" if has_ended else "stopped; what was under way is taken up by the next start")
     if not has_ended:
         os._exit(0)  # a thread that hangs would keep the process
 
@@ -192,4 +192,4 @@ def _describe(site: Site, webs: list[WebServer]) -> str:
         next_digest = f"{name} {write_with_zone(due_at, choose_zone(site.config))}"
     place = f"Serving at {webs[0].url}" if webs else "Working, listening nowhere"
     place += "".join(f" · metrics at {web.url}/metrics" for web in webs[1:])
-    return f"{place} · next look at arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"
+    return f"{place} · next check of arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

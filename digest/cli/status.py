@@ -1,35 +1,39 @@
-"""`digest status`: what works, what does not, what comes next. `digest alarm test` stands here, too."""
+"""`digest status`: what works, what does not, what comes next."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.commands import CommandGroup
-from digest.cli.context import describe_drift, opened, opened_store
+from digest.cli.context import describe_drift, opened_store
 from digest.cli.output import (
     as_dict,
     cut,
-    describe_guarantee,
     draw_bars,
+    find_columns,
     json_option,
     print_json,
     print_table,
-    write_moment,
+    print_wrapped,
+    say,
+    wrap,
 )
-from digest.cli.subscription import describe_turn
+from digest.cli.program import call_as_here
+from digest.cli.subscription import NONE_YET, describe_turn
 from digest.config.zones import name_zone
 from digest.inspect.alarms import does_its_work
-from digest.inspect.status import SPAN, load_status
-from digest.model.announcements import EASTERN, mailing_moment
+from digest.inspect.status import SPAN, STATE_WORDS, load_status
+from digest.model.announcements import mailing_moment
 from digest.model.clock import write_age
-from digest.model.errors import ConfigurationError, DigestError, OutsideError, count
-from digest.serve.alarms import send_test
+from digest.model.errors import count
+from digest.model.messages import DeliveryState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from digest.cli.context import Installation
     from digest.inspect.status import Status
@@ -37,178 +41,149 @@ if TYPE_CHECKING:
     from digest.store.workers import Worker
 
 
-@click.group(cls=CommandGroup)
-def command_alarm() -> None:
-    """Alarms: a test whether they reach you; `digest status` says what is amiss."""
-
-
-@command_alarm.command()
-@json_option
-@click.pass_context
-def test(ctx: click.Context, *, as_json: bool) -> None:
-    """Send a test to where you would be told, and give a sign of life.
-
-    Exit code 3 where nobody would be told, 4 where a place did not take it.
-    """
-    with opened(ctx, create=False, warns=True) as site:
-        config = site.config
-        results, ping = send_test(site)
-    failed = [f"{place}: {came.message}" for place, came in results if isinstance(came, DigestError)]
-    if as_json:
-        print_json(
-            {
-                "sent": [str(place) for place, came in results if not isinstance(came, DigestError)],
-                "failures": failed,
-                "ping": (ping or "answered") if config.alarms.ping_url else None,
-            }
-        )
-    for place, came in results:
-        if not as_json and not isinstance(came, DigestError):
-            click.echo(f"sent to {place}: {came.detail}")
-    if config.alarms.ping_url and not ping and not as_json:
-        click.echo("the ping address answered")
-    if not results and not config.alarms.ping_url:
-        raise ConfigurationError("nobody is told", hint="Write to = … under [alarms] in digest.toml.")
-    if failed or ping:
-        raise OutsideError(
-            "; ".join([*failed, *([ping] if ping else [])]),
-            hint="Nothing else was touched; mend it and try again.",
-        )
-
-
 _LABEL = 11
-_WIDEST_WHAT = 120
-_WIDEST_TO, _WIDEST_QUERIES = 32, 24
-_SHOWN_OUTBOX = (
-    ("ready", ("ready",)),
-    ("on their way", ("claimed", "sending")),
-    ("unknown", ("unknown",)),
-    ("held", ("held",)),
-    ("dead", ("dead",)),
-)
-"""Words for states that are counted together."""
+_LINES = 24
+"""Lines of a terminal that the screen fits into."""
 
-_SENT = "✓"
-_MARKS = {
-    "sent": _SENT,
-    "suppressed": "not sent",
-    "ready": "not sent yet",
-    "unknown": "in doubt",
-    "claimed": "on its way",
-    "sending": "on its way",
-}
+_FEWEST = 3
+"""Subscriptions shown at least."""
+
+_PROBLEM_LINES = 8
 _MEGABYTE = 1_000_000
+_WEEK = 7
 
 
 @click.command()
+@click.option("--all", "shows_all", is_flag=True, help="Show every problem and subscription, however many.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, as_json: bool) -> None:
+def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
     """Say in one screen what works, what does not, and what comes next.
 
-    What needs somebody comes first, each with what to do. Times are in the zone of your `when`, else of your
-    quiet hours.
+    Each problem comes with what to do. Times are in the zone of your `when`, else of your quiet hours.
     """
     with opened_store(ctx, warns=True) as here:
         status = load_status(here.config, here.store, here.clock)
         with here.store.read() as conn:
             drift = describe_drift(here.config, conn)
     if as_json:
-        print_json({**as_dict(status), "edited": drift})
-    else:
-        _print_screen(here, status, drift)
-
-
-def _print_screen(here: Installation, status: Status, drift: str) -> None:
-    _print_troubles(status)
-    _print_lines("arXiv", _describe_arxiv(here, status))
+        print_json({"summary": status.sum_up(), **as_dict(status), "edited": drift})
+        return
+    headline = f"{status.sum_up()} {_describe_next(here, status)}".rstrip()
+    say(headline)
+    used = len(wrap(headline, find_columns())) + _print_troubles(status, None if shows_all else _PROBLEM_LINES)
+    facts = [
+        *(("arXiv", line) for line in _describe_arxiv(here, status)),
+        ("Messages", _describe_outbox(here, status)),
+        ("Alarms", _describe_alarms(here, status)),
+        *(("Process", line) for line in _describe_workers(here, status.workers)),
+        ("Database", _describe_system(here, status)),
+    ]
     click.echo()
-    _print_subscriptions(here, status, drift)
+    for number, (label, line) in enumerate(facts):
+        label_shown = "" if number and facts[number - 1][0] == label else label
+        shown = line if shows_all else cut(line, find_columns() - _LABEL)
+        print_wrapped(label_shown or " ", shown, width=_LABEL, bold=True)
     click.echo()
-    _print_lines("Outbox", [_describe_outbox(here, status)])
-    _print_lines("Alarms", [_describe_alarms(here, status)])
-    _print_lines("Workers", _describe_workers(here, status.workers))
-    _print_lines("System", [_describe_system(here, status)])
+    used += 2 + len(facts) + 2 + (2 if drift and status.subscriptions else 0)
+    room = len(status.subscriptions) if shows_all else max(_FEWEST, _LINES - used)
+    _print_subscriptions(here, status, drift, room)
 
 
-def _print_troubles(status: Status) -> None:
-    for trouble in status.troubles:
-        label = click.style(f"{'ATTENTION':<{_LABEL}}", fg="red", bold=True)
-        remedy = f"  → {trouble.remedy}" if trouble.remedy else ""
-        click.echo(f"{label}{cut(trouble.what, _WIDEST_WHAT)}{remedy}")
+def _describe_next(here: Installation, status: Status) -> str:
+    """Say when arXiv was checked last, and which digest comes next."""
+    words = []
+    if status.intake.checked_at is not None:
+        words.append(f"Last check {_write_near(here, status.intake.checked_at)}")
+    lines = [one for one in status.subscriptions if one.is_active(here.now) and not status.is_held_back]
+    turn = min((one.next_due_at for one in lines if one.next_due_at is not None), default=None)
+    if turn is not None:
+        words.append(f"{'next' if words else 'Next'} digest {_write_near(here, turn)}")
+    return f"{', '.join(words)}." if words else ""
 
 
-def _print_lines(label: str, lines: Sequence[str]) -> None:
-    for number, line in enumerate(lines):
-        click.echo(click.style(f"{'' if number else label:<{_LABEL}}", bold=True) + line)
+def _write_near(here: Installation, moment: datetime) -> str:
+    """Write a moment as `today 09:05` or `Tue 09:05`, a later one with its date, an earlier one as its date."""
+    local, today = moment.astimezone(here.zone), here.now.astimezone(here.zone).date()
+    days = (local.date() - today).days
+    if days <= -_WEEK:
+        return f"{local:%a %-d %b}"
+    if days >= _WEEK:
+        return f"{local:%a %-d %b %H:%M}"
+    names = {-1: "yesterday", 0: "today", 1: "tomorrow"}
+    return f"{names.get(days, f'{local:%a}')} {local:%H:%M}"
+
+
+def _print_troubles(status: Status, most: int | None) -> int:
+    """Print what is wrong, each with what to do, in so many lines at most; return how many lines that took."""
+    width, used = find_columns() - 4, 0
+    for number, trouble in enumerate(status.troubles):
+        what = trouble.what if most is None else cut(trouble.what, width)
+        remedy = call_as_here(trouble.remedy)
+        takes = 1 + len(wrap(remedy, width))
+        if most is not None and used + takes > most:
+            click.echo(f"  and {len(status.troubles) - number} more: `digest status --all`")
+            return used + 2
+        click.echo("" if number else "\n", nl=False)
+        print_wrapped(f"{click.style('✗', fg='red', bold=True)} ", what)
+        if remedy:
+            print_wrapped("  → ", remedy)
+        used += takes
+    return used + bool(used)
 
 
 def _describe_arxiv(here: Installation, status: Status) -> list[str]:
-    moment = mailing_moment(status.next_mailing)
-    pause = write_age(timedelta(seconds=status.breaker.seconds))
-    breaker = f"breaker open for {pause}" if status.breaker.seconds else "breaker closed"
-    local = f"{moment.astimezone(here.zone):%a %H:%M} {name_zone(here.zone, status.now)}"
-    coming = f"next mailing {status.next_mailing:%a %-d %b} 20:00 ET = {local}"
-    return [
-        f"{_describe_intake(status)} · {status.intake.source}, {breaker}",
-        f"{coming} · {count(status.requests, 'request')} in 24 h",
-        f"{status.intake.source}: {describe_guarantee(status.intake.source)}",
-    ]
+    coming = _write_near(here, mailing_moment(status.next_mailing))
+    then = f"next announcement {coming}, next check {_write_near(here, status.next_poll_at)}"
+    return [_describe_intake(here, status), then]
 
 
-def _describe_intake(status: Status) -> str:
+def _describe_intake(here: Installation, status: Status) -> str:
     intake = status.intake
     if intake.checked_at is None or intake.mailing is None:
-        return "not looked at yet: `digest run` takes the first look"
-    checked = f"{intake.checked_at.astimezone(EASTERN):%a %H:%M} ET"
-    mailing = f"mailing of {intake.mailing:%a %-d %b}"
+        return "not checked yet"
+    announced = f"announcement of {intake.mailing:%a %-d %b}"
+    checked = f"checked {_write_near(here, intake.checked_at)}"
     if not intake.is_complete:
-        state = "not out yet" if intake.is_awaited else "not complete yet"
-        return f"{mailing}: {state}, last looked {checked}"
-    found = f"{intake.new:,} new" if intake.new else f"{intake.looked_at:,} looked at"
-    return f"{mailing}: complete {checked}, {found}"
+        return f"{announced}: {'not out yet' if intake.is_awaited else 'not complete yet'}, {checked}"
+    found = f"{intake.new:,} new" if intake.new else f"{count(intake.looked_at, 'paper')} compared"
+    return f"{announced}: complete, {found}, {checked}"
 
 
-def _print_subscriptions(here: Installation, status: Status, drift: str) -> None:
+def _print_subscriptions(here: Installation, status: Status, drift: str, room: int) -> None:
+    lines = status.subscriptions
+    most = room if len(lines) <= room else room - 1
     print_table(
-        ("SUBSCRIPTION", "TO", "QUERIES", "LAST", "NEXT", "FOUND, 30 D"),
-        [_describe_subscription(here, status, line) for line in status.subscriptions],
-        empty=drift or "No subscriptions yet: write one in digest.toml ([[subscriptions]]), then `digest run`.",
+        ("SUBSCRIPTION", "LAST DIGEST", "NEXT DIGEST", "30 DAYS"),
+        [_describe_subscription(here, status, line) for line in lines[:most]],
+        empty=drift or NONE_YET,
     )
-    if status.subscriptions and drift:
-        click.echo(f"\n{drift}")
+    if len(lines) > most:
+        click.echo(f"… {len(lines) - most} more: `digest subscription list`")
+    if lines and drift:
+        say(f"\n{drift}")
 
 
-def _describe_subscription(here: Installation, status: Status, line: SubscriptionLine) -> tuple[str | None, ...]:
-    """Return a line's cells; None stands for a cell that the one before it reaches into."""
-    to = ", ".join(_mask(here.show(place)) for place in line.destinations) or "nobody any more"
-    head = (line.name, cut(to, _WIDEST_TO), cut(" ".join(line.queries), _WIDEST_QUERIES))
+def _describe_subscription(here: Installation, status: Status, line: SubscriptionLine) -> tuple[str, ...]:
     days = _count_days(status, line)
     weeks = [sum(days[start : start + 6]) for start in range(0, len(days), 6)]
-    tail = f"{draw_bars(weeks)} {sum(days):>3,}"
-    turn = describe_turn(here, line, is_held_back=status.is_held_back)
-    if turn.startswith(("paused", "read when")):
-        return (*head, turn, None, tail)
-    return (*head, _describe_last(here, line), turn, tail)
-
-
-def _describe_last(here: Installation, line: SubscriptionLine) -> str:
-    if line.last_planned_at is None:
-        return "nothing sent yet"
-    papers = f"{line.last_papers:>3} paper{'s' if line.last_papers != 1 else ' '}"
-    return f"{write_moment(line.last_planned_at, here.zone):<16} {papers} {mark_states(line.last_states)}"
+    last = "–"
+    if line.last_planned_at is not None:
+        last = f"{_write_near(here, line.last_planned_at)}: {line.last_papers} {mark_states(line.last_states)}"
+    turn = describe_turn(here, line, is_held_back=status.is_held_back, write=partial(_write_near, here))
+    return (line.name, last, turn, f"{draw_bars(weeks)} {sum(days):>3,}")
 
 
 def mark_states(states: Iterable[str]) -> str:
     """Say in a few words how far a digest's deliveries have come, each state they are in given once.
 
-    A message that was written anew in other parts is told by those.
+    A message that was written anew in other parts is described by those.
     """
-    marks = sorted({_MARKS.get(state, str(state)) for state in states if state != "superseded"})
-    others = ", ".join(mark for mark in marks if mark != _SENT)
-    if _SENT not in marks:
-        return others
-    return f"{_SENT} in part, the rest {others}" if others else _SENT
+    marks = sorted({STATE_WORDS[state] for state in states if state != DeliveryState.SUPERSEDED})
+    others = ", ".join(mark for mark in marks if mark != STATE_WORDS[DeliveryState.SENT])
+    if len(marks) > 1 and STATE_WORDS[DeliveryState.SENT] in marks:
+        return f"sent in part, {others}"
+    return ", ".join(marks)
 
 
 def _count_days(status: Status, line: SubscriptionLine) -> tuple[int, ...]:
@@ -217,39 +192,34 @@ def _count_days(status: Status, line: SubscriptionLine) -> tuple[int, ...]:
     return tuple(counts.get(first + timedelta(days=number), 0) for number in range(1, SPAN.days + 1))
 
 
-def _mask(destination: str) -> str:
-    """Shorten a mail address: the screen is pasted into tickets."""
-    address = destination.removeprefix("mailto:")
-    name, at, host = address.partition("@")
-    return f"{name}@{host[:7]}…" if at and address != destination and len(host) > len("example…") else address
-
-
 def _describe_outbox(here: Installation, status: Status) -> str:
-    counts = {str(state): number for state, number in status.outbox.counts.items()}
-    none = "none yet" if counts.get("ready") else "none"
-    oldest = write_moment(status.outbox.oldest_due, here.zone) if status.outbox.oldest_due else none
-    shown = [f"{words} {sum(counts.get(state, 0) for state in states):,}" for words, states in _SHOWN_OUTBOX]
-    return f"{' · '.join(shown)} · oldest due: {oldest}"
+    counts, oldest = status.outbox.counts, status.outbox.oldest_due
+    on_way = sum(counts.get(state, 0) for state in (DeliveryState.CLAIMED, DeliveryState.SENDING))
+    shown = {
+        "sent": counts.get(DeliveryState.SENT, 0),
+        "waiting": counts.get(DeliveryState.READY, 0),
+        "sending": on_way,
+        "may have arrived": counts.get(DeliveryState.UNKNOWN, 0),
+        "need you": status.needing,
+    }
+    words = ", ".join(f"{number:,} {word}" for word, number in shown.items() if number or word == "sent")
+    return words + (f"; the oldest since {_write_near(here, oldest)}" if oldest else "")
 
 
 def _describe_alarms(here: Installation, status: Status) -> str:
-    places = ", ".join(str(place) for place in here.config.alarms.to)
-    words = [
-        f"You are told at {places}." if places else "Nobody is told: write to = … under [alarms] in digest.toml."
-    ]
-    if here.config.alarms.ping_url:
-        gives = does_its_work(status.alarms)
-        words.append("A sign of life is given." if gives else "No sign of life is given meanwhile.")
+    places = ", ".join(map(str, here.config.alarms.to))
+    words = [f"go to {places}." if places else 'go nowhere: add `to = "mailto:you@…"` under [alarms].']
+    if here.config.alarms.ping_url and not does_its_work(status.alarms):
+        words.append("The sign of life is held back.")
     if status.untold:
-        words.append(f"Not told yet: {', '.join(status.untold)}.")
+        words.append(f"Not sent yet: {', '.join(status.untold)}.")
     return " ".join(words)
 
 
 def _describe_system(here: Installation, status: Status) -> str:
     size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
-    next_look = f"next look at arXiv from {status.next_poll_at.astimezone(EASTERN):%a %H:%M} ET"
     papers, zone = count(status.papers, "paper"), name_zone(here.zone, status.now)
-    return f"{status.dialect}, {size}, {papers} · {next_look} · times: {zone}"
+    return f"{status.dialect}, {size}, {papers}. Times: {zone}."
 
 
 def _describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]:
@@ -257,9 +227,9 @@ def _describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str
     lines = []
     for worker in workers:
         silent = write_age(timedelta(seconds=worker.silent_for))
-        state = f"silent for {silent}: it has died, or can't reach the database"
+        state = f"silent for {silent}: it died, or can't reach the database"
         if not worker.is_gone:
-            since = write_moment(worker.started_at, here.zone)
+            since = _write_near(here, worker.started_at)
             state = f"at work since {since}, release {worker.release}, last sign {silent} ago"
         lines.append(f"{worker.host}:{worker.pid} {state}")
     return lines

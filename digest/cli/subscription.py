@@ -9,13 +9,15 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
-from digest.cli.output import as_dict, cut, json_option, print_json, print_table, write_moment
+from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say, write_moment
+from digest.cli.saving import open_file, plan_change, save_change, saving_options
+from digest.config import edits
 from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.model.subscriptions import EVERYTHING, Destination, Grouping, Replacements, SubscriptionState
+from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, Grouping, Replacements
 from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
 from digest.store import database, views
@@ -25,12 +27,13 @@ from digest.store import subscriptions as subscription_store
 from digest.store.subscribers import DestinationState, destination_key, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation
+    from digest.cli.saving import Manner
     from digest.config import Config
     from digest.model.errors import QueryError
     from digest.model.papers import Paper
@@ -78,7 +81,7 @@ def list_remarks(config: Config) -> Iterator[str]:
 
 
 OPERATOR = "operator"
-"""How somebody left or came back whose word the operator took: kept with the consent."""
+"""Kept with the consent, where the operator did it for a reader."""
 
 
 @click.command()
@@ -109,8 +112,8 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
         if moment is not None:
             turn = next_due(due.subscription, here.now, due.last_slot, moment)
             subscription_store.set_next_due(conn, due.id, turn)
-    click.echo(f"{name} is paused{here.write_until(moment)}. What matches meanwhile waits for the next digest.")
-    click.echo(f"To end the pause sooner: `digest subscription resume {name}`")
+    say(f"{name} is paused{here.write_until(moment)}. What matches meanwhile waits for the next digest.")
+    say(f"To end the pause sooner: `digest subscription resume {name}`")
 
 
 def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
@@ -140,9 +143,9 @@ def resume(ctx: click.Context, name: str) -> None:
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
         has_changed = subscription_store.resume(conn, due.id, turn)
     if not has_changed:
-        click.echo(f"{name} is not paused.")
+        say(f"{name} is not paused.")
     else:
-        click.echo(f"{name} goes on. {_describe_turn(here, turn)}")
+        say(f"{name} goes on. {_describe_turn(here, turn)}")
 
 
 def _next_turn(due: DueSubscription, now: datetime, *, has_waiting: bool) -> datetime | None:
@@ -178,11 +181,11 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
         which = EVERYTHING if everything else name
         is_first = unsubscribe.leave(conn, destination, which, how=OPERATOR, at=here.now)
     if not is_first:
-        click.echo(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
+        say(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
         return
-    click.echo(f"{destination} gets {'nothing' if everything else f'no {name}'} any more.")
+    say(f"{destination} gets {'nothing' if everything else f'no {name}'} from now on.")
     flag = " --everything" if everything else ""
-    click.echo(f"Only if its reader asks for it: `digest subscription resubscribe {name} {address}{flag}`")
+    say(f"Only if its reader asks for it: `digest subscription resubscribe {name} {address}{flag}`")
 
 
 @click.command()
@@ -205,9 +208,9 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     what = "everything" if everything else name
     but = f" but for {', '.join(still_left)}" if still_left else ""
     begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
-    click.echo(f"{destination} is subscribed to {what} again{but}.{begins}")
+    say(f"{destination} is subscribed to {what} again{but}.{begins}")
     for one in still_left:
-        click.echo(f"Only if its reader asks for it: `digest subscription resubscribe {one} {address}`")
+        say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {address}`")
 
 
 def _restart_turns(conn: Connection, now: datetime) -> None:
@@ -240,7 +243,7 @@ def _find_destination(conn: Connection, due: DueSubscription, address: str) -> D
     return pushed[wanted]
 
 
-_WIDEST = 40
+NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
 
 @click.group(cls=CommandGroup)
@@ -262,42 +265,49 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         print_json([_as_json(line, dues[line.name]) for line in lines])
         return
     print_table(
-        ["SUBSCRIPTION", "TO", "QUERIES", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
+        ["SUBSCRIPTION", "TO", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
         [
             [
                 line.name,
-                cut(", ".join(here.show(place) for place in line.destinations) or "nobody any more", _WIDEST),
-                cut(" ".join(line.queries), _WIDEST),
-                str(dues[line.name].subscription.cadence),
+                ", ".join(here.show(place) for place in line.destinations) or "nobody",
+                str(dues[line.name].subscription.cadence).replace(f" {here.zone}", ""),
                 describe_turn(here, line, is_held_back=is_held_back),
             ]
             for line in lines
         ],
-        empty=drift or "No subscriptions yet: write one in digest.toml ([[subscriptions]]), then `digest run`.",
+        empty=drift or NONE_YET,
     )
     if lines and drift:
-        click.echo(f"\n{drift}")
+        say(f"\n{drift}")
 
 
-def describe_turn(here: Installation, line: SubscriptionLine, *, is_held_back: bool) -> str:
+def describe_turn(
+    here: Installation,
+    line: SubscriptionLine,
+    *,
+    is_held_back: bool,
+    write: Callable[[datetime], str] | None = None,
+) -> str:
     """Say when a subscription's next digest comes, or why none does, and what waits for it.
 
     Args:
         here: the installation.
         line: the subscription.
         is_held_back: the database was restored, and plans nothing before `digest db resume`.
+        write: writes the moment; with its date where it is None.
     """
-    waits = f"; {count(line.waiting, 'paper')} wait{'s' if line.waiting == 1 else ''}" if line.waiting else ""
-    is_back = line.paused_until is not None and line.paused_until <= here.now
-    if line.state is SubscriptionState.PAUSED and not is_back:
+    waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""
+    if not line.is_active(here.now):
         return f"paused{here.write_until(line.paused_until)}{waits}"
     if all(destination.is_pulled for destination in line.destinations):
         return "read when fetched" if line.destinations else "–"
     if is_held_back:
         return f"held until `digest db resume`{waits}"
     if line.next_due_at is not None and line.next_due_at <= here.now:
-        return f"due, with the next look{waits}"
-    return (write_moment(line.next_due_at, here.zone) if line.next_due_at else "as papers come") + waits
+        return f"due, with the next run{waits}"
+    if line.next_due_at is None:
+        return f"as papers come{waits}"
+    return (write(line.next_due_at) if write else write_moment(line.next_due_at, here.zone)) + waits
 
 
 def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
@@ -323,8 +333,8 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
         return
     turn = describe_turn(here, line, is_held_back=is_held_back)
     for label, values in _describe(here, due, line, places, digests, turn=turn).items():
-        for number, value in enumerate(values):
-            click.echo(f"{click.style(f'{label:<13}', bold=True) if number == 0 else ' ' * 13}{value}")
+        if values:
+            print_wrapped(label, "\n".join(values), width=13, bold=True)
 
 
 def _describe(
@@ -362,11 +372,15 @@ def _describe(
     }
 
 
+_ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
+
+
 def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
     """Say how its digests read, as far as that is not the usual."""
     often = "every second week" if subscription.cadence.fortnight else "a week"
     words = [f"one weekly digest {often}"] if has_weekly_digests(subscription) else []
     words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
+    words += [_ABSTRACTS[subscription.abstracts]] if subscription.abstracts in _ABSTRACTS else []
     words += ["what changed in a paper whole"] if subscription.replacements is Replacements.WHOLE else []
     return {"reads": ["; ".join(words)]} if words else {}
 
@@ -375,9 +389,57 @@ def _describe_place(here: Installation, place: Place) -> str:
     shown = here.show(place.destination)
     if place.state is DestinationState.ACTIVE:
         return shown
-    word = "left" if place.state is DestinationState.LEFT else "off"
+    word = "unsubscribed" if place.state is DestinationState.LEFT else "off"
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 
-for _one in (pause, resume, unsubscribe_reader, resubscribe):
+@click.command()
+@click.argument("name")
+@click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option("--add-query", metavar="QUERY", multiple=True, help="A saved query's name. Repeatable.")
+@click.option("--remove-query", metavar="QUERY", multiple=True, help="The same, to take out.")
+@click.option("--add-to", metavar="TO", multiple=True, help="A destination. Repeatable.")
+@click.option("--remove-to", metavar="TO", multiple=True, help="The same, to take out.")
+@saving_options
+@click.pass_context
+def edit(
+    ctx: click.Context, /, name: str, *, changes: tuple[str, ...], manner: Manner, **lists: tuple[str, ...]
+) -> None:
+    """Change NAME in digest.toml; comments and order stay.
+
+    KEY= without a value takes the key out: the default counts again. `digest help settings` lists the keys.
+
+    \b
+    digest subscription edit gpu-mail cap=20 when="daily at 07:30 Europe/Berlin"
+    digest subscription edit gpu-mail --add-query perf --remove-to feed
+    """  # noqa: D301 - click reads the backspace, which must be one
+    if not changes and not any(lists.values()):
+        raise UsageError(
+            f"what is to change in {name}?", hint=f"Such as: `digest subscription edit {name} cap=20`."
+        )
+    file = open_file(ctx)
+    values = dict(map(edits.read_assignment, changes))
+    more, less = (
+        {"queries": lists[f"{verb}_query"], "to": [*map(edits.read_target, lists[f"{verb}_to"])]}
+        for verb in ("add", "remove")
+    )
+    text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)
+    save_change(ctx, plan_change(file, file.encode(text)), manner)
+
+
+@click.command()
+@click.argument("name")
+@saving_options
+@click.pass_context
+def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
+    """Remove NAME from digest.toml: it gets no more digests.
+
+    What waits for it is not sent. Its saved queries stay. `digest subscription pause` only stops it for a while.
+    """
+    file = open_file(ctx)
+    content = file.encode(edits.remove_subscription(file.text, name))
+    save_change(ctx, plan_change(file, content), manner, is_removal=True)
+
+
+for _one in (pause, resume, unsubscribe_reader, resubscribe, edit, remove):
     command.add_command(_one)

@@ -1,4 +1,4 @@
-"""`digest templates`: which there are, a copy to change, and whether your own can be used."""
+"""`digest templates`: which there are, a copy to change, and what each of them sees."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.output import as_dict, json_option, print_json, print_table, wrap
+from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say
 from digest.config import open_config_or_defaults
 from digest.config.values import suggest
-from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.render.check import check_templates, list_seen, list_templates, write_extension
+from digest.model.errors import UnknownName, UsageError, count
+from digest.render.check import list_seen, list_templates, write_extension
 from digest.render.environments import Templates, find_shipped_templates
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from digest.render.check import TemplateEntry
 
 _FOLDER = "templates"
-_WIDEST = 100
 
 
 @click.group(cls=CommandGroup)
@@ -54,7 +53,7 @@ def list_(ctx: click.Context, *, name: str | None, as_json: bool) -> None:
     rows = [[entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped"] for entry in entries]
     print_table(["TEMPLATE", "WHAT IT IS", "FROM"], rows, empty="")
     if not any(entry.is_own for entry in entries):
-        click.echo("\nTo change one: `digest templates export NAME`; with --extend only some blocks of it.")
+        say("\nTo change one: `digest templates export NAME`. With --extend you replace only some blocks of it.")
 
 
 def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
@@ -71,21 +70,16 @@ def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
         parts = {kind: found for kind, found in seen.items() if kind}
         print_json({**as_dict(entry), "names": seen.get("", {}), "parts": parts})
         return
-    click.echo(f"{click.style(name, bold=True)}: {entry.purpose or 'a template of yours'}")
+    print_wrapped(f"{name}: ", entry.purpose or "a template of yours", bold=True)
     click.echo(f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}")
     if entry.blocks:
-        _print_wrapped("blocks", ", ".join(entry.blocks))
+        print_wrapped("  blocks", ", ".join(entry.blocks), width=10)
     if not seen:
-        click.echo("It can use all that the template can which takes it in.")
+        click.echo("It can use all that the template can that includes it.")
     for kind, found in seen.items():
         click.echo(f"\n{click.style(kind or 'It can use', bold=True)}")
         for one, meaning in found.items():
-            _print_wrapped(one, meaning, max(map(len, found)) + 2)
-
-
-def _print_wrapped(label: str, text: str, width: int = 8) -> None:
-    for number, line in enumerate(wrap(text, _WIDEST - width) or [""]):
-        click.echo(f"  {'' if number else label:<{width}}{line}".rstrip())
+            print_wrapped(f"  {one}", meaning, width=max(map(len, found)) + 4)
 
 
 @command.command()
@@ -120,7 +114,7 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
         )
     _write(target, files)
 
-    click.echo(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
+    say(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
     if config.templates is None or config.templates.resolve() != target.resolve():
         click.echo(
             f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]'
@@ -128,46 +122,16 @@ def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool
     click.echo("  then   `digest doctor --quick` says whether they can be used")
 
 
-@command.command()
-@json_option
-@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.pass_context
-def check(ctx: click.Context, *, folder: Path | None, as_json: bool) -> None:
-    """Render every template with all it may meet.
-
-    That is an ordinary day, odd papers, a quiet day, a failed look, with every address and with none; and
-    whole mails and Slack messages, which must have room for what they tell. FOLDER is tried instead of
-    the one that digest.toml names. Exit code 3 where one can't be used, else 0.
-    """
-    config = _load(ctx)
-    templates = _open_templates(config, folder)
-    problems = check_templates(templates)
-    if as_json:
-        shown = [{"problem": one.message, "hint": one.hint} for one in problems]
-        print_json({"problems": shown})
-    else:
-        for problem in problems:
-            hint = f"\n      {problem.hint}" if problem.hint else ""
-            click.echo(f"{click.style('error:', fg='red', bold=True)} {problem.message}{hint}", err=True)
-    if problems:
-        ctx.exit(ConfigurationError.exit_code)
-    if not as_json:
-        entries = list_templates(templates)
-        own = sum(entry.is_own for entry in entries)
-        click.echo(f"{count(len(entries), 'template')} can be used, {own or 'none'} of them your own.")
-
-
 def _load(ctx: click.Context) -> Config:
     return open_config_or_defaults(ctx.obj["config_path"])
 
 
-def _open_templates(config: Config | None, folder: Path | None = None) -> Templates:
-    own = folder or (config.templates if config else None)
-    return Templates([own] if own else [], find_shipped_templates())
+def _open_templates(config: Config | None) -> Templates:
+    return Templates([config.templates] if config and config.templates else [], find_shipped_templates())
 
 
 def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:
-    """Return what is to be written, by name.
+    """Return what will be written, by name.
 
     Raises:
         UsageError: a name is none, or has no blocks to replace.

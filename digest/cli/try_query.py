@@ -1,52 +1,101 @@
-"""`digest try`: look a query up on the real arXiv, read its digest, and get the TOML to paste."""
+"""`digest try`: look a query up on the real arXiv, read its digest, and save it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import shlex
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from digest.cli.add import Following, following_options, plan_addition
 from digest.cli.context import opened_workbench
-from digest.cli.output import find_width, json_option, print_json, shows_colors
+from digest.cli.output import find_width, print_json, say, shows_colors
+from digest.cli.program import call_as_here
+from digest.cli.recent import compare
+from digest.cli.saving import save_change, saving_options
+from digest.config import find_config, read_environment
 from digest.inspect.preview import look_up
-from digest.query import parse_query
+from digest.model.errors import UsageError
 from digest.render import Renderer
 
 if TYPE_CHECKING:
+    from digest.cli.saving import Manner
     from digest.model.messages import Digest
+
+_NAME = re.compile(r"(?:(?:^| +)(?!(?:AND|OR|NOT|ANDNOT)\b)[^\W\d_][\w.'’-]*){2,3}")
 
 
 @click.command("try")
 @click.argument("text", metavar="QUERY")
 @click.option(
     "--days",
-    type=click.IntRange(1),
-    default=7,
-    show_default=True,
-    help="How far to look back, at least for 15 papers.",
+    type=click.IntRange(1, 366),
+    help="How many days back; 7 by default and at least 15 papers, 30 with --against.",
 )
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many papers to print.")
-@json_option
+@click.option("--against", "old", metavar="OLD", help="Show what QUERY gains and loses against the query OLD.")
+@click.option("--save", "name", metavar="NAME", help="Save QUERY and a subscription in digest.toml, by this name.")
+@following_options
+@saving_options
 @click.pass_context
-def command(ctx: click.Context, text: str, *, days: int, limit: int, as_json: bool) -> None:
-    """Look QUERY up on arXiv and read the digest it would make. Nothing is stored, nothing is sent.
+def command(
+    ctx: click.Context,
+    text: str,
+    *,
+    days: int | None,
+    limit: int,
+    old: str | None,
+    name: str | None,
+    manner: Manner,
+    **following: Unpack[Following],
+) -> None:
+    """See what QUERY would bring. Nothing is stored, nothing is sent.
+
+    QUERY and OLD are a saved query's name, a text, or an address of an arXiv search.
+
+    With --save it then goes into digest.toml; `digest add --help` says how.
 
     \b
     digest try "cat:cs.PF AND abs:GPU"
-    digest try 'ti:"tail latency" ANDNOT cat:cs.NI'
+    digest try 'ti:"tail latency" ANDNOT cat:cs.NI' --save tail
+    digest try 'cat:cs.PF AND abs:(GPU OR CUDA)' --against gpu
     """  # noqa: D301 - click reads the backspace, which must be one
-    query = parse_query(text)
-    for note in query.notes:
-        click.echo(f"note: {note.message}", err=True)
-    with opened_workbench(ctx) as bench, bench.asking() as client:
-        click.echo(f"asking arXiv for {query.text} …", err=True)
-        digest = look_up(client, bench.clock, query, days=days)
-    if as_json:
+    if name is None and (any(following.values()) or manner.is_sure or manner.is_trial):
+        raise UsageError("nothing is saved without --save", hint="Add --save NAME.")
+    if name is not None and old is not None:
+        raise UsageError("--against only compares", hint="Leave out --save, or --against.")
+    with opened_workbench(ctx) as bench:
+        asked = bench.find_query(text)
+        query = asked.query
+        for note in query.notes if name is None else ():
+            click.echo(f"note: {note.message}", err=True)
+        if old is not None:
+            compare(bench, bench.find_query(old), asked, days=days or 30, papers=limit, as_json=manner.as_json)
+            return
+        change = plan_addition(ctx, query.text, name, **following) if name is not None else None
+        with bench.asking() as client:
+            click.echo(f"asking arXiv for {query.text} …", err=True)
+            digest = look_up(client, bench.clock, query, days=days or 7)
+    if not manner.as_json:
+        width = find_width()
+        click.echo(Renderer().render_terminal(digest, width=width, color=shows_colors(), limit=limit))
+        if not digest.entries and (person := guess_person(text)):
+            say(call_as_here(f"For a person's papers: `digest try {shlex.quote(person)}`"))
+    if change is not None:
+        save_change(ctx, change, manner, beside=_as_json(digest, limit))
+    elif manner.as_json:
         print_json(_as_json(digest, limit))
-        return
-    width = find_width()
-    click.echo(Renderer().render_terminal(digest, width=width, color=shows_colors(), limit=limit))
-    click.echo(_paste(text, has_papers=bool(digest.entries)))
+    elif find_config(ctx.obj["config_path"], read_environment()).exists():
+        click.echo("To get these from now on, add --save NAME to this command.")
+    else:
+        click.echo(call_as_here(f"To get these from now on: `digest init --query {shlex.quote(text)}`"))
+
+
+def guess_person(text: str) -> str:
+    """Return the query for a person's papers where two or three words may be a name, else ""."""
+    name = text.strip().strip('"')
+    return f'author:"{name}"' if _NAME.fullmatch(name) else ""
 
 
 def _as_json(digest: Digest, limit: int) -> dict[str, object]:
@@ -71,21 +120,3 @@ def _as_json(digest: Digest, limit: int) -> dict[str, object]:
             for entry in digest.entries[:limit]
         ],
     }
-
-
-def _paste(text: str, *, has_papers: bool) -> str:
-    quoted = f"'{text}'" if "'" not in text else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    why = "To go on hearing of these" if has_papers else "To hear of it once there is something"
-    return f"""
-{why}, paste this at the end of digest.toml (`digest init` writes one; where it has
-a [queries] table already, put the line below that one there):
-
-[queries]
-mine = {quoted}
-
-[[subscriptions]]
-name = "mine"
-queries = ["mine"]
-to = "console"                      # or mailto:you@example.org, slack:#papers, feed, file:mine.atom
-when = "weekdays at 09:00 UTC"
-"""

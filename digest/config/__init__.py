@@ -4,7 +4,8 @@ settings        what can be configured, each declared once
 document        which file, and from file and environment to one checked `Config`; draft, subscribing and checks
                 are its parts
 values, addresses   readers of single values
-display, starter    what counts now; a new file
+display         what counts now
+starter, providers  a new file; mail providers it knows
 edits, replacement  changes of a file by command; putting the new one in its place
 zones           the zone in which moments are told to the operator
 """
@@ -19,7 +20,6 @@ from digest.config.document import (
     read_environment,
 )
 from digest.config.settings import SETTINGS, Config, Setting
-from digest.config.starter import starter_text
 
 __all__ = [
     "SETTINGS",
@@ -33,5 +33,4 @@ __all__ = [
     "read_environment",
     "settings_table_markdown",
     "show",
-    "starter_text",
 ]

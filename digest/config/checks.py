@@ -27,7 +27,7 @@ def check_together(
     _check_mail(draft, destinations)
     if not draft.values["slack.token"] and any(one.kind is DestinationKind.SLACK for one in destinations):
         draft.warnings.append(
-            "slack: destinations need a token: set DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE"
+            "slack: destinations need a token: set DIGEST_SLACK_TOKEN, or name its file with slack.token_file"
         )
     _check_feed_files(draft, subscriptions)
     _check_files(draft)
@@ -65,7 +65,7 @@ def _check_mail(draft: ConfigDraft, destinations: Sequence[Destination]) -> None
     if server.username and not values["mail.password"]:
         draft.warnings.append(
             f"mail.smtp logs in as {server.username} and needs a password: "
-            "set DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE"
+            "set DIGEST_MAIL_PASSWORD, or name its file with mail.password_file"
         )
     if server.username and server.scheme == "smtp" and not is_loopback(values["mail.smtp"]):
         hint = "Write smtp+starttls://… or smtps://…"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from digest.config.addresses import mask_password
 from digest.config.settings import INHERITED, SETTINGS, Secrecy, variable_of
-from digest.config.values import describe_type, suggest
+from digest.config.values import describe_type, read_line, suggest
 from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 PREFIX = "DIGEST_"
 FILE_SUFFIX = "_FILE"
+_FILE_KEY = "_file"
 CONFIG_VARIABLE = "DIGEST_CONFIG"
 DEFAULT_ORIGIN = "default"
 _OTHER_VARIABLES = (CONFIG_VARIABLE, "DIGEST_REAL_DATA")
@@ -36,6 +37,13 @@ class Mistakes(ConfigurationError):
     def __init__(self, message: str, each: tuple[str, ...], *, hint: str) -> None:
         super().__init__(message, hint=hint)
         self.each = each
+
+
+class _SecretFile(NamedTuple):
+    """The file that holds a secret: the key that names it, and its name as written."""
+
+    key: str
+    name: str
 
 
 class ConfigDraft:
@@ -88,15 +96,23 @@ class ConfigDraft:
         prefix = f"{key}." if key else ""
         table = self.check_table(key, written)
         known = [*(one.name for one in settings if not one.is_environment_only), *others]
+        files = {f"{one.name}{_FILE_KEY}" for one in settings if one.takes_file}.difference(others)
+        known += files
         for name in table:
             if name not in known:
                 hint = _suggest_key(name, known, f"[{key}] takes" if key else "There are")
                 what = "table" if isinstance(table[name], dict) else "setting"
                 self.complain(f"{prefix}{name}", f"there is no such {what}", hint)
-        return {
-            one.name: self._read_setting(f"{prefix}{one.name}", table.get(one.name), one, inherited)
-            for one in settings
-        }
+
+        def find(one: Setting) -> object:
+            name = f"{one.name}{_FILE_KEY}"
+            return (
+                self._find_file(prefix, one.name, table)
+                if name in files and name in table
+                else table.get(one.name)
+            )
+
+        return {one.name: self._read_setting(f"{prefix}{one.name}", find(one), one, inherited) for one in settings}
 
     def check_table(self, key: str, written: object) -> Mapping[str, Any]:
         """Return a table; an empty one where none is written, or it is wrong, which is reported."""
@@ -104,6 +120,14 @@ class ConfigDraft:
             return written or {}
         self.complain(key, f"must be a table, not {describe_type(written)}", f"Write [{key}].")
         return {}
+
+    def _find_file(self, prefix: str, name: str, table: Mapping[str, Any]) -> _SecretFile | None:
+        """Return the file that a table names for a secret; None where that is wrong, which is reported."""
+        key = f"{prefix}{name}{_FILE_KEY}"
+        if name in table:
+            self.complain(key, f"is set, and so is {name}", "Remove one of the two.")
+        path = self.read(key, table[f"{name}{_FILE_KEY}"], read_line)
+        return None if path is None else _SecretFile(key, path)
 
     def _read_setting(
         self, key: str, written: object, setting: Setting, inherited: Mapping[str, Any] | None
@@ -113,6 +137,9 @@ class ConfigDraft:
         if inherited is None:
             self.origins.setdefault(key, DEFAULT_ORIGIN)
             written = self._find_in_variables(key, written, setting)
+            if isinstance(written, _SecretFile):
+                self.origins[key] = written.name
+                written = self._read_file(written.key, written.name)
         elif written is None and setting.name in inherited:
             self.origins[key] = INHERITED[setting.name].key
             return inherited[setting.name]

@@ -81,7 +81,7 @@ def add_subscription(text: str, values: Mapping[str, object]) -> str:
     if name in list_subscriptions(text):
         raise UsageError(
             f"there is a subscription {name} already",
-            hint=f"`digest subscription edit {name}` changes it. Or choose another name.",
+            hint=f"With --subscription {name} it gets the query, too. Or choose another name.",
         )
     return _apply(text, lambda document: _append(document, values))
 
@@ -176,14 +176,22 @@ def read_assignment(text: str) -> tuple[str, object]:
             return key, tomllib.loads(f"value = {word}")["value"]
         except tomllib.TOMLDecodeError:
             return key, word
-    is_query = settings[key].read is read_exclusions  # commas belong to it
-    return key, (word if is_query else parse_variable(word, settings[key].default)) or None
+    if settings[key].read is read_exclusions:  # commas belong to a query
+        return key, word or None
+    value = parse_variable(word, [] if key in ("queries", "to") else settings[key].default)
+    return key, ([*map(read_target, value)] if key == "to" and isinstance(value, list) else value) or None
 
 
 def compare_texts(before: str, after: str, name: str) -> list[str]:
     """Return what differs between two texts of a file, as the lines of a unified diff."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, f"{name} (new)", lineterm="")
-    return list(lines)
+    lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), name, f"{name} (new)", lineterm="")]
+    for end, line in enumerate(lines):
+        if line[0] in "+-" and not (lines[end + 1 :] and lines[end + 1][0] in "+-"):
+            start = max(at for at in range(end + 1) if lines[at][0] != line[0])
+            while lines[start + 1][1:2] not in ("", "[") and lines[start] == f" {lines[end][1:]}":
+                lines[start], lines[end] = lines[end], lines[start]
+                start, end = start - 1, end - 1  # noqa: PLW2901 - one higher, to a table's head
+    return lines
 
 
 def _require(name: str, known: Iterable[str], what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _BEFORE = ".before"
 _MARK = "\ufeff"
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,10 @@ def replace_config_file(file: ConfigFile, content: bytes) -> None:
     """
     target, new, kept = file.target, None, None
     try:
+        if not target.stat().st_mode & _WRITABLE:
+            raise ConfigurationError(
+                f"{file.path} is read-only, so nothing was written", hint=f"`chmod u+w {target}` allows changes."
+            )
         with _alone_in(target.parent):
             if target.read_bytes() != file.content:
                 raise UsageError(

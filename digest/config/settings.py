@@ -1,6 +1,6 @@
 """Every setting, declared once as a field: how it is read, its default, and what it means.
 
-Reading, `config show`, the starter file and the manual's table are all made from these fields.
+Reading, `config show` and the manual's table are all made from these fields.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from digest.config import addresses, values
-from digest.model.subscriptions import DestinationKind, Grouping, QuietDays, Replacements, Weekly
+from digest.model.subscriptions import Abstracts, DestinationKind, Grouping, QuietDays, Replacements, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,10 +43,9 @@ class Setting:
         read: from the value as written to the value as used; raises `ConfigurationError`. It never sees "" where
             that is the default: "" stands for "not set".
         default: as it would be written; None where it must be written.
-        help: one or two sentences, for the starter file and the manual.
+        help: one or two sentences, for the manual.
         name: its key within its table, where it is not the field's name.
         secrecy: what of it is hidden.
-        example: what the starter file shows where the default is empty.
         resolve: makes the value absolute, given the configuration's folder.
         is_environment_only: it cannot be written in `digest.toml`.
         table: the table it is written in, "" for none.
@@ -58,7 +57,6 @@ class Setting:
     help: str
     name: str = ""
     secrecy: Secrecy = Secrecy.OPEN
-    example: str = ""
     resolve: Callable[[Any, Path], Any] | None = None
     is_environment_only: bool = False
     table: str = ""
@@ -121,7 +119,6 @@ class ArxivSettings:
         addresses.read_reachable,
         "",
         "Your mail address or web page. It goes to arXiv with each request, so that arXiv can reach you.",
-        example="ops@example.org",
     )
     source: Literal["harvest", "query"] = declare(
         values.choose_from(("harvest", "query")),
@@ -157,7 +154,6 @@ class MailSettings:
         "",
         "The address every digest comes from.",
         name="from",
-        example="digest@example.org",
     )
     from_name: str = declare(values.read_line, "Digest", "The sender's name.")
     smtp: str = declare(
@@ -172,14 +168,17 @@ class MailSettings:
         values.read_line,
         "",
         "A file of certificates (PEM) to trust for the mail server, besides the system's.",
-        example="mail-ca.pem",
         resolve=addresses.resolve_path,
     )
     unsubscribe: str = declare(
         addresses.read_mail_address,
         "",
         "The address for replies and for mails that unsubscribe. Default: `mail.from`.",
-        example="unsubscribe@example.org",
+    )
+    dkim_selector: str = declare(
+        values.read_name,
+        "",
+        "The DKIM selector that your mail server signs with, so that `digest doctor` can check its key.",
     )
     on_ambiguous: Literal["resend", "hold"] = declare(
         values.choose_from(("resend", "hold")),
@@ -201,7 +200,7 @@ class MailSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSettings:
-    """How Slack is reached. The app's token belongs in DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE."""
+    """How Slack is reached."""
 
     token: str = declare(values.read_line, "", "The Slack app's bot token (xoxb-…).", secrecy=Secrecy.SECRET)
     url: str = declare(addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API.")
@@ -220,14 +219,12 @@ class WebSettings:
         addresses.read_secure_url,
         "",
         "The public https address of `digest serve`. Without it messages have no links to pages and feeds.",
-        example="https://digest.example.org",
     )
     bind: str = declare(addresses.read_bind, "127.0.0.1:8000", "The host and port `digest serve` listens on.")
     metrics_bind: str = declare(
         addresses.read_bind,
         "",
         "The host and port where `digest serve` shows `/metrics` to anybody, in Prometheus' format.",
-        example="127.0.0.1:9464",
     )
 
     @property
@@ -244,7 +241,6 @@ class AlarmSettings:
         addresses.read_operator_places,
         [],
         "Where alarms go: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, file:…, console.",
-        example="mailto:ops@example.org",
         resolve=addresses.resolve_destinations,
     )
     ping_url: str = declare(
@@ -280,12 +276,16 @@ class DefaultSettings:
         "",
         "Hours in which nothing is sent; digests wait until they end. Name a zone where `when` has none: "
         '"22:00-07:00 Europe/Berlin".',
-        example="22:00-07:00 Europe/Berlin",
     )
     cap: int | None = declare(
         values.read_cap,
         40,
         'The most papers a message shows, or "none" for as many as fit. The rest are counted and linked.',
+    )
+    abstracts: Abstracts = declare(
+        values.choose_from(Abstracts),
+        "short",
+        'How much of each abstract a digest shows: "short" for one sentence, "full" for all of it, or "none".',
     )
     first_digest: int = declare(
         values.number(0, 365, "days"), 7, "How many days the first digest goes back. 0 means no first digest."
@@ -344,13 +344,18 @@ class Config:
         values.read_line,
         "",
         "A folder with templates of your own. Each file replaces the shipped one of the same name.",
-        example="templates",
         resolve=addresses.resolve_path,
     )
     test_clock: str = declare(
         addresses.read_http_url,
         "",
         "The address of a simulated clock, for tests. All other addresses must be on this machine.",
+        is_environment_only=True,
+    )
+    test_dns: str = declare(
+        addresses.read_bind,
+        "",
+        "The host and port of a name server for `digest doctor`, for tests.",
         is_environment_only=True,
     )
     arxiv: ArxivSettings

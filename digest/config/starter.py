@@ -1,124 +1,214 @@
-"""The `digest.toml` that `digest init` writes: every setting, explained, with its default commented out."""
+"""What `digest init` must know, which of it is still open, and the `digest.toml` that it writes."""
 
 from __future__ import annotations
 
 import re
-import textwrap
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from digest.config.display import write_text, write_toml
-from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, TABLES, Secrecy, Setting
-from digest.model.errors import UsageError
-from digest.model.subscriptions import NAME, NAME_RULE, normalise_address
+from digest.config.providers import add_login
+from digest.model.cadences import Cadence
+from digest.model.errors import ConfigurationError, UsageError
+from digest.model.subscriptions import NAME, NAME_RULE, Destination, DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-EXAMPLE_QUERY = "cat:cs.PF AND abs:GPU"
-_NAMES = ("papers", *(f"papers-{number}" for number in range(2, 100)))
-_WIDTH = 100
-_NO_NAME = re.compile(r"""[:"'“”()/?&*\\$]""")
-"""Signs that only a query has, or an address that was pasted: `https://arxiv.org/search/?query=GPU`."""
+    from digest.config.providers import Provider
+
+_LONGEST_NAME = 40
 
 
-def starter_text(
-    *,
-    contact: str = "",
-    queries: Sequence[str] = (),
-    mail: Sequence[str] = (),
-    slack: Sequence[str] = (),
-    smtp: str = "",
-    name: str = "",
-) -> str:
-    """Return the text of a new configuration: it can be used as soon as `contact` is filled in.
+class Question(StrEnum):
+    """What must be known, in the order it is asked; each is called by the flag that answers it."""
+
+    QUERY = "--query"
+    NAME = "--name"
+    TO = "--to"
+    PROVIDER = "--provider"
+    FROM = "--from"
+    PASSWORD = "--password-file"  # noqa: S105 - the flag
+    TOKEN = "--token-file"  # noqa: S105 - the flag
+    BASE_URL = "--base-url"
+    WHEN = "--when"
+    CONTACT = "--contact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What is known so far; "" and None stand for what is not.
+
+    Attributes:
+        name: of the subscription, as typed: it may be a title such as `GPU performance`.
+        smtp: the mail server with the login name, as in `mail.smtp`.
+        password_file: where the mail password is kept; None where the environment gives it.
+        token_file: the same of Slack's token.
+        base_url: the public address; None where it was not asked for.
+    """
+
+    queries: tuple[str, ...] = ()
+    name: str = ""
+    to: tuple[Destination, ...] = ()
+    provider: Provider | None = None
+    smtp: str = ""
+    sender: str = ""
+    password_file: str | None = ""
+    token_file: str | None = ""
+    base_url: str | None = None
+    when: str = ""
+    contact: str = ""
+
+    def has(self, kind: DestinationKind) -> bool:
+        """Whether something goes to this kind of destination."""
+        return any(one.kind is kind for one in self.to)
+
+    @property
+    def address(self) -> str:
+        """The first mail address that gets digests; "" for none."""
+        return next((one.address for one in self.to if one.kind is DestinationKind.MAIL), "")
+
+    @property
+    def slug(self) -> str:
+        """The name that a subscription can have."""
+        return make_name(self.name)
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether nothing is sent, so that nothing is ever due."""
+        return all(one.is_pulled for one in self.to)
+
+
+_IS_OPEN: dict[Question, Callable[[Answers], bool]] = {
+    Question.QUERY: lambda known: not known.queries,
+    Question.NAME: lambda known: not known.name,
+    Question.TO: lambda known: not known.to,
+    Question.PROVIDER: lambda known: bool(known.address) and not known.smtp,
+    Question.FROM: lambda known: bool(known.address) and not known.sender,
+    Question.PASSWORD: lambda known: bool(urlsplit(known.smtp).username) and known.password_file == "",
+    Question.TOKEN: lambda known: known.has(DestinationKind.SLACK) and known.token_file == "",
+    Question.BASE_URL: lambda known: known.has(DestinationKind.FEED) and known.base_url is None,
+    Question.WHEN: lambda known: not known.is_pulled and not known.when,
+    Question.CONTACT: lambda known: not (known.contact or known.address),
+}
+
+
+def list_open(known: Answers) -> list[Question]:
+    """Return the questions that are open, in the order they are asked; an answer may open others."""
+    return [question for question, is_open in _IS_OPEN.items() if is_open(known)]
+
+
+def list_missing(known: Answers) -> list[str]:
+    """Return the flags of what is open; of a provider that is known, those of what its server lacks."""
+    flags: list[str] = [*list_open(known)]
+    if Question.PROVIDER in flags and known.provider is not None:
+        server = ["--region"] * known.provider.has_regions + ["--login"] if known.provider.server else ["--smtp"]
+        flags[flags.index(Question.PROVIDER) : flags.index(Question.PROVIDER) + 1] = server
+    return flags
+
+
+def drop_unused(known: Answers) -> Answers:
+    """Return the answers without those that the destinations have no use for, as after a change of mind."""
+    sends_mail, logs_in = bool(known.address), bool(urlsplit(known.smtp).username)
+    return replace(
+        known,
+        smtp=known.smtp * sends_mail,
+        sender=known.sender * sends_mail,
+        password_file=known.password_file if sends_mail and logs_in else "",
+        token_file=known.token_file if known.has(DestinationKind.SLACK) else "",
+    )
+
+
+def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> Answers:
+    """Return the answers with a provider's server; it stays open without a login name or region.
+
+    Where one logs in with an address, mail comes from it.
+    """
+    login = login or (known.sender or known.address) * provider.is_account
+    lacks = not (provider.server and login) or (provider.has_regions and not region)
+    return replace(
+        known,
+        provider=provider,
+        smtp="" if lacks else add_login(provider.server.format(region=region), login),
+        sender=known.sender or login * provider.is_account,
+    )
+
+
+def suggest_schedule(zone: str) -> str:
+    """Return the schedule that is offered."""
+    return f"weekdays at 09:00 {zone}"
+
+
+def complete_schedule(phrase: str, zone: str) -> str:
+    """Return a schedule in its usual words, in a zone where it names none itself.
+
+    Raises:
+        ConfigurationError: it can't be understood.
+    """
+    try:
+        return str(Cadence.parse(phrase))
+    except ConfigurationError as error:
+        try:
+            return str(Cadence.parse(f"{phrase} {zone}"))
+        except ConfigurationError:
+            raise error from None
+
+
+def make_name(text: str) -> str:
+    """Return the name that stands for what was typed: `GPU performance` → `gpu-performance`.
+
+    Raises:
+        UsageError: nothing of it can stand in a name.
+    """
+    name = re.sub(r"[^a-z0-9_]+", "-", text.lower(), flags=re.ASCII)[:_LONGEST_NAME].strip("-_")
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{text!r} can't be a name", hint=NAME_RULE)
+    return name
+
+
+def read_title(text: str) -> str:
+    """Return what a subscription is called, once a name can be made of it.
+
+    Raises:
+        UsageError: none can.
+    """
+    return text if make_name(text) else ""
+
+
+def write_starter(known: Answers, names: Sequence[str], *, database: str = "") -> str:
+    """Return the text of the file.
 
     Args:
-        contact: mail address or web page for arXiv; "" leaves it to be filled in.
-        queries: saved queries, each as its text or as `name=text`; an example where there are none.
-        mail: addresses that get the digests.
-        slack: channels that get them, with or without the #; without any destination they go to the terminal.
-        smtp: the mail server's address, where it is not the usual one.
-        name: of a file that may lie beside another one, without its ending: it gets a database of its own.
-
-    Raises:
-        UsageError: an address or a name is none, or there are more queries than names.
+        known: all answers.
+        names: of the saved queries, in their order.
+        database: of a file that may lie beside another one, without its ending; "" for the usual one.
     """
-    addresses = [normalise_address(one.removeprefix("mailto:")) for one in mail]
-    named = _name_queries(queries or [EXAMPLE_QUERY])
-    destinations = [f"mailto:{address}" for address in addresses]
-    destinations += [f"slack:#{channel.removeprefix('slack:').lstrip('#')}" for channel in slack]
-    filled = {"arxiv.contact": contact or (addresses[0] if addresses else "")}
-    if addresses:
-        filled["mail.from"] = addresses[0]
-    if name:
-        filled["store.url"] = f"sqlite:///{name}.db"
-    if smtp:
-        filled["mail.smtp"] = smtp
-    return "\n".join(_write_lines(filled, named, destinations or ["console"])) + "\n"
+    return "\n".join(_write_lines(known, names, database)) + "\n"
 
 
-def _name_queries(queries: Sequence[str]) -> dict[str, str]:
-    """Return name → text. `name=text` names a query itself; query syntax has no equals sign of its own.
-
-    Raises:
-        UsageError: what stands before the sign can't be a name and looks like nothing else, or is taken.
-    """
-    named: dict[str, str] = {}
-    for query in queries:
-        name, equals, text = query.partition("=")
-        is_named = bool(equals) and NAME.fullmatch(name.strip()) is not None
-        if equals and not is_named and not _NO_NAME.search(name):
-            raise UsageError(f"{name.strip()!r} can't be a name", hint=f"Write --query name=text. {NAME_RULE}")
-        free = next((name for name in _NAMES if name not in named), "")
-        key, value = (name.strip(), text.strip()) if is_named else (free, query.strip())
-        if not key or key in named:
-            raise UsageError(f"there are two saved queries called {key!r}", hint="Write --query name=text.")
-        named[key] = value
-    return named
-
-
-def _write_lines(
-    filled: Mapping[str, str], queries: Mapping[str, str], destinations: Sequence[str]
-) -> Iterator[str]:
-    yield "# Digest's configuration. What stands behind # is off: a default, or an example where there is none."
-    yield "# Look at what counts, and where it comes from:  digest config show"
-    for table, owner in TABLES.items():
-        yield ""
-        if table:
-            yield f"[{table}]"
-            yield from _comment(str(owner.__doc__))
-        for setting in SETTINGS:
-            if setting.table == table and not setting.is_environment_only:
-                yield from _write_setting(setting, filled.get(setting.key, ""))
-        if table == "slack":
-            yield from _comment(
-                "Incoming webhooks belong in DIGEST_SLACK_WEBHOOKS_NAME, or below [slack.webhooks]."
-            )
-    yield ""
-    yield from _comment("Other programs get signed JSON: a table [webhooks.NAME] with url and secret.")
+def _write_lines(known: Answers, names: Sequence[str], database: str) -> Iterator[str]:
+    tables: dict[str, dict[str, str | None]] = {
+        "arxiv": {"contact": known.contact or known.address},
+        "store": {"url": database and f"sqlite:///{database}.db"},
+        "mail": {"from": known.sender, "smtp": known.smtp, "password_file": known.password_file},
+        "slack": {"token_file": known.token_file},
+        "web": {"base_url": known.base_url},
+    }
+    yield "# `digest help settings` lists all that can stand here."
+    for table, values in tables.items():
+        if any(values.values()):
+            yield from ("", f"[{table}]")
+            yield from (f"{key} = {write_text(value)}" for key, value in values.items() if value)
     yield from ("", "[queries]")
-    yield from _comment('Saved queries: a name, and what arXiv\'s search would be asked. Try one: digest try "…"')
-    for name, text in queries.items():
-        yield f"{write_text(name) if '.' in name else name} = {write_text(text)}"
-    yield from ("", "[[subscriptions]]")
-    for setting in SUBSCRIPTION:
-        if setting.name not in INHERITED:
-            yield from _comment(f"{setting.name}: {setting.help}")
-    yield from _comment(f"{', '.join(INHERITED)}: as in [defaults], for this subscription alone.")
-    yield f"name = {write_text(next(iter(queries)))}"
-    yield f"queries = {write_toml(list(queries))}"
-    yield f"to = {write_toml(list(destinations) if len(destinations) > 1 else destinations[0])}"
-
-
-def _write_setting(setting: Setting, filled: str) -> Iterator[str]:
-    yield from _comment(setting.help)
-    if setting.secrecy is Secrecy.SECRET:
-        yield f"# Set {setting.variable} or {setting.variable}_FILE."
-    elif filled or setting.key == "arxiv.contact":
-        yield f"{setting.name} = {write_text(filled)}"
-    else:
-        yield f"# {setting.name} = {write_toml(setting.example or setting.default)}"
-
-
-def _comment(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    for name, text in zip(names, known.queries, strict=True):
+        yield f"{name} = {write_text(text)}"
+    name, places = known.slug, list(map(str, known.to))
+    yield from ("", "[[subscriptions]]", f"name = {write_text(name)}")
+    if known.name != name:
+        yield f"title = {write_text(known.name)}"
+    yield f"queries = {write_toml(list(names))}"
+    yield f"to = {write_toml(places if len(places) > 1 else places[0])}"
+    if known.when:
+        yield f"when = {write_text(known.when)}"

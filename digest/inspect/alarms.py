@@ -1,4 +1,4 @@
-"""Judges the five facts that the operator is told of, words each alarm, and says whether a process is stuck."""
+"""Judges the five facts that raise an alarm, words each alarm, and says whether a process is stuck."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 MAILING_LIMIT = timedelta(hours=10)
-"""From arXiv's announcement until a mailing must be taken in completely."""
+"""From arXiv's announcement until an announcement must be taken in completely."""
 
 DIGEST_LIMIT = timedelta(hours=2)
 """From a digest's time until it must be planned."""
@@ -39,7 +39,7 @@ class AlarmFacts:
     """What alarms are decided from; None for nothing of the kind.
 
     Attributes:
-        mailing: what became of the last mailing that must be taken in (see `find_due_mailing`).
+        mailing: what became of the last announcement that must be taken in (see `find_due_mailing`).
         digests: subscriptions whose digest is overdue.
         deliveries: deliveries that neither ended nor are held, overdue.
         failed: deliveries given up or held for the operator of late.
@@ -64,7 +64,7 @@ def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> tuple[Al
 
 
 def find_due_mailing(now: datetime) -> date:
-    """Return the Eastern date of the last mailing that must be taken in by a moment (UTC).
+    """Return the Eastern date of the last announcement that must be taken in by a moment (UTC).
 
     That the next one has gone out meanwhile does not end its being missed.
     """
@@ -78,12 +78,12 @@ def does_its_work(alarms: Iterable[Alarm]) -> bool:
 
 def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
     if facts.is_restored:
-        what = "the database was restored: nothing is sent until you call digest db resume"
+        what = "the database was restored: nothing is sent until digest db resume"
         yield Alarm(AlarmName.RESTORED, what, "`digest db resume --help` says how to go on.")
     else:
         yield from _find_overdue(facts, write)
     if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:
-        yield _describe_mailing(facts.mailing, f"the mailing of {facts.mailing.mailing:%a %-d %b}")
+        yield _describe_mailing(facts.mailing, f"the announcement of {facts.mailing.mailing:%a %-d %b}")
 
 
 def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
@@ -109,21 +109,21 @@ def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterat
 
 def _describe_mailing(line: MailingLine, mailing: str) -> Alarm:
     if line.failure:
-        what = f"{mailing} is not taken in: {line.failure}"
-        return Alarm(AlarmName.MAILING, what, "It is tried again; there is nothing to do unless this lasts.")
+        what = f"{mailing} was not fetched: {line.failure}"
+        return Alarm(AlarmName.MAILING, what, "It is tried again. There is nothing to do unless this lasts.")
     if line.state in (MailingState.LATE, MailingState.AWAITED):
-        remedy = "Looks go on; arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
+        remedy = "Checks go on. arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
         return Alarm(AlarmName.MAILING, f"{mailing} is not out yet", remedy)
-    what = f"{mailing} is not taken in completely"
-    return Alarm(AlarmName.MAILING, what, "`digest coverage` says what lacks.")
+    what = f"{mailing} was not fetched completely"
+    return Alarm(AlarmName.MAILING, what, "`digest coverage` says what is missing.")
 
 
 STALE_POLL = timedelta(days=2)
-"""Looks complete daily, also on days without a mailing: two days without one need an operator."""
+"""Checks complete daily, also on days without announcement: two days without one need an operator."""
 
 LONGEST_TURNS: Mapping[str, float] = MappingProxyType(
     {
-        "poll": 4 * 3600.0,  # a very first look goes through weeks of papers, at arXiv's pace
+        "poll": 4 * 3600.0,  # a very first check goes through weeks of papers, at arXiv's pace
         "plan": 1800.0,
         "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
         "deliver-posts": 1200.0,

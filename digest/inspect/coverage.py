@@ -1,4 +1,4 @@
-"""Tells what became of each expected mailing: looks, missing ids, entries set aside."""
+"""Says what became of each expected announcement: checks, missing ids, entries set aside."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def polled_keys(conn: Connection, source: str) -> list[str]:
-    """Return the key of the looks at arXiv; none where it is searched and there is no saved query."""
+    """Return the key of the checks of arXiv; none where it is searched and there is no saved query."""
     return [JOINT] if source == "harvest" or query_store.active_revisions(conn) else []
 
 
 _MARGIN = timedelta(days=5)
-"""Looks from so long before the first mailing shown tell how far arXiv had come by then."""
+"""Checks from so long before the first announcement shown say how far arXiv had come by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Ledger:
 
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
-    """Say what was checked of the mailings of the last days."""
+    """Say what was checked of the announcements of the last days."""
     first_at = run_store.load_cursor(conn, source).bootstrapped_at
     return Ledger(
         source=source,
@@ -69,7 +69,7 @@ def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> L
 def load_mailings(
     conn: Connection, source: str, now: datetime, *, first_at: datetime | None, days: int
 ) -> list[MailingLine]:
-    """Say what became of each mailing of the last days, the newest first (see `assess_mailings`)."""
+    """Say what became of each announcement of the last days, the newest first (see `assess_mailings`)."""
     since = now - timedelta(days=days) - _MARGIN
     polls = run_store.load_polls_since(conn, source, since)
     checks = run_store.load_polls_since(conn, Source.GAPS, since)
@@ -78,10 +78,10 @@ def load_mailings(
 
 
 class MailingState(StrEnum):
-    """What became of a mailing.
+    """What became of an announcement.
 
-    `DEFERRED`: arXiv was looked at again and again, and nothing came before the next mailing was due.
-    `CAUGHT_UP`: it was complete only with looks made after the next mailing.
+    `DEFERRED`: arXiv was checked again and again, and nothing came before the next announcement was due.
+    `CAUGHT_UP`: it was complete only with checks made after the next announcement.
     """
 
     COMPLETE = "complete"
@@ -90,22 +90,22 @@ class MailingState(StrEnum):
     AWAITED = "not out yet"
     LATE = "late"
     DEFERRED = "deferred"
-    NOT_LOOKED_AT = "not looked at"
-    BEFORE = "before the first look"
+    NOT_CHECKED = "not checked"
+    BEFORE = "before the first check"
 
 
 @dataclass(frozen=True, slots=True)
 class MailingLine:
-    """One mailing.
+    """One announcement.
 
     Attributes:
         mailing: Eastern date of its evening.
         state: what became of it.
         new: papers announced for the first time in it; estimated from the order of ids where several came at once.
-        looks: complete looks between it and the next one.
-        failed: looks in that time that failed.
+        looks: complete checks between it and the next one.
+        failed: checks in that time that failed.
         checked_at: when the last of them ended (UTC); None where there was none.
-        failure: how the last one failed, where the mailing is not complete; "" otherwise.
+        failure: how the last one failed, where the announcement is not complete; "" otherwise.
     """
 
     mailing: date
@@ -126,13 +126,13 @@ def assess_mailings(
     days: int,
     now: datetime,
 ) -> list[MailingLine]:
-    """Say what became of each mailing of the last days, the newest first.
+    """Say what became of each announcement of the last days, the newest first.
 
     Args:
-        polls: finished looks, in any order.
+        polls: finished checks, in any order.
         checks: finished gap checks.
-        counts: papers each mailing brought, by its Eastern date.
-        first_at: when the first complete look began (UTC); None where there was none yet.
+        counts: papers each announcement brought, by its Eastern date.
+        first_at: when the first complete check began (UTC); None where there was none yet.
         days: how far back.
         now: the moment (UTC).
     """
@@ -177,7 +177,7 @@ def _assess_mailing(
     elif coverage.is_awaited:
         state = MailingState.AWAITED
     else:
-        state = MailingState.INCOMPLETE if made else MailingState.NOT_LOOKED_AT
+        state = MailingState.INCOMPLETE if made else MailingState.NOT_CHECKED
     return MailingLine(
         mailing=mailing,
         state=state,
@@ -185,5 +185,5 @@ def _assess_mailing(
         looks=sum(poll.is_complete for poll in made),
         failed=sum(not poll.is_complete for poll in made),
         checked_at=max((poll.finished_at for poll in made), default=None),
-        failure=coverage.failure if state in (MailingState.INCOMPLETE, MailingState.NOT_LOOKED_AT) else "",
+        failure=coverage.failure if state in (MailingState.INCOMPLETE, MailingState.NOT_CHECKED) else "",
     )

@@ -1,4 +1,4 @@
-"""Tells why a paper was or was not sent to a subscription."""
+"""Says why a paper was or was not sent to a subscription."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
 class Verdict(StrEnum):
     """What became of a change on its way to a subscription, the farthest first."""
 
-    TOLD = "told"
-    DOUBTFUL = "perhaps told"
-    UNDERWAY = "not delivered yet"
-    UNDELIVERED = "not delivered"
+    SENT = "sent"
+    DOUBTFUL = "may have arrived"
+    UNDERWAY = "on its way"
+    UNSENT = "not sent"
     WAITING = "waiting"
     SHOWN = "shown"
     PENDING = "not matched yet"
-    DROPPED = "let go"
+    DROPPED = "left out"
     EXCLUDED = "excluded"
     OTHER_KIND = "of another kind"
-    NO_NEWS = "no news"
-    EARLIER = "met too early"
-    UNMET = "not met"
+    NOT_NEW = "nothing new"
+    EARLIER = "came too early"
+    UNMET = "no match"
 
 
 NEXT_DIGEST = "the next digest"
@@ -145,15 +145,15 @@ def judge_change(
     if row is not None:
         return _judge_match(row, due, awaited)
     if not is_matched:
-        return Judged(Verdict.PENDING, "the next pass holds it against the saved queries")
+        return Judged(Verdict.PENDING, "the next run matches it")
     if any(one.met for one in asked):
         return _judge_unsent(change, due, asked, is_overtaken=is_overtaken)
     meeting = [one.name for one in asked if one.would_meet]
     if meeting:
         names = " and ".join(meeting)
-        return Judged(Verdict.EARLIER, f"it meets {names}, but was found before {names} read so here")
+        return Judged(Verdict.EARLIER, f"it matches {names}, but was found before {names} read so here")
     failing = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
-    return Judged(Verdict.UNMET, "; ".join(failing) or "none of the saved queries it asked for is there any more")
+    return Judged(Verdict.UNMET, "; ".join(failing) or "the saved queries that it follows are gone")
 
 
 def find_awaited(due: DueSubscription, *, is_restored: bool) -> str:
@@ -164,7 +164,7 @@ def find_awaited(due: DueSubscription, *, is_restored: bool) -> str:
         is_restored: nothing is sent before `digest db resume`.
     """
     if is_restored:
-        return "your word, since this database was restored: digest db resume"
+        return "`digest db resume`, since this database was restored"
     if due.state == SubscriptionState.PAUSED:
         return "the end of the pause"
     return NEXT_DIGEST
@@ -184,7 +184,7 @@ def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded:
     if is_shown:
         return ""
     if not was_matched:
-        return "nothing of the paper was kept for this subscription"
+        return "the paper did not match this subscription"
     if is_excluded:
         return "the subscription excludes the paper now"
     return f"it holds the newest {FEED_ENTRIES} papers, of {FEED_DAYS} days at most"
@@ -194,14 +194,14 @@ def judge_deliveries(states: Collection[DeliveryState], *, has_doubtful_hold: bo
     """Say how far a paper in a digest has come: the farthest.
 
     Args:
-        states: of the deliveries that tell it.
+        states: of the deliveries that show it.
         has_doubtful_hold: one of them is held since nobody can tell whether it arrived.
     """
     if DeliveryState.SENT in states:
-        return Verdict.TOLD
+        return Verdict.SENT
     if has_doubtful_hold or not _DOUBTFUL.isdisjoint(states):
         return Verdict.DOUBTFUL
-    return Verdict.UNDELIVERED if TERMINAL_STATES.issuperset(states) else Verdict.UNDERWAY
+    return Verdict.UNSENT if TERMINAL_STATES.issuperset(states) else Verdict.UNDERWAY
 
 
 def judge_paper(judged: Sequence[Judged]) -> Judged:
@@ -214,13 +214,13 @@ def _judge_match(row: TrailRow, due: DueSubscription, awaited: str) -> Judged:
         return Judged(row.reached, f"it is in digest {row.digest_id}")
     places = due.subscription.destinations
     if places and not due.subscription.has_digests:
-        return Judged(Verdict.SHOWN, "it matched; nothing is sent to this subscription, which is read as a feed")
+        return Judged(Verdict.SHOWN, "it matched; this subscription is a feed, and sends nothing")
     if due.state == SubscriptionState.ENDED:
-        return Judged(Verdict.DROPPED, "it matched, and the subscription ended before its digest was due")
+        return Judged(Verdict.DROPPED, "it matched, but the subscription ended before its digest was due")
     if not places:
-        return Judged(Verdict.DROPPED, "it matched, and nobody is left to send it to")
+        return Judged(Verdict.DROPPED, "it matched, but all its readers unsubscribed")
     if row.match_run_id <= due.plan_after:
-        why = "it matched before there was somewhere to send digests to, or digest.toml left it out for a time"
+        why = "it matched while this subscription had no destination, or was not in digest.toml"
         return Judged(Verdict.DROPPED, why)
     return Judged(Verdict.WAITING, f"it matched, and waits for {awaited}")
 
@@ -245,12 +245,12 @@ def _judge_unsent(
 
 def _judge_kind(change: StoredChange, due: DueSubscription, asked: Sequence[Asked], words: str) -> Judged:
     if change.kind is Kind.KNOWN:
-        return Judged(Verdict.EARLIER, f"{words}, and was out already when arXiv was first looked at")
+        return Judged(Verdict.EARLIER, f"{words}, and was out before the first check of arXiv")
     has_stayed = all(one.met is Met.STAYED for one in asked if one.met)
     if has_stayed and change.kind in (Kind.CROSS_LIST, Kind.METADATA):
-        return Judged(Verdict.NO_NEWS, f"{words}: inside a saved query a {change.kind} is no news")
+        return Judged(Verdict.NOT_NEW, f"{words}: inside a saved query a {change.kind} is not new")
     if all(one.met is Met.LEFT for one in asked if one.met) and change.kind is not Kind.WITHDRAWAL:
-        return Judged(Verdict.NO_NEWS, f"{words}: what leaves a saved query is no news")
+        return Judged(Verdict.NOT_NEW, f"{words}: what leaves a saved query is not new")
     kinds = ", ".join(due.subscription.kinds)
     return Judged(Verdict.OTHER_KIND, f"{words} as {change.kind}, and the subscription asks for {kinds}")
 
@@ -276,7 +276,7 @@ class ChangeTrail:
 
 @dataclass(frozen=True, slots=True)
 class DigestTrail:
-    """A digest that tells of the paper.
+    """A digest that shows the paper.
 
     Attributes:
         digest: as it was frozen.
@@ -297,7 +297,7 @@ class DigestTrail:
 
     @property
     def telling(self) -> tuple[Delivery, ...]:
-        """The deliveries that tell of it: of a digest that takes several messages those with its part."""
+        """The deliveries that show it: of a digest that takes several messages those with its part."""
         every = tuple(stored.delivery for stored, _ in self.deliveries)
         telling = tuple(
             one for one in every if one.share is None or one.share.first < self.place <= one.share.behind
@@ -306,9 +306,9 @@ class DigestTrail:
 
     @property
     def reached(self) -> Verdict:
-        """How far it has come; what the database before a restored one told is told."""
+        """How far it has come; what the database before a restored one sent is sent."""
         if self.digest.occasion is Occasion.TAKEN_AS_TOLD:
-            return Verdict.TOLD
+            return Verdict.SENT
         telling = self.telling
         has_doubtful_hold = any(
             tries and tries[-1].outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
@@ -326,9 +326,9 @@ class Trail:
     Attributes:
         id: the paper's.
         due: the subscription as it is now.
-        mailing: Eastern date of the mailing that brought the paper; None where that is not known.
+        mailing: Eastern date of the announcement that brought the paper; None where that is not known.
         changes: what was found of it, oldest first; () where it is not stored.
-        digests: those that tell of it, oldest first.
+        digests: those that show it, oldest first.
         judged: what became of the paper; None where it is not stored.
         newest: the paper announced last of all that are stored; None where none is.
         feeds: the places where it is read as a feed, each with why that does not show it, "" where it does.

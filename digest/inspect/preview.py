@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime, time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,9 @@ from digest.query.index.reverse_index import hold_papers
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers
+from digest.store.database import is_restored
+from digest.store.subscriptions import load_subscriptions
+from digest.store.views import load_subscription_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from digest.poll.installation import Progress, Site
     from digest.query import Or, Query
     from digest.store.matches import MatchRow
+    from digest.store.views import SubscriptionLine
 
 
 _BETWEEN = 1.0
@@ -76,6 +80,41 @@ def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | Non
         occasion=Occasion.FIRST_DIGEST if is_first_digest else Occasion.SCHEDULED,
     )
     return draft.digest
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the next run would do for a subscription, as far as papers are stored.
+
+    Attributes:
+        line: how it stands.
+        is_due: a digest is planned by it.
+        papers: how many that would hold; of one that is not due how many wait.
+    """
+
+    line: SubscriptionLine
+    is_due: bool
+    papers: int
+
+
+def foretell_run(conn: Connection, site: Site) -> list[Turn]:
+    """Say what a run would plan now; arXiv is not asked, and nothing is changed."""
+    now, first = site.clock.now(), match_store.load_unplanned_looks(conn)
+    dues = {due.subscription.name: due for due in load_subscriptions(conn)}
+    turns: list[Turn] = []
+    for line in load_subscription_lines(conn, now, span=timedelta(0)):
+        due = dues[line.name]
+        is_due = not is_restored(conn) and (is_turn(line, now) or (line.is_active(now) and due.id in first))
+        digest = foretell(conn, site, due) if is_due else None
+        turns.append(Turn(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting))
+    return turns
+
+
+def is_turn(line: SubscriptionLine, now: datetime) -> bool:
+    """Whether a subscription's turn has come: its time is there, or papers wait for one that goes out at once."""
+    if not line.is_active(now) or all(place.is_pulled for place in line.destinations):
+        return False
+    return line.waiting > 0 if line.next_due_at is None else line.next_due_at <= now
 
 
 def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: tzinfo | None) -> Digest | None:
@@ -190,7 +229,7 @@ _BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 
 
 def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Digest:
-    """Ask arXiv for a query's newest papers and plan the first look they would make.
+    """Ask arXiv for a query's newest papers, and plan the first digest they would make.
 
     What arXiv returns is matched here once more, so that it means what a saved query would.
 
@@ -214,7 +253,7 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         destinations=(Destination(DestinationKind.CONSOLE),),
         cadence=Cadence(CadenceKind.AT_ONCE),
         cap=None,
-        title="first look",
+        title="first digest",
     )
     chosen = choose_first_digest(candidates, days, now)
     is_cut = len(chosen) == len(found) and total > looked_at
@@ -243,7 +282,7 @@ PAGE: Final = 500
 
 
 def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[DaySpan, datetime] | None:
-    """Return those of the last days of which everything announced is stored, and when arXiv was last looked at."""
+    """Return those of the last days of which everything announced is stored, and when arXiv was last checked."""
     reach = papers.load_reach(conn)
     if reach is None:
         return None

@@ -26,7 +26,7 @@ class DaySpan:
 
     Attributes:
         whole: dates of those of which everything is announced, but for what moderators hold, in order.
-        begun: dates of those after them, of which more is to be announced.
+        begun: dates of those after them, of which more will be announced.
     """
 
     whole: tuple[date, ...]
@@ -41,7 +41,7 @@ class DaySpan:
 def list_submission_days(now: datetime, days: int) -> DaySpan:
     """Return the last UTC days whose submissions were all due for announcement by now, so many, and those since.
 
-    What is submitted after the deadline of a mailing comes with the next one, so the last days are begun only.
+    What is submitted after a deadline comes with the next announcement, so the last days are begun only.
     """
     mailing, today = latest_mailing(now), now.date()
     last = today
@@ -80,7 +80,7 @@ class Failing:
     Attributes:
         lacks: the conditions it lacks, one by one.
         has: the excluded ones it meets.
-        wants: what it lacks in words, which tell conditions of which one is enough from such as are all needed.
+        wants: what it lacks in words, which say where one condition is enough and where all are needed.
     """
 
     lacks: tuple[str, ...] = ()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from digest.deliver.transports.slack import SlackClient, SlackTransport
+from digest.inspect.findings import Finding, Verdict
 from digest.model.errors import DeliveryError
-from digest.model.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Mapping
 
     from digest.model.subscriptions import Destination
 
@@ -29,7 +28,7 @@ SCOPES = (
     Scope(
         "channels:history",
         "groups:history",
-        "to look whether a message arrived when Slack's answer was lost, instead of guessing",
+        "to see if a message arrived when Slack's answer was lost",
     ),
 )
 
@@ -55,15 +54,6 @@ settings:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found out about the token, its scopes or a destination; `todo` is "" where all is well."""
-
-    what: str
-    said: str
-    todo: str = ""
-
-
 def list_scopes(*, is_private: bool) -> dict[str, str]:
     """Return the scopes that the app needs, each with what it is for."""
     scopes = {scope.name: scope.why for scope in SCOPES}
@@ -77,13 +67,17 @@ def write_manifest(*, is_private: bool) -> str:
     return _MANIFEST.format(scopes="\n".join(f"      - {name:<17} # {why}" for name, why in scopes))
 
 
+_KINDS = {"xoxb-": "a bot token", "xoxp-": "a token of a person", "xapp-": "a token of the whole app"}
+_CHANNELS = ("C", "G")
+
+
 def inspect_slack(
-    destinations: Collection[Destination], *, token: str, url: str, timeout: float
+    channels: Mapping[Destination, str], *, token: str, url: str, timeout: float
 ) -> Iterator[Finding]:
     """Yield what Slack says of the token, its scopes and each channel; channels only where the token is good.
 
     Args:
-        destinations: all that are configured; those that are no channels of Slack's are passed over.
+        channels: where posts go, each with whose channel it is.
         token: the app's bot token.
         url: base of the Web API.
         timeout: seconds for connecting and for each read.
@@ -93,39 +87,49 @@ def inspect_slack(
         ConfigurationError: there is no token.
     """
     transport = SlackTransport(token=token, url=url, timeout=timeout)
+    kind = next(
+        (words for start, words in _KINDS.items() if token.startswith(start)), "a token of an unknown kind"
+    )
+    if kind != _KINDS["xoxb-"]:
+        todo = "Copy the bot token under OAuth & Permissions: it starts with xoxb-."
+        yield Finding(Verdict.PROBLEM, "Slack", f"the token is {kind}", todo)
+        return
     client = SlackClient(token=token, url=url, timeout=timeout)
     try:
         answer = client.call("auth.test", form={})
     except DeliveryError as error:
-        yield _explain("token", error)
+        yield _explain("the token", error)
         return
-    yield Finding("token", f"of the app {answer.text('user')} in the workspace {answer.text('team')}")
+    whose = f"the app {answer.text('user')} in the workspace {answer.text('team')}"
+    yield Finding(Verdict.OK, "Slack", f"{kind}, and it works", more=whose)
     granted = {name.strip() for name in (answer.header("X-OAuth-Scopes") or "").split(",")}
     missing = [one for one in SCOPES if granted.isdisjoint({one.name, one.private or one.name})]
     if missing:
-        names = " and ".join(one.name for one in missing)
-        todo = f"Add {names} under OAuth & Permissions, Bot Token Scopes, and install the app again."
-        yield Finding("scopes", "; ".join(f"without {one.name}: it is needed {one.why}" for one in missing), todo)
+        said = ", ".join(f"the scope {one.name} is missing ({one.why})" for one in missing)
+        todo = "Add it under OAuth & Permissions, Bot Token Scopes. Then install the app again."
+        yield Finding(Verdict.PROBLEM, "Slack", said, todo)
     else:
-        yield Finding("scopes", "all it needs")
-    for destination in sorted(one for one in destinations if one.kind is DestinationKind.SLACK):
+        yield Finding(Verdict.OK, "Slack", "the app has all scopes it needs")
+    for destination, name in channels.items():
+        what = f"the channel of {name}"
         try:
-            yield _inspect_channel(client, destination, transport.resolve(destination))
+            yield _inspect_channel(client, destination, transport.resolve(destination), what)
         except DeliveryError as error:
-            yield _explain(str(destination), error)
+            yield _explain(what, error)
 
 
-def _inspect_channel(client: SlackClient, destination: Destination, id_: str) -> Finding:
-    what = str(destination)
-    if not id_.startswith(("C", "G")):
-        return Finding(what, "a person or a direct message: only a post shows whether that arrives")
+def _inspect_channel(client: SlackClient, destination: Destination, id_: str, what: str) -> Finding:
+    if not id_.startswith(_CHANNELS):
+        said = f"{what} is a person or a direct message: only a post shows if it arrives"
+        return Finding(Verdict.UNCHECKED, "Slack", said, more=str(destination))
     answer = client.call("conversations.info", form={"channel": id_})
-    name = f"#{answer.text('channel', 'name')} ({id_})"
+    more = f"#{answer.text('channel', 'name')} ({id_})"
     if answer.get("channel", "is_archived") is True:
-        return Finding(what, f"{name} is archived", "Unarchive it, or name another.")
+        return Finding(Verdict.PROBLEM, "Slack", f"{what} is archived", "Unarchive it, or name another.", more)
     if answer.get("channel", "is_member") is not True:
-        return Finding(what, f"the app is not a member of {name}", "Write /invite @… with the app's name there.")
-    return Finding(what, f"the app is a member of {name}")
+        todo = "Type `/invite @` and the app's name there."
+        return Finding(Verdict.PROBLEM, "Slack", f"the app is not in {what}", todo, more)
+    return Finding(Verdict.OK, "Slack", f"the app is in {what}", more=more)
 
 
 def _explain(what: str, error: DeliveryError) -> Finding:
@@ -136,6 +140,5 @@ def _explain(what: str, error: DeliveryError) -> Finding:
     """
     if not error.permanent:
         raise error
-    return Finding(
-        what, error.message, error.hint or "Look into the app's settings at https://api.slack.com/apps."
-    )
+    todo = error.hint or "Look into the app's settings at https://api.slack.com/apps."
+    return Finding(Verdict.PROBLEM, "Slack", f"{what}: {error.message}", todo)

@@ -23,6 +23,7 @@ from digest.match.rules import read_exclusion
 from digest.model.alarms import AlarmName
 from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
 from digest.model.clock import RequestOutcome, SystemClock, write_age
+from digest.model.errors import count
 from digest.model.messages import DeliveryState
 from digest.poll.ledger import load_coverage
 from digest.poll.rules import next_look_at
@@ -52,25 +53,42 @@ if TYPE_CHECKING:
     from digest.store.workers import Worker
 
 
-_LOOKED_AT = 500
-"""Stuck deliveries read at most; they are told by destination, so more would not be more lines."""
+_READ = 500
+"""Stuck deliveries read at most; they are shown by destination, so more would not be more lines."""
 
-_TOLD = 5
-"""Groups of stuck deliveries told one by one; the rest are counted."""
+_SHOWN = 5
+"""Groups of stuck deliveries shown one by one; the rest are counted."""
+
+_NAMED = 2
+"""Deliveries of a group that a command names."""
 
 _REMEMBERED = timedelta(days=7)
-"""How long entries that were set aside are told of: looks overlap, so they are met again within days."""
+"""How long entries that were set aside are shown: checks overlap, so they are met again within days."""
 
-_WAIT = "waiting is all that helps"
+_WAIT = "Only waiting helps."
 
 _LEFT_ALONE: Mapping[str, tuple[str, str]] = {
     RequestOutcome.THROTTLED: ("it asked for a pause", _WAIT),
     RequestOutcome.REFUSED: (
         "it blocks this client (403)",
-        "check [arxiv] contact, then wait; see https://info.arxiv.org/help/robots.html",
+        "Check that `arxiv.contact` is an address of yours, then wait.",
     ),
 }
 """Why, and what to do about it, by what the gate keeps as the reason."""
+
+
+STATE_WORDS: Mapping[str, str] = {
+    DeliveryState.READY: "waiting",
+    DeliveryState.CLAIMED: "sending",
+    DeliveryState.SENDING: "sending",
+    DeliveryState.SENT: "sent",
+    DeliveryState.UNKNOWN: "may have arrived",
+    DeliveryState.HELD: "needs you",
+    DeliveryState.DEAD: "failed",
+    DeliveryState.SUPPRESSED: "not sent",
+    DeliveryState.SUPERSEDED: "split",
+}
+"""What a person reads for a delivery's state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +98,12 @@ class Trouble:
     Attributes:
         what: what is wrong, as a sentence.
         remedy: a command, or what to do; "" where nothing can be done.
+        is_of_messages: it stands for messages that the outbox counts.
     """
 
     what: str
     remedy: str = ""
+    is_of_messages: bool = False
 
 
 def find_troubles(
@@ -108,25 +128,33 @@ def find_troubles(
     yield from _find_intake_troubles(conn, source, now, breaker, has_worker=has_worker)
     set_aside = views.count_quarantined(conn, since=now - _REMEMBERED)
     if set_aside:
-        are = "entry of arXiv's pages was" if set_aside == 1 else "entries of arXiv's pages were"
-        yield Trouble(f"{set_aside:,} {are} unreadable and set aside within {_REMEMBERED.days} days")
+        entries = count(set_aside, "entry", "entries")
+        what = f"{entries} of arXiv's pages can't be read and were set aside in the last {_REMEMBERED.days} days"
+        yield Trouble(what, "`digest coverage --unreadable` shows them.")
 
 
 def _find_stuck(conn: Connection, now: datetime, *, has_worker: bool) -> Iterator[Trouble]:
-    """Yield deliveries that are dead, held, or failing, one line for each destination and state."""
-    again = _say_tried_again(has_worker=has_worker)
+    """Yield messages that failed, need the operator, or are retried: one line for each destination and state."""
     for state in (DeliveryState.DEAD, DeliveryState.HELD, DeliveryState.READY):
-        stored = views.list_deliveries(conn, (state,), limit=_LOOKED_AT)
+        stored = views.list_deliveries(conn, (state,), limit=_READ)
         failing = [one.delivery for one in stored if one.delivery.last_error or state is not DeliveryState.READY]
         groups = _group(failing)
-        for group in groups[:_TOLD]:
-            remedy = f"digest delivery show {group[0].id}"
+        for group in groups[:_SHOWN]:
+            ids = " ".join(str(one.id) for one in reversed(group[:_NAMED]))
+            remedy = f"`digest delivery show {group[0].id}` says what to do."
             if state is DeliveryState.READY:
-                remedy = f"{again}; see {remedy}"
-            yield Trouble(_describe_group(group, state, now), remedy)
-        hidden = sum(map(len, groups[_TOLD:]))
+                remedy = f"{_say_retried(has_worker=has_worker)} {remedy}"
+            elif state is DeliveryState.DEAD and len(group) <= _NAMED:
+                remedy = f"`digest delivery retry {ids}` once mended, or `digest delivery cancel {ids}`"
+            yield Trouble(_describe_group(group, state, now), remedy, is_of_messages=True)
+        hidden = sum(map(len, groups[_SHOWN:]))
         if hidden:
-            yield Trouble(f"{hidden:,} more deliveries are {state}", f"digest delivery list --state {state}")
+            word = STATE_WORDS[state].replace(" ", "-")
+            what, remedy = (
+                f"{count(hidden, 'more message')}: {STATE_WORDS[state]}",
+                f"`digest delivery list --state {word}`",
+            )
+            yield Trouble(what, remedy, is_of_messages=True)
 
 
 def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
@@ -136,38 +164,38 @@ def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
     return list(groups.values())
 
 
-def _say_tried_again(*, has_worker: bool) -> str:
+def _say_retried(*, has_worker: bool) -> str:
     """Say who tries again what failed: beside a process at work, `digest run` does nothing."""
-    return "it is tried again" if has_worker else "digest run tries again"
+    return "It is tried again by itself." if has_worker else "`digest run` tries again."
 
 
 def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) -> str:
     newest, number = group[0], len(group)
     if state is DeliveryState.READY:
         age = write_age(now - min(delivery.created_at for delivery in group))
-        planned = f"planned {age} ago" if number == 1 else f"the oldest planned {age} ago"
-        verb = f"{'has' if number == 1 else 'have'} failed so far ({planned})"
+        verb = f"{'is' if number == 1 else 'are'} retried since {age}"
+    elif state is DeliveryState.HELD:
+        verb = f"need{'s' if number == 1 else ''} you"
     else:
-        verb = f"{'is' if number == 1 else 'are'} {state}"
+        verb = "failed"
     place = newest.destination.address or str(newest.destination)
-    count = "delivery" if number == 1 else "deliveries"
-    return f"{number:,} {count} to {place} {verb}: {newest.last_error or 'nobody knows why'}"
+    return f"{count(number, 'message')} to {place} {verb}: {newest.last_error or 'the reason is not known'}"
 
 
 def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
     for query in query_store.load_unreadable(conn):
-        instead = " and goes on as it was read before" if query.canonical else ""
+        instead = "; the text before stays in use" if query.canonical else ""
         first_line = query.problem.partition("\n")[0]
         yield Trouble(
-            f"saved query {query.name} can't be read{instead}: {first_line}",
-            "digest query list; mend it in digest.toml",
+            f"saved query {query.name} can't be read: {first_line}{instead}",
+            "Mend it in digest.toml. `digest query list` shows the place.",
         )
     for due in subscription_store.load_excluding(conn):
         name = due.subscription.name
         for _, error in read_exclusion(due.subscription).problems:
             yield Trouble(
                 f"what {name} excludes can't be read: {error.message}",
-                f"digest subscription show {name}; mend it in digest.toml",
+                f"Mend it in digest.toml. `digest subscription show {name}` shows it.",
             )
 
 
@@ -177,55 +205,55 @@ def _find_intake_troubles(
     if breaker.seconds:
         pause = write_age(timedelta(seconds=breaker.seconds))
         why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, _WAIT))
-        again = _say_tried_again(has_worker=has_worker)
-        yield Trouble(f"arXiv is left alone for {pause}: {why}", f"{remedy}; {again} then")
+        yield Trouble(f"arXiv is not asked for {pause}: {why}", f"{remedy} {_say_retried(has_worker=has_worker)}")
     keys = polled_keys(conn, source)
     looks = {key: cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys}
     complete = [look for look in looks.values() if look is not None]
     if breaker.seconds and len(complete) < len(looks):
         pass  # that it waits for, and no call helps
     elif len(complete) < len(looks):
-        remedy = "the log of digest serve says why" if has_worker else "digest run"
-        yield Trouble("arXiv has not been looked at completely yet", remedy)
+        remedy = _LOG if has_worker else "`digest run` checks it."
+        yield Trouble("arXiv was never checked completely", remedy)
     elif complete and now - min(complete) > STALE_POLL:
         age = write_age(now - min(complete))
-        remedy = "the log of digest serve says why" if has_worker else "digest run, from cron; or digest serve"
-        yield Trouble(f"the last complete look at arXiv was {age} ago", remedy)
+        remedy = _LOG if has_worker else "Call `digest run` from cron, or keep `digest serve` running."
+        yield Trouble(f"the last complete check of arXiv was {age} ago", remedy)
     if not breaker.seconds:
-        yield from _find_failed_look(conn, source, keys, has_worker=has_worker)
+        yield from _find_failed_check(conn, source, keys, has_worker=has_worker)
 
 
-def _find_failed_look(
+def _find_failed_check(
     conn: Connection, source: str, keys: Iterable[str], *, has_worker: bool
 ) -> Iterator[Trouble]:
-    """Yield that the last look failed: of several saved queries once, for they mostly fail alike."""
+    """Yield that the last check failed: of several saved queries once, for they mostly fail alike."""
     for key in keys:
         runs = run_store.load_last_runs(conn, source, 1, query_key=key)
         if runs and runs[0].failure:
             about = f" for {key}" if key else ""
-            remedy = _say_tried_again(has_worker=has_worker)
-            yield Trouble(f"the last look at arXiv{about} failed: {runs[0].failure}", remedy)
+            remedy = _say_retried(has_worker=has_worker)
+            yield Trouble(f"the last check of arXiv{about} failed: {runs[0].failure}", remedy)
             return
 
 
 SPAN = timedelta(days=30)
 """How far back papers are counted."""
 
-_RESTART = "start `digest serve` again"
+_RESTART = "Start `digest serve` again."
+_LOG = "The log of `digest serve` says why."
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """How far arXiv has been looked at.
+    """How far arXiv has been checked.
 
     Attributes:
         source: `harvest` or `query`.
-        mailing: Eastern date of the last mailing; None before the first look.
-        is_complete: all of it has been looked at, for every saved query.
-        checked_at: when the last look ended (UTC); None before the first.
-        looked_at: papers compared since that mailing.
-        new: papers that mailing is known to have brought; 0 where that is not known.
-        is_awaited: nothing of the mailing was there yet.
+        mailing: Eastern date of the last announcement; None before the first check.
+        is_complete: all of it has been checked, for every saved query.
+        checked_at: when the last check ended (UTC); None before the first.
+        looked_at: papers compared since that announcement.
+        new: papers that announcement is known to have brought; 0 where that is not known.
+        is_awaited: nothing of the announcement was there yet.
     """
 
     source: str
@@ -244,10 +272,10 @@ class Status:
     Attributes:
         now: the moment they hold for.
         troubles: what needs somebody.
-        intake: how far arXiv has been looked at.
+        intake: how far arXiv has been checked.
         breaker: whether arXiv asked us to stay away.
-        next_mailing: Eastern date of the next mailing.
-        next_poll_at: from when on a new look is worth a request.
+        next_mailing: Eastern date of the next announcement.
+        next_poll_at: from when on a new check is worth a request.
         requests: made to arXiv within 24 hours.
         subscriptions: a line for each.
         outbox: how it stands.
@@ -255,8 +283,8 @@ class Status:
         dialect: `sqlite` or `postgresql`.
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
-        alarms: what is amiss; `troubles` has it too.
-        untold: names of those that somebody is to be told of and nobody was yet.
+        alarms: what is wrong; `troubles` has it too.
+        untold: names of those that the operator should have a message of, and has none yet.
         is_held_back: the database was restored, and plans and sends nothing before `digest db resume`.
     """
 
@@ -276,6 +304,22 @@ class Status:
     alarms: tuple[Alarm, ...]
     untold: tuple[AlarmName, ...]
     is_held_back: bool
+
+    @property
+    def needing(self) -> int:
+        """Messages that need the operator: they failed, or nobody can tell whether they arrived."""
+        counts = self.outbox.counts
+        return counts.get(DeliveryState.DEAD, 0) + counts.get(DeliveryState.HELD, 0)
+
+    def sum_up(self) -> str:
+        """Say in a sentence how all stands."""
+        others = sum(not one.is_of_messages for one in self.troubles)
+        said = [f"{count(self.needing, 'message')} need{'s' * (self.needing == 1)} you."] if self.needing else []
+        if others:
+            said.append(count(others, f"{'other ' if said else ''}problem") + ".")
+        if self.troubles and not said:
+            return "What failed is tried again."
+        return " ".join(said) or "All is well."
 
 
 def load_status(config: Config, store: Store, clock: Clock) -> Status:
@@ -319,21 +363,21 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
 
 
 def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
-    """Yield what makes a process at work not ready, besides what is told of already: its jobs."""
+    """Yield what makes a process at work not ready, besides what is shown already: its jobs."""
     living = {worker.owner for worker in workers if not worker.is_gone}
     moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
     for turn in load_job_turns(conn):
         if turn.owner not in living:
             continue
         if turn.trouble:
-            yield Trouble(f"the job {turn.job} failed last time: {turn.trouble}", "the log says why")
+            yield Trouble(f"the job {turn.job} failed last time: {turn.trouble}", _LOG)
         age = (moment - turn.began_at).total_seconds() if turn.began_at and turn.is_under_way else 0.0
         if is_stuck(turn.job, age):
-            yield Trouble(f"the job {turn.job} has been at the same turn for {age / 60:.0f} min", _RESTART)
+            yield Trouble(f"the job {turn.job} does not end: {age / 60:.0f} min so far", _RESTART)
 
 
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
-    """Say how far arXiv has been looked at: by one harvest, or by every saved query."""
+    """Say how far arXiv has been checked: by one harvest, or by every saved query."""
     keys = polled_keys(conn, source) or [""]
     coverage = load_coverage(conn, source, now)
     last_runs = [run for key in keys for run in run_store.load_last_runs(conn, source, 1, query_key=key)]
@@ -350,7 +394,7 @@ def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
 
 
 def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
-    """Return from when on the next look at arXiv is worth a request (UTC); now where one is due."""
+    """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
     looks = (run_store.load_last_looks(conn, source, key) for key in polled_keys(conn, source))
     return max(now, min((next_look_at(look) or now for look in looks), default=now))
 
@@ -377,7 +421,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
 
 
 def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
-    """Say what became of the mailing that must be taken in; None where no saved query asked for it by then."""
+    """Say what became of the announcement that must be fetched; None where no saved query asked for it."""
     mailing = find_due_mailing(now)
     sent, first_at = mailing_moment(mailing), run_store.load_first_start(conn)
     if not any(source == "harvest" or watch.since <= sent for watch in query_store.load_watches(conn)):

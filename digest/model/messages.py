@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, Self
 
-from digest.model.subscriptions import Grouping, Replacements
+from digest.model.subscriptions import Abstracts, Grouping, Replacements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,6 +160,7 @@ class Digest:
         coverage: what was looked at.
         id: the stored digest's number; 0 before it is stored.
         group_by: what its headings are.
+        abstracts: how much of each abstract it shows.
         replacements: how it tells what changed in a paper.
         is_weekly: it rounds up a week, day by day.
     """
@@ -176,6 +177,7 @@ class Digest:
     coverage: Coverage
     id: int = 0
     group_by: Grouping = Grouping.KIND
+    abstracts: Abstracts = Abstracts.SHORT
     replacements: Replacements = Replacements.FOLDED
     is_weekly: bool = False
 

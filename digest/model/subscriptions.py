@@ -207,6 +207,14 @@ class Grouping(StrEnum):
     QUERY = "query"
 
 
+class Abstracts(StrEnum):
+    """How much of each abstract a digest shows: one sentence, all of it, or nothing."""
+
+    SHORT = "short"
+    FULL = "full"
+    NONE = "none"
+
+
 class Replacements(StrEnum):
     """How a paper that was replaced says what changed: folded to one line, or whole, word by word."""
 
@@ -256,6 +264,7 @@ class Subscription:
         kinds: which kinds of announcement are sent.
         quiet_days: what happens when nothing matched.
         cap: how many papers a digest shows in full; None for all.
+        abstracts: how much of each abstract a digest shows.
         first_digest: days a new saved query looks back once; 0 for none.
         group_by: what the headings of its digests are.
         replacements: how its digests tell what changed in a paper.
@@ -273,6 +282,7 @@ class Subscription:
     kinds: tuple[Kind, ...] = (Kind.NEW, Kind.CROSS_LIST)
     quiet_days: QuietDays = QuietDays.SKIP
     cap: int | None = 40
+    abstracts: Abstracts = Abstracts.SHORT
     first_digest: int = 7
     group_by: Grouping = Grouping.KIND
     replacements: Replacements = Replacements.FOLDED

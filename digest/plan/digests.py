@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from digest.query import AnalysedPaper, Query
 
 
+_FIRST_SHOWN = 15
+"""The most papers a first digest shows: it is a sample of the last days."""
+
+
 def plan_digest(
     due: DueSubscription,
     changes: Sequence[StoredChange],
@@ -89,7 +93,7 @@ def plan_digest(
     entries = order_entries(
         (tell(key, found) for key, found in by_paper.items()), subscription.group_by, [name for name, _ in texts]
     )
-    shown = len(entries) if subscription.cap is None else min(subscription.cap, len(entries))
+    most = _FIRST_SHOWN if occasion is Occasion.FIRST_DIGEST else len(entries)
     return Digest(
         subscription=subscription.name,
         title=subscription.title or subscription.name,
@@ -98,10 +102,11 @@ def plan_digest(
         planned_at=now,
         zone=choose_zone(subscription.cadence, subscription.quiet_hours),
         entries=entries,
-        shown=shown,
+        shown=min(most, len(entries), subscription.cap or most),
         queries=tuple(texts),
         coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
         group_by=subscription.group_by,
+        abstracts=subscription.abstracts,
         replacements=subscription.replacements,
         is_weekly=is_weekly,
     )

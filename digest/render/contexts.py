@@ -46,7 +46,6 @@ class MailTextContext:
         digest: the digest as a whole.
         groups: the papers shown, by kind.
         fragments: each shown paper's lines, by its number.
-        abstract_limit: how many characters of an abstract are shown: None for all, 0 for none.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
     """
@@ -54,7 +53,6 @@ class MailTextContext:
     digest: DigestView
     groups: tuple[GroupView, ...]
     fragments: Mapping[int, str]
-    abstract_limit: int | None
     rest: RestView
     links: Links
 
@@ -84,11 +82,13 @@ class MailPaperContext:
 
     Attributes:
         paper: the paper, without its number, which another digest may not share.
-        abstract: its paragraphs as HTML, possibly shortened; empty where there is no room.
+        abstract: its paragraphs as HTML, or one sentence; empty where none is wanted, or there is no room.
+        is_full: the abstract is whole, and what authors say beside it is shown, too.
     """
 
     paper: PaperView
     abstract: tuple[Markup, ...]
+    is_full: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,13 @@ class MailPaperTextContext:
 
     Attributes:
         paper: the paper, without its number, which stands before it.
-        abstract: in plain Unicode, possibly shortened; "" where there is no room.
+        abstract: in plain Unicode, or one sentence of it; "" where none is wanted, or there is no room.
+        is_full: the abstract is whole, and what authors say beside it is shown, too.
     """
 
     paper: PaperView
     abstract: str
+    is_full: bool = False
 
 
 @dataclass(frozen=True, slots=True)

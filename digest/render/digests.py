@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from digest.model.announcements import Kind, mailing_moment, mailings_between
 from digest.model.errors import TemplateError
 from digest.model.messages import Occasion
-from digest.model.subscriptions import Grouping, Replacements
+from digest.model.subscriptions import Abstracts, Grouping, Replacements
 from digest.render.contexts import PageContext, PostContext
 from digest.render.coverage import (
     CoverageState,
@@ -59,7 +59,7 @@ class DigestView:
         long_day: its date, `Thursday 19 November 2026`.
         count: how many papers it holds, shown or not.
         headline: `9 papers`, or in few words why there is none.
-        kinds: `8 new · 1 replaced`; "" where all are of one kind, or there is none.
+        kinds: `8 new · 1 replaced`; "" where there are none, and of papers that were known before.
         span: `covers 3 mailings, 17–19 November`; "" where it stands for one alone.
         introduction: what a reader should know first (a first look, a quiet day, a failure); "" mostly.
         is_first_digest: it looks back with a saved query that is new.
@@ -82,7 +82,7 @@ class DigestView:
     is_first_digest: bool
     coverage: CoverageView
     queries: tuple[QueryView, ...]
-    abstracts: str = "short"
+    abstracts: Abstracts = Abstracts.SHORT
     week: WeekView | None = None
     is_whole: bool = False
 
@@ -147,6 +147,7 @@ def view_digest(digest: Digest) -> DigestView:
             QueryView(clean_text(name), shorten(clean_text(text), _LONGEST_QUERY)) for name, text in digest.queries
         ),
         week=view_week(digest, view_papers(digest)) if digest.is_weekly else None,
+        abstracts=digest.abstracts,
         is_whole=digest.replacements is Replacements.WHOLE,
     )
 
@@ -242,7 +243,7 @@ def _join_words(words: list[str], last: str = "and") -> str:
 
 def _count_kinds(digest: Digest) -> str:
     totals = Counter(entry.kind for entry in digest.entries)
-    if len(totals) == 1:
+    if totals.keys() <= {Kind.KNOWN} or digest.occasion.is_look_back:
         return ""
     return " · ".join(f"{total:,} {KIND_TITLES[kind].lower()}" for kind, total in totals.items())
 
@@ -250,9 +251,9 @@ def _count_kinds(digest: Digest) -> str:
 def view_papers(digest: Digest, *, unfolds: bool = False) -> tuple[PaperView, ...]:
     """Return the papers of a digest, numbered from 1; where changes unfold, abstracts stay as they are."""
     is_first_digest, by_query = digest.occasion.is_look_back, digest.group_by is Grouping.QUERY
-    is_whole = digest.replacements is Replacements.WHOLE and not unfolds
+    is_whole, is_of_one = digest.replacements is Replacements.WHOLE and not unfolds, len(digest.queries) == 1
     return tuple(
-        PaperView(entry, number, is_first_digest, _find_query(entry) if by_query else "", is_whole)
+        PaperView(entry, number, is_first_digest, _find_query(entry) if by_query else "", is_whole, is_of_one)
         for number, entry in enumerate(digest.entries, 1)
     )
 

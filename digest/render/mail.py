@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from markupsafe import Markup
 
 from digest.model.errors import TemplateError
+from digest.model.subscriptions import Abstracts
 from digest.render.contexts import (
     MailContext,
     MailPaperContext,
@@ -47,7 +48,7 @@ from digest.render.mime import (
 from digest.render.text import clean_markup, clean_text, flow_text, shorten, wrap_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
     from digest.model.messages import Delivery, Digest, Links
@@ -155,28 +156,25 @@ def _blank(link: str) -> str:
     return f"{place}/{'x' * len(token)}" if link else ""
 
 
-BUDGET = 100_000
+BUDGET = 90_000
 """Bytes an HTML part may take as it is sent, styles inlined, quoted-printable."""
 
-STEPS: tuple[int | None, ...] = (None, 400, 200, 0)
-"""Abstracts: whole, 400 characters, 200, none."""
+STEPS = (Abstracts.FULL, Abstracts.SHORT, Abstracts.NONE)
+"""How abstracts shorten where a mail has no room for what was asked for."""
 
 _HTML = "email/digest.html"
-
-WEEKLY_STEPS = STEPS[1:]
-"""A week is skimmed: its abstracts begin with 400 characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What is shown: the first `papers` ones, each abstract up to `abstract_limit` (None for whole)."""
+    """What is shown: the first `papers` ones, and so much of each abstract."""
 
     papers: int
-    abstract_limit: int | None
+    abstracts: Abstracts
 
 
 def fit_papers(
-    most: int, measure: Callable[[Fit], int], budget: int = BUDGET, *, steps: Sequence[int | None] = STEPS
+    most: int, measure: Callable[[Fit], int], budget: int = BUDGET, *, wanted: Abstracts = Abstracts.FULL
 ) -> Fit:
     """Choose the fullest abstracts at which all of `most` papers fit; else as many as fit without any.
 
@@ -184,12 +182,13 @@ def fit_papers(
         most: how many papers are to be shown.
         measure: the size of the whole part in bytes for a choice.
         budget: bytes it may take.
-        steps: how abstracts shorten.
+        wanted: the most that is shown of an abstract.
     """
-    for step in steps:
+    for step in STEPS[STEPS.index(wanted) :]:
         if measure(Fit(most, step)) <= budget:
             return Fit(most, step)
-    return Fit(find_most(most, lambda papers: measure(Fit(papers, 0)) <= budget), 0)
+    none = Abstracts.NONE
+    return Fit(find_most(most, lambda papers: measure(Fit(papers, none)) <= budget), none)
 
 
 KEPT = 2_048
@@ -207,17 +206,20 @@ class MailPapers:
         self.templates = templates
         self._render = lru_cache(KEPT)(self._render_anew)
 
-    def render(self, paper: PaperView, limit: int | None) -> tuple[Markup, str]:
-        """Return a paper's HTML and its text, with at most `limit` characters of its abstract (None for all).
+    def render(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
+        """Return a paper's HTML and its text, with so much of its abstract.
 
         Raises:
             TemplateError: a template cannot be rendered.
         """
-        return self._render(replace(paper, number=0), limit)
+        return self._render(replace(paper, number=0), abstracts)
 
-    def _render_anew(self, paper: PaperView, limit: int | None) -> tuple[Markup, str]:
-        html = self.templates.render("email/paper.html", MailPaperContext(paper, paper.show_abstract(limit)))
-        text = self.templates.render("email/paper.txt", MailPaperTextContext(paper, paper.shorten_abstract(limit)))
+    def _render_anew(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
+        is_full = abstracts is Abstracts.FULL
+        shown = MailPaperContext(paper, paper.show_abstract(abstracts), is_full)
+        written = MailPaperTextContext(paper, paper.write_abstract(abstracts), is_full)
+        html = self.templates.render("email/paper.html", shown)
+        text = self.templates.render("email/paper.txt", written)
         return Markup(html), text.strip("\n")  # noqa: S704 - the output of an escaping template
 
 
@@ -267,8 +269,8 @@ def write_digest_mail(
 
 
 def write_digest_text(papers: MailPapers, digest: Digest, links: Links) -> str:
-    """Write a digest as plain text in lines of at most 78 characters, with whole abstracts."""
-    return wrap_text(clean_markup(_Frame(papers, digest, links).render_text(Fit(digest.shown, None))))
+    """Write a digest as plain text in lines of at most 78 characters."""
+    return wrap_text(clean_markup(_Frame(papers, digest, links).render_text(Fit(digest.shown, digest.abstracts))))
 
 
 def _list_fields(
@@ -332,8 +334,7 @@ class _Frame:
         context = MailTextContext(
             digest=self._view,
             groups=group_papers(self._digest, shown),
-            fragments={paper.number: self._render_paper(paper, fit.abstract_limit)[1] for paper in shown},
-            abstract_limit=fit.abstract_limit,
+            fragments={paper.number: self._render_paper(paper, fit.abstracts)[1] for paper in shown},
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
         )
@@ -350,8 +351,7 @@ class _Frame:
         def measure(fit: Fit) -> int:
             return len(encode_part(render(fit)))
 
-        steps = WEEKLY_STEPS if self._view.week and not self._view.is_whole else STEPS
-        fit = fit_papers(self._digest.shown, measure, steps=steps)
+        fit = fit_papers(self._digest.shown, measure, wanted=self._digest.abstracts)
         if (size := measure(fit)) > BUDGET:
             raise TemplateError(
                 f"{_HTML} takes {size:,} bytes before any paper: {size - BUDGET:,} more than the {BUDGET:,} that a"
@@ -365,7 +365,7 @@ class _Frame:
         context = MailContext(
             digest=self._view,
             groups=group_papers(self._digest, shown),
-            fragments={paper.number: self._render_paper(paper, fit.abstract_limit)[0] for paper in shown},
+            fragments={paper.number: self._render_paper(paper, fit.abstracts)[0] for paper in shown},
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
         )

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from digest.model.announcements import Kind, latest_mailing
 from digest.model.papers import Field
+from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
 from digest.render.revisions import RevisionView, join_summaries, quote_comment, view_revisions
 from digest.render.snippets import LONGEST_SNIPPET, choose_snippet
@@ -62,13 +63,6 @@ def choose_authors(entry: DigestEntry, most: int) -> tuple[int, ...]:
         return tuple(range(total))
     beyond = sorted(index for index in find_matched_authors(entry) if most <= index < total)
     return (*range(most), *beyond[:_MOST_MATCHED])
-
-
-def write_authors(entry: DigestEntry, most: int) -> str:
-    """Write the authors on one line: `Nick Lindsay (Yale University), Caroline Trippel, +2 more`."""
-    chosen = choose_authors(entry, most)
-    words = [_write_author(entry, index) for index in chosen]
-    return ", ".join(words + _count_more(entry, chosen))
 
 
 def write_authors_html(entry: DigestEntry, most: int) -> Markup:
@@ -150,7 +144,6 @@ UNTITLED = "(untitled)"
 """Where nothing of a title can be shown: a link needs words."""
 
 LONGEST_NOTE = 240
-_LONGEST_AUTHORS = 420
 _LONGEST_CATEGORIES = 120
 _MOST_AUTHORS = 6
 _SHORT_TITLE = 90
@@ -168,7 +161,8 @@ class PaperView:
         number: its place in the digest, from 1.
         is_first_digest: it comes in a look back, so nothing is said about when it was announced.
         under: the saved query it stands under; "" where the headings are kinds of announcement.
-        is_whole: what changed is told whole, and the whole abstract shows it word by word.
+        is_whole: what changed is told whole, and the abstract shows it word by word.
+        is_of_one_query: its digest has one saved query, whose name would stand at every paper.
     """
 
     entry: DigestEntry
@@ -176,6 +170,7 @@ class PaperView:
     is_first_digest: bool = False
     under: str = ""
     is_whole: bool = False
+    is_of_one_query: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -220,24 +215,14 @@ class PaperView:
         return _style_segments(segments, "bold") or UNTITLED
 
     @cached_property
-    def authors(self) -> str:
-        """Up to seven authors with affiliations on one line; more are counted."""
-        return shorten(write_authors(self.entry, _MOST_AUTHORS), _LONGEST_AUTHORS)
-
-    @cached_property
     def authors_html(self) -> Markup:
-        """The same line as HTML, with whom a query asked for in `<mark>`."""
+        """Up to seven authors with affiliations as HTML, with whom a query asked for in `<mark>`."""
         return write_authors_html(self.entry, _MOST_AUTHORS)
 
     @cached_property
     def all_authors(self) -> tuple[str, ...]:
         """Every author with their affiliations."""
         return list_authors(self.entry)
-
-    @property
-    def has_all_authors(self) -> bool:
-        """Whether `authors` names everyone."""
-        return len(self.entry.paper.authors) <= _MOST_AUTHORS + 1
 
     @cached_property
     def categories(self) -> str:
@@ -317,7 +302,7 @@ class PaperView:
     @cached_property
     def queries(self) -> str:
         """Names of the saved queries that matched: `perf, gpu`; below a query's heading the others: `also gpu`."""
-        others = [name for name in self.entry.queries if name != self.under]
+        others = [name for name in self.entry.queries if name != self.under and not self.is_of_one_query]
         also = "also " if self.under and others else ""
         return shorten(clean_text(also + ", ".join(others)), _LONGEST_CATEGORIES)
 
@@ -449,28 +434,29 @@ class PaperView:
         verb = _DATED.get(self.kind, "announced")
         return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
 
-    def shorten_abstract(self, limit: int | None) -> str:
-        """Return the abstract in plain Unicode, at most `limit` characters (None for all, 0 for none).
+    def write_abstract(self, abstracts: Abstracts) -> str:
+        """Return as much of the abstract as is to be shown, in plain Unicode.
 
-        The whole of one that changed shows the change where that is told whole: `[-gone-] {+come+}`.
+        One that changed shows the change where that is told whole: `[-gone-] {+come+}`.
         """
-        if limit is None:
-            revision = self._abstract_revision
-            return revision.text if revision else self.abstract
-        return shorten(self.abstract, limit) if limit else ""
+        if abstracts is Abstracts.NONE:
+            return ""
+        revision = self._abstract_revision
+        whole = revision.text if revision else self.abstract
+        return whole if revision or abstracts is Abstracts.FULL else self.snippet
 
-    def show_abstract(self, limit: int | None = None) -> tuple[Markup, ...]:
-        """Return the abstract's paragraphs as HTML with what was met in `<mark>`.
+    def show_abstract(self, abstracts: Abstracts = Abstracts.FULL) -> tuple[Markup, ...]:
+        """Return as much of the abstract as is to be shown: paragraphs of HTML with what was met in `<mark>`.
 
-        Args:
-            limit: at most so many characters, then as one paragraph; None for the whole, 0 for nothing. The
-                whole of one that changed shows the change where that is told whole: `<del>`, `<ins>`.
+        One that changed shows the change where that is told whole: `<del>`, `<ins>`.
         """
-        text, spans = self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT)
-        if limit is None:
-            revision = self._abstract_revision
-            return (revision.html,) if revision else show_paragraphs(text, spans)
-        return (show_beginning(text, spans, limit),) if limit and text else ()
+        if abstracts is Abstracts.NONE:
+            return ()
+        if revision := self._abstract_revision:
+            return (revision.html,)
+        if abstracts is Abstracts.SHORT:
+            return (self.snippet_html,) if self._snippet else ()
+        return show_paragraphs(self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT))
 
     @property
     def _abstract_revision(self) -> RevisionView | None:

@@ -69,23 +69,7 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
     return WatchReport(found, due, tuple(failures))
 
 
-def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError]], str]:
-    """Send a message that says it is a test everywhere the operator is told, and ping.
-
-    Returns:
-        Each destination with what came of it; and what is wrong with the ping, "" for nothing.
-    """
-    results: list[tuple[Destination, Receipt | DigestError]] = []
-    for place in site.config.alarms.to:
-        try:
-            results.append((place, send_test_to(site, place)))
-        except DigestError as error:
-            results.append((place, error))
-    url = site.config.alarms.ping_url
-    return results, "; ".join(ping(url)) if url else ""
-
-
-def send_test_to(site: Site, destination: Destination) -> Receipt:
+def send_test(site: Site, destination: Destination) -> Receipt:
     """Send a message that says it is a test to one place.
 
     Raises:
@@ -94,7 +78,7 @@ def send_test_to(site: Site, destination: Destination) -> Receipt:
     from digest.render import AlarmContext  # noqa: PLC0415 - most looks have nothing to render
 
     now = site.clock.now()
-    headline, installation = "Digest: a test of its alarms", _name_installation(site)
+    headline, installation = "Digest: a test message", _name_installation(site)
     context = AlarmContext(headline, (), installation, _write(site, now), is_test=True)
     return _send(site, destination, context, f"test {now.isoformat()}", now)
 

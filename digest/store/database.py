@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Integer, delete, exists, func, inspect, or_, select, text, update
+from sqlalchemy import Integer, delete, exists, false, func, inspect, or_, select, text, update
 
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
@@ -251,6 +251,11 @@ def load_copied_at(conn: Connection) -> datetime | None:
         raise StoreError("the database does not know whose it is", hint="Restore the latest backup.")
     copied_at: datetime | None = row.copied_at
     return copied_at
+
+
+def try_writing(conn: Connection) -> None:
+    """Do all that a write needs and change nothing: an error tells why nothing can be written."""
+    conn.execute(update(installation).where(false()).values(copied_at=None))
 
 
 def is_restored(conn: Connection) -> bool:

@@ -386,6 +386,7 @@ subscriptions = Table(
     col.text("kinds"),
     col.text("quiet_days"),
     col.number("cap", nullable=True),
+    col.text("abstracts"),
     col.number("first_digest"),
     col.text("exclude_queries"),
     col.text("exclude_papers"),

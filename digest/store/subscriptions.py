@@ -13,6 +13,7 @@ from digest.model.errors import ConfigurationError
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     EVERYTHING,
+    Abstracts,
     Destination,
     DueSubscription,
     Grouping,
@@ -247,6 +248,7 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             kinds=_read_kinds(row.kinds),
             quiet_days=QuietDays(row.quiet_days),
             cap=row.cap,
+            abstracts=Abstracts(row.abstracts),
             first_digest=row.first_digest,
             group_by=Grouping(row.group_by),
             replacements=Replacements(row.replacements),
@@ -531,6 +533,7 @@ def _configured(subscription: Subscription) -> dict[str, Any]:
         "kinds": " ".join(subscription.kinds),
         "quiet_days": subscription.quiet_days,
         "cap": subscription.cap,
+        "abstracts": subscription.abstracts,
         "first_digest": subscription.first_digest,
         "group_by": subscription.group_by,
         "replacements": subscription.replacements,

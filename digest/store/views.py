@@ -256,6 +256,11 @@ class SubscriptionLine:
     waiting: int
     days: tuple[DayCount, ...]
 
+    def is_active(self, now: datetime) -> bool:
+        """Whether it is not paused, or its pause is over by a moment (UTC)."""
+        is_over = self.paused_until is not None and self.paused_until <= now
+        return self.state is SubscriptionState.ACTIVE or is_over
+
 
 def load_outbox(conn: Connection, now: datetime) -> Outbox:
     """Count all deliveries by state, those of years ago too: for a person who asks."""

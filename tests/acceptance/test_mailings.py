@@ -108,9 +108,9 @@ def test_a_mailing_that_does_not_come_is_no_quiet_day_and_the_operator_is_told_i
     assert not any("Tue 3 Mar" in alarm.what for report in reports for alarm in report.watch.alarms)
     morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
     (alarm,) = morning.watch.alarms
-    assert alarm.what == "the mailing of Tue 3 Mar is not out yet"
+    assert alarm.what == "the announcement of Tue 3 Mar is not out yet"
     assert morning.plan.digests == []
-    assert "ATTENTION  the mailing of Tue 3 Mar is not out yet" in here.command("status")
+    assert "✗ the announcement of Tue 3 Mar is not out yet" in here.command("status")
     assert "late" in here.command("coverage")
 
 
@@ -152,7 +152,7 @@ def test_an_id_nobody_knows_is_asked_for_during_a_week_and_then_void_with_the_re
     (line,) = lines
     assert (str(line.gap.id), str(line.state), line.gap.asks) == ("2603.00022", "void", 5)
     assert line.reason.startswith("arXiv knew no such paper, asked 5 times from 4 Mar")
-    assert "1 void" in here.command("coverage")
+    assert "1 never used" in here.command("coverage")
 
 
 def test_a_paper_that_arxiv_fills_in_days_later_is_new_then(

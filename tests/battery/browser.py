@@ -60,12 +60,16 @@ class Sight:
     Attributes:
         picture: as PNG.
         width: how wide the page came out, in CSS pixels.
+        height: how high it came out.
+        tops: where the elements begin that were asked for, from the top.
         spoken: what a screen reader is told, in its order: role and name.
         fetched: addresses asked for besides the page's own.
     """
 
     picture: bytes
     width: int
+    height: int
+    tops: tuple[float, ...]
     spoken: tuple[tuple[str, str], ...]
     fetched: tuple[str, ...]
 
@@ -108,8 +112,14 @@ class Browser:
         os.close(self._from)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def look(self, html: str, view: View, *, height: int | None = None) -> Sight:
-        """Show a page and return what is seen of it: the whole of it, or the first `height` CSS pixels."""
+    def look(
+        self, html: str, view: View, *, height: int | None = None, scale: float = 1, wanted: str = "h1"
+    ) -> Sight:
+        """Show a page and return what is seen of it: the whole of it, or the first `height` CSS pixels.
+
+        The picture has `scale` pixels for each of them. `wanted` is the CSS selector of elements whose places are
+        told.
+        """
         page = self._folder / "page.html"
         page.write_text(html, encoding="utf-8")
         target = self._ask("Target.createTarget", {"url": "about:blank"})["targetId"]
@@ -135,14 +145,18 @@ class Browser:
         ask("Page.navigate", url=page.as_uri())
         self._wait("Page.loadEventFired")
         size = ask("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": view.width, "height": height or size["height"], "scale": 1}
+        clip = {"x": 0, "y": 0, "width": view.width, "height": height or size["height"], "scale": scale}
         shot = ask("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        places = f"[...document.querySelectorAll({wanted!r})].map(one => one.getBoundingClientRect().top)"
+        tops = ask("Runtime.evaluate", expression=places, returnByValue=True)["result"]["value"]
         nodes = ask("Accessibility.getFullAXTree")["nodes"]
         asked = [one["params"]["request"]["url"] for one in self._events if one["method"] == _ASKED]
         self._ask("Target.closeTarget", {"targetId": target})
         return Sight(
             picture=base64.b64decode(shot["data"]),
             width=int(size["width"]),
+            height=int(size["height"]),
+            tops=tuple(tops),
             spoken=tuple(_list_spoken(nodes)),
             fetched=tuple(url for url in asked if url != page.as_uri()),
         )

@@ -18,7 +18,7 @@ from tests.battery.year_oracle import YearVerdict
 from tests.battery.year_papers import MadeUp
 from tests.battery.year_plan import Diary
 
-_UNTOLD = frozenset({Said.EARLIER, Said.OTHER_KIND, Said.NO_NEWS, Said.DROPPED})
+_UNTOLD = frozenset({Said.EARLIER, Said.OTHER_KIND, Said.NOT_NEW, Said.DROPPED})
 
 
 def compare_explanations(
@@ -76,5 +76,5 @@ def _explain_all(
 def _expect(paper: MadeUp, queries: set[str], *, is_told: bool, has_ended: bool) -> frozenset[Said]:
     """Return the verdicts that are right: the year sends no digest, and an end keeps back for good what waits."""
     if is_told:
-        return frozenset({Said.UNDELIVERED if has_ended else Said.UNDERWAY})
+        return frozenset({Said.UNSENT if has_ended else Said.UNDERWAY})
     return _UNTOLD if paper.queries & queries else frozenset({Said.UNMET})

@@ -1,4 +1,4 @@
-"""What commands print, in a terminal of a hundred columns."""
+"""What commands print, in a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from tests.golden.conftest import Golden
 from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found by their names here
@@ -17,29 +18,36 @@ from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found 
 )
 
 SHOWN = {
-    "query-check": ["query", "check", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"],
-    "query-preview-store": ["query", "preview", "gpu", "--days", "11", "--papers", "2"],
-    "query-preview-arxiv": ["query", "preview", "cat:cs.PF ANDNOT ti:latency", "--days", "30", "--papers", "1"],
-    "query-diff": [
-        *("query", "diff", "cat:cs.PF ANDNOT cat:cs.DC", "cat:cs.PF AND abs:GPU"),
-        *("--from", "store", "--papers", "2"),
-    ],
-    "query-explain": ["query", "explain", "gpu", "2611.15012"],
-    "query-explain-not": [
-        *("query", "explain", "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))", "2611.15012"),
+    "query-show": ["query", "show", "perf", "--limit", "2", "--papers", "2"],
+    "query-show-text": [
+        *("query", "show", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"),
+        *("--papers", "2"),
     ],
     "query-list": ["query", "list"],
-    "query-history": ["query", "history", "perf", "--limit", "2", "--papers", "2"],
+    "try-against": [
+        *("try", "cat:cs.PF AND abs:GPU", "--against", "cat:cs.PF ANDNOT cat:cs.DC", "--days", "9"),
+        *("--limit", "2"),
+    ],
     "subscription-list": ["subscription", "list"],
+    "add": ["add", "cat:cs.DC AND abs:scheduling", "--name", "tail", "--to", "feed", "--to", "#papers"],
+    "subscription-edit": ["subscription", "edit", "gpu-mail", "cap=20", "--add-query", "perf"],
+    "subscription-remove": ["subscription", "remove", "old-mail", "--dry-run"],
+    "query-remove": ["query", "remove", "follow", "--from-subscriptions", "--dry-run"],
     "subscription-show": ["subscription", "show", "perf-team"],
     "delivery-list": ["delivery", "list", "--limit", "3"],
     "delivery-show-mail": ["delivery", "show", "10"],
     "delivery-show-slack": ["delivery", "show", "12"],
-    "delivery-show-dead": ["delivery", "show", "13"],
+    "delivery-show-failed": ["delivery", "show", "13"],
     "feed-list": ["feed", "list"],
     "coverage": ["coverage", "--days", "16"],
-    "explain-told": ["explain", "2611.14991", "gpu-mail"],
-    "explain-not-met": ["explain", "https://arxiv.org/abs/2611.14987", "gpu-mail"],
+    "coverage-checks": ["coverage", "--checks", "--limit", "2"],
+    "explain": ["explain", "2611.15012"],
+    "explain-nowhere": ["explain", "2611.99999"],
+    "explain-sent": ["explain", "2611.14991", "gpu-mail"],
+    "explain-unmet": ["explain", "https://arxiv.org/abs/2611.14987", "gpu-mail"],
+    "explain-query": ["explain", "2611.15012", "gpu"],
+    "explain-query-unmet": ["explain", "2611.15012", "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))"],
+    "run-dry": ["run", "--dry-run"],
     "status": ["status"],
 }
 _OF_THIS_RUN = (
@@ -59,9 +67,10 @@ def test_a_screen_looks_as_it_did(
     tmp_path: Path,
     name: str,
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     text = digest(*SHOWN[name]).out
     for pattern, instead in _OF_THIS_RUN:
         text = re.sub(pattern, instead, text)
     golden(f"{name}.terminal.txt", text)
+    assert [line for line in text.splitlines() if cell_len(line) > 80] == []

@@ -83,7 +83,7 @@ def assert_is_known_and_no_news(world: World) -> None:
 
 def test_the_first_digest_tells_what_it_is_and_none_of_it_as_news(world: World) -> None:
     shown = world.command("run")
-    assert "This was the first look at arXiv: what it found is known from here on and is no news." in shown
+    assert "First check done. From now on you get only newly announced papers." in shown
     assert "everything arXiv announced since Fri 20 Feb: 40 papers on 7 pages, complete" in shown
     assert_is_known_and_no_news(world)
 

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select
 
 from digest.inspect.status import find_next_look
-from digest.model.announcements import has_mailing, mailing_moment
+from digest.model.announcements import EASTERN, has_mailing, mailing_moment
 from digest.model.clock import ManualClock
 from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
 from digest.store.schema import gate, poll_runs, requests
@@ -55,7 +55,7 @@ def test_a_pause_arxiv_asks_for_outlives_the_process_that_was_asked(world: World
     for command in (("run", "--now"), ("try", "cat:cs.PF")):
         shown = world.command(*command, expect=4)
         assert "asked for a pause; it is asked again in 15 min at the earliest" in shown
-    assert "ATTENTION  arXiv is left alone for 15 min: it asked for a pause" in world.command("status")
+    assert "✗ arXiv is not asked for 15 min: it asked for a pause" in world.command("status")
     assert len(world.arxiv.requests) == made, "not one request in all that time"
     world.clock.set(datetime.fromtimestamp(until, UTC))
     assert "complete" in world.command("run", "--now")
@@ -69,12 +69,13 @@ def test_a_block_keeps_every_process_away_for_four_hours_and_says_what_to_check(
     made = len(world.arxiv.requests) + 1
     world.command("run", expect=4)
     assert read_gate(world)[2] == "refused"
-    assert "next look at arXiv from Tue 11:40 ET" in world.command("status")
+    again = json.loads(world.command("status", "--json"))["next_poll_at"]
+    assert datetime.fromisoformat(again).astimezone(EASTERN).strftime("%a %H:%M") == "Tue 11:40"
     world.clock.set(NOON + timedelta(hours=3, minutes=45))
     assert "blocked this client" in world.command("run", "--now", expect=4)
     shown = world.command("status")
-    assert "ATTENTION  arXiv is left alone for 15 min: it blocks this client (403)" in shown
-    assert "check [arxiv] contact, then wait" in shown
+    assert "✗ arXiv is not asked for 15 min: it blocks this client (403)" in shown
+    assert "Check that `arxiv.contact` is an address of yours, then wait." in shown
     assert 0 < json.loads(world.command("status", "--json"))["breaker"]["seconds"] <= 15 * 60
     assert len(world.arxiv.requests) == made
     assert_all_follows(world, after=timedelta(minutes=20))

@@ -103,7 +103,7 @@ def test_what_is_refused_as_one_paper_is_told_in_few_words_and_then_given_up_wit
     pass_by(world, 1)
     assert world.slack.messages == ()
     assert set(states(world).values()) == {"superseded", "dead"}
-    listed = json.loads(world.run("delivery", "list", "--json", "--state", "dead").stdout)
+    listed = json.loads(world.run("delivery", "list", "--json", "--state", "failed").stdout)
     assert any("Nothing shorter can be made of it" in one["last_error"] for one in listed)
 
 

@@ -47,11 +47,11 @@ def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: Worl
     assert report.watch.due == report.watch.alarms
     assert pass_at(world, MONDAY + timedelta(minutes=40)).watch.due == ()
     (mail,) = operator_mails(world)
-    assert mail.splitlines()[0] == "Digest: the mailing of Sun 22 Nov is not out yet"
+    assert mail.splitlines()[0] == "Digest: the announcement of Sun 22 Nov is not out yet"
     told = " ".join(mail.split())
-    assert "mailing, since Mon 23 Nov 11:05 UTC The mailing of Sun 22 Nov is not out yet. Looks go on;" in told
+    assert "since Mon 23 Nov 11:05 UTC The announcement of Sun 22 Nov is not out yet. Checks go on." in told
     (post,) = world.slack.messages
-    assert post.text == "Digest: the mailing of Sun 22 Nov is not out yet"
+    assert post.text == "Digest: the announcement of Sun 22 Nov is not out yet"
 
     world.arxiv.add(LATER)
     for minutes in (300, 500):
@@ -59,7 +59,7 @@ def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: Worl
     assert report.watch.alarms == ()
     first, over = operator_mails(world)
     assert first == mail
-    assert over.startswith("Digest: over: the mailing of Sun 22 Nov is not taken in completely\n")
+    assert over.startswith("Digest: over: the announcement of Sun 22 Nov was not fetched completely\n")
     body = " ".join(over.split())
     assert "It lasted from Mon 23 Nov 11:05 UTC to Mon 23 Nov 19:25 UTC." in body
 
@@ -175,4 +175,4 @@ def test_a_restored_database_gives_no_sign_of_life_and_tells_of_nothing_but_the_
         assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.RESTORED]
         assert len(asked) == 1
         (post,) = world.slack.messages
-        assert post.text == ("Digest: the database was restored: nothing is sent until you call digest db resume")
+        assert post.text == ("Digest: the database was restored: nothing is sent until digest db resume")

@@ -110,30 +110,15 @@ def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_mis
     assert receiver.events == []
     assert states(world) == ["held"], "it is given up for nothing: the operator can mend it"
     environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
-    _, said = call_digest(world.folder, environ, "config", "check")
+    _, said = call_digest(world.folder, environ, "doctor", "--quick", "--json")
     assert "webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET" in said
     _, said = call_digest(world.folder, environ, "delivery", "show", "1")
-    assert "there is no webhook 'lab' with url and secret. `digest config check` says what it lacks" in said
-    code, said = call_digest(world.folder, environ, "webhook", "test", "lab")
-    assert (code, "there is no webhook 'lab' with url and secret" in said) == (2, True)
-
-
-def test_a_try_says_whether_it_was_taken(world: World, receiver: Receiver) -> None:
-    environ = {**world.environ, "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
-    assert call_digest(world.folder, environ, "webhook", "test", "lab") == (0, "webhook lab took it: HTTP 202\n")
-    (event,) = receiver.events
-    assert (event["type"], event["data"]["is_test"]) == ("alarm.raised", True)
-    receiver.answers = [Answer(b"who are you?", 401)]
-    code, said = call_digest(world.folder, environ, "webhook", "test", "lab")
-    assert (code, "401" in said, "who are you?" in said) == (4, True, True)
-    code, said = call_digest(world.folder, environ, "webhook", "test", "elsewhere")
-    assert (code, "Write url under [webhooks.elsewhere] in digest.toml" in said) == (2, True)
-    code, said = call_digest(world.folder, environ, "webhook", "test", "lab", "--json")
-    assert json.loads(said) == {"webhook": "lab", "taken": True, "answer": "HTTP 202"}
+    assert "there is no webhook 'lab' with url and secret. `digest doctor --quick` says what it lacks" in said
 
 
 def test_alarms_go_there_too(world: World, receiver: Receiver) -> None:
     environ = {**world.environ, "DIGEST_ALARMS_TO": "webhook:lab", "DIGEST_TEST_CLOCK": world.arxiv.clock_url}
     pass_by(world, 1)
-    assert call_digest(world.folder, environ, "alarm", "test")[0] == 0
+    assert call_digest(world.folder, environ, "doctor", "--quick", "--send")[0] == 0
     assert [event["type"] for event in receiver.events] == ["digest.planned", "alarm.raised"]
+    assert receiver.events[-1]["data"]["is_test"] is True

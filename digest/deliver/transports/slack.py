@@ -254,8 +254,8 @@ class SlackClient(WebClient):
     """
 
     def __init__(self, *, token: str, url: str, timeout: float) -> None:
-        # At DEBUG the library writes whole bodies to its log; nothing may lower this logger's level.
-        _LOGGER_SLACK_CLIENT.setLevel(logging.INFO)
+        # At DEBUG the library writes whole bodies to its log, and its errors are told by whoever called.
+        _LOGGER_SLACK_CLIENT.setLevel(logging.CRITICAL)
         super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
         self._own = threading.local()  # several threads post at once
         self._sender = HttpSender(timeout)
@@ -337,7 +337,7 @@ WAIT: dict[str, float | None] = {
 }
 """Not stored; may be stored later. Seconds where Slack's description implies them."""
 
-_TOKEN = "Check DIGEST_SLACK_TOKEN: install the app again and take over its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
+_TOKEN = "Check the token, as in DIGEST_SLACK_TOKEN: install the app again and copy its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
 _ADMIN = "Ask the workspace's administrators to let the app post."
 _INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
 

@@ -95,6 +95,15 @@ class SmtpTransport:
             except StaleConnection:
                 return connection.hand_over(self._sender, recipient, data, is_ours)  # over a new one
 
+    def log_in(self) -> None:
+        """Connect, secure the connection and log in, as before a mail; nothing is sent.
+
+        Raises:
+            DeliveryError: the server can't be reached, trusted or logged in to.
+        """
+        with self._lend() as connection:
+            connection.take()
+
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
         """Never tells: SMTP cannot be asked what it took.
 

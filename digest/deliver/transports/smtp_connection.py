@@ -260,7 +260,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool) -> str:
     enhanced = _ENHANCED.match(text)
     category = enhanced["category"] if enhanced else ""
     if is_login:
-        return "Check the mail server's user and DIGEST_MAIL_PASSWORD."
+        return "Check the login name and the password. Many providers want an app password: `digest help mail`."
     if category == "5.7":
         return (
             "The server refuses us by policy: ask its operator about relaying, and check the sender's domain "
@@ -383,7 +383,7 @@ class SmtpConnection:
             StaleConnection: nothing was said: the server had gone while the connection rested.
             DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
         """
-        link = self._take()
+        link = self.take()
         options = _choose_options(link, sender, recipient, data)
         self._stage = Stage.SENDER
         try:
@@ -422,7 +422,7 @@ class SmtpConnection:
                 self._link.putcmd("QUIT")
         self.drop()
 
-    def _take(self) -> smtplib.SMTP:
+    def take(self) -> smtplib.SMTP:
         """Return a connection that can be used as far as known, opening one where needed.
 
         Raises:

@@ -58,6 +58,8 @@ def test_a_look_for_all_queries_together_is_one_for_each(store: Store, config: C
     save(store, -48, perf=PERF, gpu=GPU)
     look(store, -40, TOGETHER)
     look(store, 3, TOGETHER)
-    assert missed(store, config) == ["the mailing of Thu 19 Nov is not taken in completely"], "it was too early"
+    assert missed(store, config) == ["the announcement of Thu 19 Nov was not fetched completely"], (
+        "it was too early"
+    )
     look(store, 5, TOGETHER)
     assert missed(store, config) == []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def test_an_empty_store_has_a_screen_that_says_what_is_missing(store: Store, tmp_path: Path) -> None:
     status = load_status(load_config(None, {}, folder=tmp_path), store, ManualClock(NOW))
-    assert [trouble.what for trouble in status.troubles] == ["arXiv has not been looked at completely yet"]
+    assert [trouble.what for trouble in status.troubles] == ["arXiv was never checked completely"]
     assert status.intake.mailing is None
     assert status.subscriptions == ()
     assert status.dialect == store.dialect
@@ -34,7 +34,7 @@ def test_what_was_stored_is_on_the_screen(store: Store, tmp_path: Path) -> None:
         )
     status = load_status(load_config(None, {}, folder=tmp_path), store, ManualClock(NOW + 3 * DAY))
     told = {trouble.what: trouble.remedy for trouble in status.troubles}
-    assert told["the last look at arXiv failed: no answer"] == "digest run tries again"
+    assert told["the last check of arXiv failed: no answer"] == "`digest run` tries again."
     assert any(what.startswith(f"a delivery to {MAIL} has been waiting since ") for what in told)
     (line,) = status.subscriptions
     assert (line.name, line.destinations) == ("team", (MAIL,))

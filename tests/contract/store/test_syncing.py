@@ -14,6 +14,7 @@ from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     EVERYTHING,
+    Abstracts,
     Destination,
     DestinationKind,
     Grouping,
@@ -73,6 +74,7 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         kinds=(Kind.NEW, Kind.WITHDRAWAL),
         quiet_days=QuietDays.HEARTBEAT,
         cap=None,
+        abstracts=Abstracts.FULL,
         first_digest=3,
         title="The team's papers",
         exclude=("cat:math.CO", 'author:"Keiko Lindquell"'),
@@ -118,7 +120,7 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
     [
         {"title": "Another title"},
         {"kinds": (Kind.REPLACEMENT,)},
-        {"cap": None},
+        {"cap": None, "abstracts": Abstracts.NONE},
         {"group_by": Grouping.QUERY, "replacements": Replacements.WHOLE, "weekly": Weekly.PLAIN},
         {"quiet_days": QuietDays.NOTE},
         {"queries": ("gpu", "perf")},

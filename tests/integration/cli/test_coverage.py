@@ -24,12 +24,12 @@ def test_the_same_is_had_as_json(digest: Shell) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_every_look_can_be_read_with_what_it_asked_and_found(digest: Shell) -> None:
-    header, *lines = digest("coverage", "--looks").lines
-    assert " ".join(header.split()) == "ID STARTED SOURCE SINCE OUTCOME REQUESTS PAGES PAPERS NEW CHANGED"
+def test_every_check_can_be_read_with_what_it_asked_and_found(digest: Shell) -> None:
+    header, *lines = digest("coverage", "--checks").lines
+    assert " ".join(header.split()) == "ID STARTED SOURCE OUTCOME ASKED PAPERS NEW CHANGED"
     assert any(" harvest " in line and " complete " in line for line in lines)
     assert any(" gaps " in line for line in lines)
-    first = digest("coverage", "--looks", "--json").json[-1]
+    first = digest("coverage", "--checks", "--json").json[-1]
     assert (first["source"], first["is_bootstrap"], first["outcome"]) == ("harvest", True, "complete")
 
 
@@ -52,7 +52,7 @@ def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(world: World, di
     assert line.split()[:2] == ["2611.14001", "open"]
     told = digest("coverage", "--missing", "--json").json[0]
     assert (told["id"], told["state"], told["asks"]) == ("2611.14001", "open", 1)
-    assert "missing ids: 1 asked for (--missing)" in digest("coverage").lines[-1]
+    assert "Missing ids: 1 asked for (--missing)." in digest("coverage").lines
 
 
 def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_them(
@@ -64,6 +64,6 @@ def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_th
         entry = (16, "it has no id", b"<entry>\x1b[2J\xff</entry>")
         runs.quarantine_entries(conn, 1, 2, [entry], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
     head, snippet = digest("coverage", "--unreadable").lines
-    assert head == "Fri 20 Nov 09:00 · look 1, page 3, entry 17: it has no id"
+    assert head == "Fri 20 Nov 09:00 · check 1, page 3, entry 17: it has no id"
     assert snippet == r"<entry>\x1b[2J\xff</entry>"
     assert digest("coverage", "--unreadable", "--json").json[0]["error"] == "it has no id"

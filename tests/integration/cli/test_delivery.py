@@ -11,12 +11,10 @@ from tests.integration.cli.lively import World
 
 @pytest.mark.usefixtures("world")
 def test_the_list_can_be_had_by_state(digest: Shell) -> None:
-    lines = digest("delivery", "list", "--state", "dead", "--state", "held").lines[1:]
+    lines = digest("delivery", "list", "--state", "failed", "--state", "needs-you").lines[1:]
     assert [line.split()[0] for line in lines] == ["13", "4"]
-    assert digest("delivery", "list", "--state", "held", "--state", "unknown").out == (
-        "No delivery is held or unknown.\n"
-    )
-    assert digest("delivery", "list", "--state", "held", "--json").json == []
+    assert digest("delivery", "list", "--state", "needs-you").out == "No delivery: needs-you.\n"
+    assert digest("delivery", "list", "--state", "needs-you", "--json").json == []
     assert "not in the range" in digest("delivery", "list", "--limit", "9" * 30, expect=2).err
     assert "'lost' is not one of" in digest("delivery", "list", "--state", "lost", expect=2).err
 
@@ -30,13 +28,13 @@ def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: She
     before = len(world.mail.mails)
     digest("run")
     assert [mail.recipients for mail in world.mail.mails[before:]] == [("old@digest.example",)] * 2
-    assert digest("delivery", "list", "--state", "dead").out == "No delivery is dead.\n"
+    assert digest("delivery", "list", "--state", "failed", "--json").json == []
     assert "try 2     Fri 20 Nov 09:20  sent" in digest("delivery", "show", "13").out
 
 
 def test_a_canceled_delivery_is_never_sent_and_needs_nobody_any_more(world: World, digest: Shell) -> None:
     assert digest("delivery", "cancel", "4", "13").out == "Deliveries 4, 13 will not be sent.\n"
-    assert "old@digest.example are dead" not in digest("status").out
+    assert "old@digest.example failed" not in digest("status").out
     before = len(world.mail.mails)
     digest("run")
     assert len(world.mail.mails) == before
@@ -47,16 +45,16 @@ def test_a_canceled_delivery_is_never_sent_and_needs_nobody_any_more(world: Worl
 def test_one_that_cannot_be_moved_leaves_all_of_them_as_they_were(digest: Shell) -> None:
     for command, word in (("retry", "tried again"), ("cancel", "canceled")):
         said = digest("delivery", command, "13", "7", expect=2)
-        assert f"delivery 7 is sent and can't be {word}; nothing was changed" in said.err
+        assert f"delivery 7 (sent) can't be {word}; nothing was changed" in said.err
         assert "there is no delivery 999" in digest("delivery", command, "4", "999", expect=2).err
-    assert [line.split()[0] for line in digest("delivery", "list", "--state", "dead").lines[1:]] == ["13", "4"]
+    assert [line.split()[0] for line in digest("delivery", "list", "--state", "failed").lines[1:]] == ["13", "4"]
 
 
 def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(world: World, digest: Shell) -> None:
     world.mail.script.clear()
     world.mail.script.drop("END")
     digest("delivery", "retry", "13")
-    since = " may have arrived; it is looked into from Fri 20 Nov 09:"
+    since = " may have arrived. Digest checks that from Fri 20 Nov 09:"
     assert since in digest("run").lines[-1]
     said = digest("run")
     assert "Nothing was sent." in said.lines, "which is not to say that there was nothing to send"
@@ -85,9 +83,8 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     hold_two_by_a_typo(world, digest)
     said = digest("run")
     assert "Nothing was sent." in said.lines
-    (line,) = [line for line in said.lines if " held" in line]
-    assert line.startswith("2 messages are held: ")
-    assert line.endswith("; once that is mended, `digest delivery retry --held` sends what can't have arrived.")
+    (line,) = [line for line in said.lines if "--held" in line]
+    assert line.startswith("2 messages need you: ")
     assert "no_such_thing" in line
     held = digest("run", "--json").json["holds"]
     assert (held["ids"], held["doubtful"]) == ([4, 13], [])
@@ -97,7 +94,7 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     said = digest("run")
     assert len(world.mail.mails) == before + 2
     assert "held" not in said.out
-    assert digest("delivery", "retry", "--held").out == "Nothing is held that could be sent.\n"
+    assert digest("delivery", "retry", "--held").out == "Nothing needs you that could be sent.\n"
 
 
 def test_what_waited_for_a_destination_that_was_taken_out_is_told_once_with_a_way_to_read_it(
@@ -115,8 +112,8 @@ def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: She
     hold_two_by_a_typo(world, digest)
     with world.open_store().begin() as conn:
         conn.exec_driver_sql("UPDATE attempts SET outcome = 'in doubt' WHERE delivery_id = 13")
-    assert "1 may have arrived: `digest delivery list --state held` shows all" in digest("run").out
+    assert "1 may have arrived: `digest delivery list --state needs-you` shows all" in digest("run").out
     said = digest("delivery", "retry", "--held").out
     assert f"Delivery 4 will be sent by {WHEN}." in said
-    assert "Delivery 13 stays held, and may have arrived: digest delivery show 13" in said
+    assert "Delivery 13 may have arrived and was not sent: `digest delivery show 13`" in said
     assert f"Delivery 13 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out

@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from rich.cells import cell_len
 
 from digest.__main__ import main
 from digest.store import hold_worker
@@ -19,9 +20,10 @@ from tests.integration.cli.lively import World
 LOOKING = [
     ["status"],
     ["coverage"],
-    ["coverage", "--looks"],
+    ["coverage", "--checks"],
     ["query", "list"],
-    ["query", "history", "perf"],
+    ["explain", "2611.15012"],
+    ["run", "--dry-run"],
     ["subscription", "list"],
     ["subscription", "show", "perf-team"],
     ["feed", "list"],
@@ -31,10 +33,9 @@ LOOKING = [
 ]
 
 WORKBENCH = [
-    ["query", "check", "perf"],
-    ["query", "preview", "perf", "--days", "7"],
-    ["query", "diff", "perf", "gpu", "--days", "7"],
-    ["query", "explain", "perf", "2611.15012"],
+    ["query", "show", "perf"],
+    ["try", "perf", "--against", "gpu", "--days", "7"],
+    ["explain", "2611.15012", "perf"],
 ]
 """Commands that need no installation: without one they ask arXiv."""
 
@@ -70,7 +71,7 @@ def test_without_a_database_each_says_what_makes_it_and_makes_none(
     empty: World, digest: Shell, command: list[str]
 ) -> None:
     said = digest(*command, expect=3)
-    assert "there is not a database" in said.err
+    assert "there is no database" in said.err
     assert "`digest run`" in said.err
     assert not list(empty.folder.glob("digest.db*"))
 
@@ -117,7 +118,7 @@ def say(encoding: str, command: list[str]) -> tuple[bytes, bytes]:
 
 
 def test_commands_are_real_processes_too(world: World) -> None:
-    done = run_digest(world.folder, world.environ, "query", "history", "pref")
+    done = run_digest(world.folder, world.environ, "query", "show", "pref")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: there is no saved query 'pref'\nhint:  Did you mean 'perf'?\n"
     done = run_digest(world.folder, world.environ, "status")
@@ -125,7 +126,7 @@ def test_commands_are_real_processes_too(world: World) -> None:
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
     done = run_digest(world.folder, {"PYTHONIOENCODING": "cp437"}, "status")
-    assert "-> digest query list" in done.stdout
+    assert "-> Mend it in digest.toml. `digest query list`" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -133,8 +134,8 @@ def test_commands_are_real_processes_too(world: World) -> None:
     [
         (["explain", "2611.15012", "perf-team"], "- follow: it lacks"),
         (["config", "show"], " ???εστ "),
-        (["query", "history", "perf"], "below 10?? s"),
-        (["query", "check", "ti:λ OR"], "ti:? OR"),
+        (["query", "show", "perf"], "below 10?? s"),
+        (["query", "show", "ti:λ OR"], "ti:? OR"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -160,3 +161,32 @@ def test_a_sign_the_terminals_encoding_lacks_is_ascii_where_it_is_ours_else_a_qu
 @pytest.mark.usefixtures("world")
 def test_what_programs_read_is_the_same_in_any_encoding_of_the_terminal(command: list[str]) -> None:
     assert say("cp437", command)[0] == say("utf-8", command)[0] != b""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *LOOKING,
+        *WORKBENCH,
+        ["coverage", "--requests"],
+        ["templates", "list"],
+        ["templates", "list", "email/digest.html"],
+        ["config", "show"],
+        ["preview", "perf-team"],
+        ["subscription", "pause", "gpu-mail"],
+        ["subscription", "unsubscribe", "gpu-mail", "reader@digest.example"],
+        ["delivery", "retry", "4", "13"],
+        ["feed", "revoke", "perf-team"],
+        ["db", "check"],
+        ["db", "backup"],
+        ["run"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("world")
+def test_no_line_is_wider_than_a_terminal_of_80_columns_but_for_an_address(
+    command: list[str], digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    wide = [line.strip() for line in digest(*command).lines if cell_len(line) > 80]
+    assert [line for line in wide if not line.startswith("http") or " " in line] == []

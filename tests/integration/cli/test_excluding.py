@@ -22,22 +22,21 @@ def test_what_is_excluded_is_shown(digest: Shell, world: World) -> None:
 
 
 def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
-    poll = digest("query", "history", "perf", "--json").json[0]
-    paper = poll["new"][0]["id"]
+    paper = digest("query", "show", "perf", "--json").json["checks"][0]["new"][0]["id"]
     world.edit_config(FIRST, f'{FIRST}\nexclude_papers = ["{paper}"]')
-    said = digest("query", "explain", "perf", paper, "--offline")
-    assert said.lines[-1] == f"excluded by the subscription perf-team: exclude_papers names {paper}"
-    found = digest("query", "explain", "perf", paper, "--offline", "--json").json
+    said = digest("explain", paper, "perf", "--offline")
+    assert said.lines[-1] == f"The subscription perf-team excludes it: exclude_papers names {paper}."
+    found = digest("explain", paper, "perf", "--offline", "--json").json
     assert found["excluded_by"] == {"perf-team": f"exclude_papers names {paper}"}
-    assert digest("query", "explain", "gpu", "2611.00042x", "--offline", expect=2).err
+    assert digest("explain", "2611.00042x", "gpu", "--offline", expect=2).err
 
 
-def test_config_check_names_what_cannot_be_read(digest: Shell, world: World) -> None:
+def test_the_doctor_names_what_cannot_be_read(digest: Shell, world: World) -> None:
     world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
-    digest("config", "check")
+    digest("doctor", "--quick")
     world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
-    said = digest("config", "check", expect=3)
-    assert "subscriptions.perf-team.exclude: 'Lindquell' is no full name" in said.err
+    said = digest("doctor", "--quick", "--full", expect=1)
+    assert "subscriptions.perf-team.exclude: 'Lindquell' is no full name" in " ".join(said.out.split())
 
 
 def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: World) -> None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 @pytest.mark.usefixtures("world")
 def test_a_paper_in_a_digest_that_nobody_got_is_not_called_told(digest: Shell) -> None:
     said = digest("explain", "2611.14991", "old-mail").lines
-    assert said[1].strip() == ("old-mail: not delivered – it is in digest 9, dead to mailto:old@digest.example")
-    assert digest("explain", "2611.14991", "old-mail", "--json").json["judged"]["verdict"] == "not delivered"
+    assert said[1] == "old-mail   not sent – it is in digest 9, failed: mailto:old@digest.example"
+    assert digest("explain", "2611.14991", "old-mail", "--json").json["judged"]["verdict"] == "not sent"
 
 
 def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_alone(
@@ -44,7 +44,7 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
     world.clock.set(NOW + timedelta(days=3))
     digest("run")
     said = digest("explain", "2611.15003", "perf-mail").out
-    assert ", beyond the cap: counted and linked at mailto:second@digest.example, not shown" in said
+    assert ", beyond the cap: at mailto:second@digest.example it is counted and linked, not shown" in said
     (frozen,) = digest("explain", "2611.15003", "perf-mail", "--json").json["digests"]
     assert frozen["hiding"] == ["mailto:second@digest.example"]
 
@@ -53,11 +53,9 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
 def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> None:
     digest("subscription", "unsubscribe", "perf-mail", "mailto:second@digest.example")
     said = digest("explain", "2611.15003", "perf-mail").lines
-    why = "let go – it matched, and nobody is left to send it to; mailto:second@digest.example left"
-    assert said[1].strip() == f"perf-mail: {why}"
-    assert said[-1] == (
-        "left       mailto:second@digest.example since Fri 20 Nov 09:20: operator; nothing is sent there"
-    )
+    why = "left out – it matched, but all its readers unsubscribed; unsubscribed: mailto:second@digest.example"
+    assert said[1] == f"perf-mail  {why}"
+    assert said[-1] == "left       mailto:second@digest.example unsubscribed Fri 20 Nov 09:20 (operator)"
     (left,) = digest("explain", "2611.15003", "perf-mail", "--json").json["left"]
     assert (left["destination"], left["reason"]) == ("mailto:second@digest.example", "operator")
 
@@ -65,7 +63,7 @@ def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> No
 @pytest.mark.usefixtures("world")
 def test_a_paper_that_waits_says_for_what(digest: Shell) -> None:
     said = digest("explain", "2611.15003", "perf-mail").lines
-    assert said[1].strip() == "perf-mail: waiting – it matched, and waits for the end of the pause"
+    assert said[1] == "perf-mail  waiting – it matched, and waits for the end of the pause"
 
 
 def test_a_paper_whose_saved_query_was_edited_while_it_waited_is_told_under_what_brought_it(
@@ -87,25 +85,23 @@ def test_a_paper_whose_saved_query_was_edited_while_it_waited_is_told_under_what
 @pytest.mark.usefixtures("world")
 def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
     said = digest("explain", "2611.99999", "gpu-mail").lines
-    assert said[0] == "2611.99999 never met here, so gpu-mail was not told of it"
-    assert said[1].startswith("announced  not yet, as far as was looked: the newest paper here is 2611.15")
+    assert said[0] == "2611.99999  never seen here, so it was not sent to gpu-mail"
+    assert said[1].startswith("announced  not announced by the last check: the newest paper here is 2611.15")
     old_style = digest("explain", "hep-th/9901001v2", "gpu-mail").lines
-    assert old_style[0] == "hep-th/9901001 never met here, so gpu-mail was not told of it"
+    assert old_style[0] == "hep-th/9901001  never seen here, so it was not sent to gpu-mail"
     earlier = digest("explain", "2601.00001", "gpu-mail").lines
     assert earlier[1].endswith("`digest coverage` says which")
 
 
 def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, digest: Shell) -> None:
     said = digest("explain", "2611.14991", "perf-team").lines
-    assert said[1].endswith(", sent to slack:#papers, shown by the feed")
+    assert said[1].endswith(", sent: slack:#papers, shown by the feed")
     assert "feed       feed shows it" in said
     only = digest("explain", "2611.14991", "gpu-static").lines
-    assert only[1].strip() == (
-        "gpu-static: shown – it matched; nothing is sent to this subscription, which is read as a feed,"
-        " shown by the feed"
-    )
+    assert only[1].startswith("gpu-static shown – ")
+    assert only[1].endswith(", shown by the feed")
     assert "feed       file:feeds/gpu.atom shows it" in only
-    unmet = "feed       file:feeds/gpu.atom does not show it: nothing of the paper was kept for this subscription"
+    unmet = "feed       file:feeds/gpu.atom does not show it: the paper did not match this subscription"
     assert unmet in digest("explain", "2611.14987", "gpu-static").lines
     digest("feed", "revoke", "perf-team")
     facts = digest("explain", "2611.14991", "perf-team", "--json").json
@@ -118,7 +114,7 @@ def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, di
 @pytest.mark.usefixtures("world")
 def test_the_same_is_had_as_json(digest: Shell) -> None:
     facts = digest("explain", "2611.14991", "gpu-mail", "--json").json
-    assert (facts["judged"]["verdict"], facts["mailing"]) == ("told", "2026-11-10")
+    assert (facts["judged"]["verdict"], facts["mailing"]) == ("sent", "2026-11-10")
     assert [one["met"] for change in facts["changes"] for one in change["asked"]] == [
         "entered",
         "stayed in",
@@ -132,9 +128,26 @@ def test_the_same_is_had_as_json(digest: Shell) -> None:
 def test_a_slip_in_a_name_or_an_id_is_answered_with_what_to_do(digest: Shell) -> None:
     assert "Did you mean 'gpu-mail'?" in digest("explain", "2611.14991", "gpu-mial", expect=2).err
     assert "arXiv id" in digest("explain", "nonsense", "gpu-mail", expect=2).err
-    assert "digest explain PAPER SUBSCRIPTION" in digest("explain", "gpu-mail", "2611.14991", expect=2).err
-    for words in (("explain", "1608.0000", "gpu-mail"), ("query", "explain", "gpu", "1608.0000")):
-        assert "there is no such id: 1608.0000" in digest(*words, expect=2).err
+    assert "digest explain 2611.14991 gpu-mail" in digest("explain", "gpu-mail", "2611.14991", expect=2).err
+    for words in (("1608.0000", "gpu-mail"), ("1608.0000", "gpu"), ("1608.0000",)):
+        assert "there is no such id: 1608.0000" in digest("explain", *words, expect=2).err
+
+
+@pytest.mark.usefixtures("world")
+def test_a_paper_alone_is_explained_for_every_subscription(digest: Shell) -> None:
+    said = digest("explain", "2611.15012", "--json").json
+    verdicts = {one["subscription"]: one["judged"]["verdict"] for one in said["subscriptions"]}
+    assert verdicts == {
+        "gpu-mail": "sent",
+        "gpu-static": "shown",
+        "old-mail": "not sent",
+        "perf-mail": "waiting",
+        "perf-team": "sent",
+    }
+    said = digest("explain", "2611.14987")
+    assert said.lines[1] == "No subscription matches it."
+    assert "`digest explain 2611.14987 gpu-mail` says why" in said.out
+    assert digest("explain", "2611.99999", "--json").json["subscriptions"][0]["judged"] is None
 
 
 def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(world: World) -> None:
@@ -146,7 +159,7 @@ def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
             for id_ in (*told, *islice(others, 0, None, 7)):
                 verdict = explain_paper(conn, id_, due, "harvest").judged
                 assert verdict is not None
-                is_in_digest = verdict.verdict in (Verdict.TOLD, Verdict.UNDELIVERED)
+                is_in_digest = verdict.verdict in (Verdict.SENT, Verdict.UNSENT)
                 assert is_in_digest == (id_ in told)
                 if not is_in_digest:
                     assert (verdict.verdict is Verdict.UNMET) == (not _is_met(conn, due, id_)), (id_, verdict)

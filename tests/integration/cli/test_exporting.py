@@ -70,6 +70,6 @@ def test_a_subscription_read_as_a_feed_has_the_papers_of_its_feed(digest: Shell)
 def test_a_saved_query_that_only_the_file_knows_yet_is_meant_by_its_name(world: World, digest: Shell) -> None:
     world.edit_config("[queries]", '[queries]\nfresh = "cat:cs.PF"')
     assert digest("export", "--query", "fresh") == digest("export", "--query", "perf")
-    said = digest("query", "history", "fresh", expect=2)
-    assert said.err == "error: saved query fresh is new in digest.toml\nhint:  `digest run` takes it over.\n"
+    shown = digest("query", "show", "fresh", "--json").json
+    assert (shown["name"], shown["query"], shown["checks"]) == ("fresh", "cat:cs.PF", [])
     assert "new in digest.toml" in digest("feed", "rotate", "fresh", "--query", expect=2).err

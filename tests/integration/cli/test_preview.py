@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import email
 import email.policy
+import re
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.lively import NOW, World
 
 
 def count_outbox(digest: Shell) -> int:
@@ -28,7 +29,7 @@ def test_a_past_digest_is_shown_as_it_was_frozen_and_nothing_is_sent(digest: She
     before, last = count_outbox(digest), last_digest(digest)
     said = digest("preview", "perf-team", "--digest", str(last["id"]))
     named = f"digest {last['id']} of perf-team, {last['slot']}"
-    assert said.err == f"{named}: {last['papers']} papers, as it was frozen\n"
+    assert said.err == f"{named}: {last['papers']} papers, as it was planned\n"
     assert "Mailing" in said.out
     assert count_outbox(digest) == before
 
@@ -117,7 +118,7 @@ def test_a_place_that_takes_nothing_stops_no_other_and_is_named(digest: Shell, w
 
 @pytest.mark.usefixtures("world")
 def test_without_an_operator_or_without_test_nothing_is_sent(digest: Shell) -> None:
-    assert "nobody is the operator" in digest("send", "perf-team", "--test", expect=2).err
+    assert "no address of yours" in digest("send", "perf-team", "--test", expect=2).err
     assert "digest send perf-team --test" in digest("send", "perf-team", expect=2).err
 
 
@@ -144,8 +145,21 @@ def test_another_subscriptions_digest_is_not_taken_for_this_ones(digest: Shell) 
 @pytest.mark.usefixtures("world")
 def test_an_ending_that_says_nothing_is_refused_unless_the_shape_is_named(digest: Shell) -> None:
     said = digest("preview", "perf-team", "--output", "look.pdf", expect=2)
-    assert "what look.pdf is to hold can't be told by its ending" in said.err
+    assert "the ending of look.pdf does not say what to write" in said.err
     assert ".html .eml .txt .atom .xml .json" in said.err
     assert not Path("look.pdf").exists()
     digest("preview", "perf-team", "--output", "look.pdf", "--as", "text")
     assert Path("look.pdf").exists()
+
+
+def test_a_dry_run_says_what_a_run_would_send_and_changes_and_asks_nothing(world: World, digest: Shell) -> None:
+    digest("subscription", "resume", "perf-mail")
+    world.clock.set(NOW + timedelta(days=3))
+    said = digest("run", "--dry-run", "--json").json["subscriptions"]
+    due = {one["name"]: one["papers"] for one in said if one["is_due"]}
+    assert due == {"gpu-mail": 0, "old-mail": 0, "perf-mail": 7, "perf-team": 0}
+    assert re.search(r"^perf-mail +now +7 +mailto:second", digest("run", "--dry-run").out, re.MULTILINE)
+    assert (len(world.arxiv.requests), len(world.mail.mails)) == (0, 0)
+    digest("run")
+    (planned,) = digest("subscription", "show", "perf-mail", "--json").json["digests"][:1]
+    assert planned["papers"] == 7

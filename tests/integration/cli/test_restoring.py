@@ -58,10 +58,10 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     assert "looked all through and sound" in digest("db", "restore", backup).out
     for _ in range(2):
         said = digest("run", "--now", expect=3)
-        assert "this database was restored: nothing is planned or sent" in said.err
+        assert "this database was restored: nothing is sent until you" in said.err
         assert said.out.endswith("Nothing was sent.\n")
     for words in (("status",), ("subscription", "list"), ("subscription", "show", "perf-team")):
-        assert "held until `digest db resume`; 1 paper waits" in digest(*words).out
+        assert "held until `digest db resume`, 1 waits" in digest(*words).out
     assert "the database was restored" in digest("status").out
     assert (len(world.mail.mails), len(world.slack.messages)) == (4, 4)
 
@@ -77,7 +77,7 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     assert (len(world.mail.mails), len(world.slack.messages)) == (6, 6)
     assert digest("db", "check").out.startswith("Sound: ")
     trail = digest("explain", "2611.15003", "perf-team").out
-    assert "perf-team: told" in trail
+    assert "perf-team  sent" in trail
     assert "by the database before this one was restored" in trail
 
 

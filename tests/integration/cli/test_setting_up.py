@@ -1,4 +1,4 @@
-"""From nothing to a configuration that runs: init, config, migrate."""
+"""A configuration and a database that can be used: config, migrate."""
 
 from __future__ import annotations
 
@@ -8,70 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.config import load_config
-from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 from tests.later_release import LATER, later_release
-
-
-def test_a_query_and_an_address_make_a_configuration_that_runs_without_an_edit(
-    world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only where arXiv is found on this machine comes from the environment."""
-    for path in world.folder.glob("digest.*"):
-        path.unlink()
-    monkeypatch.delenv("DIGEST_SLACK_TOKEN")
-    for name in ("api", "oai"):
-        monkeypatch.setenv(f"DIGEST_ARXIV_{name.upper()}_URL", getattr(world.arxiv, f"{name}_url"))
-    said = digest("init", "--query", "cat:cs.PF", "--mail", "You@Example.org", "--smtp", world.mail.url)
-    assert said.lines == [
-        "Wrote digest.toml: 1 saved query, to mailto:you@example.org, on announcement.",
-        "  then   digest config check    is all well?",
-        "         digest run             look at arXiv, and send the first digest",
-    ]
-    assert run_digest(world.folder, {}, "config", "check").returncode == 0
-    done = run_digest(world.folder, {}, "run")
-    assert done.returncode == 0, done.stderr
-    assert "1 digest planned, 1 message sent (mailto 1)." in done.stdout
-    (mail,) = world.mail.mails
-    assert mail.recipients == ("you@example.org",)
-    done = run_digest(world.folder, {}, "status")
-    assert "ATTENTION" not in done.stdout
-    assert "you@example…" in done.stdout
-
-
-@pytest.mark.usefixtures("fresh")
-def test_what_init_cannot_know_is_told_with_the_place_to_fill_it_in(digest: Shell) -> None:
-    said = digest("init", "--slack", "papers", "sub.toml")
-    assert said.lines[0] == "Wrote sub.toml. It lacks something yet:"
-    assert said.lines[1].startswith("  to do  sub.toml: arxiv.contact: is empty.")
-    assert said.lines[2] == "  then   digest --config sub.toml config check    is all well?"
-    said = digest("init", "--slack", "papers", "--contact", "ops@example.org")
-    assert said.lines[0] == "Wrote digest.toml: 1 saved query, to slack:#papers, on announcement."
-    assert "DIGEST_SLACK_TOKEN" in said.lines[1]
-
-
-def test_init_never_writes_over_a_file_unless_forced(fresh: Path, digest: Shell) -> None:
-    path = fresh / "digest.toml"
-    path.write_text("mine", encoding="utf-8")
-    said = digest("init", "--mail", "you@example.org", expect=2)
-    assert "digest.toml is there already, and was left as it is" in said.err
-    assert path.read_text(encoding="utf-8") == "mine"
-    digest("init", "--mail", "you@example.org", "--force")
-    assert load_config(path, {}).arxiv.contact == "you@example.org"
-
-
-def test_init_writes_nothing_for_a_query_that_cannot_be_read(fresh: Path, digest: Shell) -> None:
-    said = digest("init", "--query", "gpu=ti:(gpu", expect=2)
-    assert said.err.splitlines()[:3] == ["error: This parenthesis is never closed", "ti:(gpu", "^"]
-    assert not (fresh / "digest.toml").exists()
-
-
-@pytest.mark.usefixtures("fresh")
-def test_init_refuses_a_wrong_address_and_a_folder_that_is_not_there(digest: Shell) -> None:
-    assert "is not an e-mail address" in digest("init", "--mail", "nobody", expect=2).err
-    assert "can't be written: No such file or directory" in digest("init", "no/digest.toml", expect=2).err
 
 
 def test_the_configuration_is_shown_with_origins_and_without_secrets(

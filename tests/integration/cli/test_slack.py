@@ -1,17 +1,16 @@
-"""`digest slack`: the manifest holds what the client calls and no more; the check says what Slack says."""
+"""Slack: the manifest holds what the client calls and no more; a check says what Slack says, and posts nothing."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from digest.cli import run_cli
 from digest.deliver.transports.slack import SlackTransport
-from digest.inspect.slack_check import Finding, inspect_slack, list_scopes
+from digest.inspect.findings import Finding, Verdict
+from digest.inspect.slack_check import inspect_slack, list_scopes
 from digest.model.clock import ManualClock
 from digest.model.errors import DeliveryError
 from digest.model.subscriptions import Destination
@@ -41,9 +40,9 @@ def slack(clock: ManualClock) -> Iterator[SlackReceiver]:
         yield slack
 
 
-def inspect(slack: SlackReceiver, *to: str) -> dict[str, Finding]:
-    found = inspect_slack([Destination.parse(one) for one in to], token=slack.token, url=slack.url, timeout=5.0)
-    return {one.what: one for one in found}
+def inspect(slack: SlackReceiver, *to: str, token: str = "") -> list[Finding]:
+    channels = {Destination.parse(one): f"team {number}" for number, one in enumerate(to)}
+    return list(inspect_slack(channels, token=token or slack.token, url=slack.url, timeout=5.0))
 
 
 def use_all(slack: SlackReceiver, clock: ManualClock, channel: str) -> None:
@@ -81,9 +80,9 @@ def test_the_manifest_gives_each_scope_its_reason(capsys: pytest.CaptureFixture[
 
 
 def test_what_is_in_order_is_said_to_be_and_nothing_is_posted(slack: SlackReceiver) -> None:
-    found = inspect(slack, "slack:#papers", "slack:C000PAPERS", "slack:U000SOMEBODY", "mailto:a@example.org")
-    assert list(found) == ["token", "scopes", "slack:#papers", "slack:C000PAPERS", "slack:U000SOMEBODY"]
-    assert {one.todo for one in found.values()} == {""}
+    *others, person = inspect(slack, "slack:#papers", "slack:C000PAPERS", "slack:U000SOMEBODY")
+    assert [one.verdict for one in others] == [Verdict.OK] * 4
+    assert person.verdict is Verdict.UNCHECKED
     assert slack.messages == ()
     assert "chat.postMessage" not in slack.calls
 
@@ -98,71 +97,27 @@ def test_what_is_in_order_is_said_to_be_and_nothing_is_posted(slack: SlackReceiv
     ],
 )
 def test_each_trouble_with_a_channel_is_told_with_what_to_do(slack: SlackReceiver, to: str, todo: str) -> None:
-    assert todo in inspect(slack, to)[to].todo
+    *_, found = inspect(slack, to)
+    assert (found.verdict, todo in found.todo, "team 0" in found.said) == (Verdict.PROBLEM, True, True)
 
 
 def test_a_token_that_opens_nothing_is_all_that_is_told(slack: SlackReceiver) -> None:
     slack.trouble = "token_revoked"
-    (finding,) = inspect(slack, "slack:#papers").values()
-    assert (finding.what, "token_revoked" in finding.said) == ("token", True)
+    (finding,) = inspect(slack, "slack:#papers")
+    assert (finding.verdict, "token_revoked" in finding.said) == (Verdict.PROBLEM, True)
     assert "DIGEST_SLACK_TOKEN" in finding.todo
+
+
+@pytest.mark.parametrize(("token", "kind"), [("xoxp-1-a", "person"), ("xapp-1-a", "whole app"), ("hm", "unknown")])
+def test_a_token_of_another_kind_is_told_before_slack_is_asked(
+    slack: SlackReceiver, token: str, kind: str
+) -> None:
+    (finding,) = inspect(slack, "slack:#papers", token=token)
+    assert (kind in finding.said, "xoxb-" in finding.todo, slack.calls) == (True, True, ())
 
 
 @pytest.mark.parametrize("left_out", list(LEAST))
 def test_a_missing_scope_is_told(clock: ManualClock, left_out: str) -> None:
     with SlackReceiver(clock, channels=CHANNELS, scopes=set(LEAST) - {left_out}) as slack:
-        found = inspect(slack, "slack:#papers")
-    assert left_out in found["scopes"].todo
-
-
-CONFIG = """
-[arxiv]
-contact = "ops@example.org"
-
-[slack]
-url = "{url}"
-
-[queries]
-perf = "cat:cs.PF"
-
-[[subscriptions]]
-name = "perf-team"
-queries = ["perf"]
-to = "{to}"
-"""
-
-
-@pytest.mark.parametrize(
-    ("to", "trouble", "code"),
-    [("slack:#papers", "", 0), ("slack:#attic", "", 3), ("slack:#papers", "token_revoked", 3)],
-)
-def test_the_command_says_it_in_words_and_by_its_exit_code(  # noqa: PLR0917 - what it depends on
-    slack: SlackReceiver,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    to: str,
-    trouble: str,
-    code: int,
-) -> None:
-    (tmp_path / "digest.toml").write_text(CONFIG.format(url=slack.url, to=to))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DIGEST_SLACK_TOKEN", slack.token)
-    slack.trouble = trouble
-    assert run_cli(["slack", "check"]) == code
-    words = capsys.readouterr().out
-    assert ("problem" in words) is (code == 3)
-    assert run_cli(["slack", "check", "--json"]) == code
-    shown = json.loads(capsys.readouterr().out)
-    assert shown[0]["what"] == "token"
-    assert slack.token not in words
-
-
-def test_no_token_and_no_answer_have_exit_codes_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "digest.toml").write_text(CONFIG.format(url="http://127.0.0.1:9/api/", to="slack:#papers"))
-    assert run_cli(["slack", "check"]) == 3
-    monkeypatch.setenv("DIGEST_SLACK_TOKEN", "xoxb-demo")
-    assert run_cli(["slack", "check"]) == 4
+        _, scopes, *_ = inspect(slack, "slack:#papers")
+    assert (scopes.verdict, left_out in scopes.said) == (Verdict.PROBLEM, True)

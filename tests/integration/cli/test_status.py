@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from digest.cli.status import mark_states
 from digest.model.clock import SystemClock
@@ -17,15 +18,17 @@ from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 
 
-def attention(digest: Shell) -> list[str]:
-    return [line for line in digest("status").lines if line.startswith("ATTENTION")]
+def list_problems(digest: Shell) -> list[tuple[str, str]]:
+    """Return what the screen calls a problem, each with what to do."""
+    return [(one["what"], one["remedy"]) for one in digest("status", "--json").json["troubles"]]
 
 
 @pytest.mark.usefixtures("world")
 def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     facts = digest("status", "--json").json
     assert facts["now"] == "2026-11-20T08:20:00+00:00"
-    assert facts["troubles"][0]["remedy"] == "digest delivery show 13"
+    assert facts["summary"] == "2 messages need you. 1 other problem."
+    assert "`digest delivery retry 4 13`" in facts["troubles"][0]["remedy"]
     assert (facts["intake"]["is_complete"], facts["intake"]["looked_at"]) == (True, 20)
     assert facts["next_mailing"] == "2026-11-22"
     assert facts["outbox"]["counts"] == {"dead": 2, "sent": 11}
@@ -42,22 +45,20 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
 def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(digest: Shell) -> None:
     digest("db", "migrate")
     said = digest("status")
-    assert said.lines[0] == "ATTENTION  arXiv has not been looked at completely yet  → digest run"
-    assert (
-        "arXiv      not looked at yet: `digest run` takes the first look · harvest, breaker closed" in said.lines
-    )
+    assert said.lines[0] == "1 problem."
+    assert list_problems(digest) == [("arXiv was never checked completely", "`digest run` checks it.")]
     assert "takes over: query perf, query gpu, query follow, query broken," in said.out
 
 
 @pytest.mark.parametrize(
     ("states", "words"),
     [
-        (["sent"], "✓"),
-        (["sent", "superseded"], "✓"),
-        (["suppressed", "sent"], "✓ in part, the rest not sent"),
-        (["sent", "dead", "unknown"], "✓ in part, the rest dead, in doubt"),
-        (["sending", "claimed"], "on its way"),
-        (["held"], "held"),
+        (["sent"], "sent"),
+        (["sent", "superseded"], "sent"),
+        (["suppressed", "sent"], "sent in part, not sent"),
+        (["sent", "dead", "unknown"], "sent in part, failed, may have arrived"),
+        (["sending", "claimed"], "sending"),
+        (["held"], "needs you"),
         ([], ""),
     ],
 )
@@ -82,13 +83,13 @@ def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: Wo
     world.arxiv.replace("2611.15012", comment="now with a second half")
     world.clock.set(datetime(2026, 11, 24, 8, 40, tzinfo=UTC))
     digest("run", expect=4)  # the delivery to old@ dies again
-    (line,) = (line for line in attention(digest) if "reader@" in line)
-    assert line.startswith("ATTENTION  1 delivery to reader@digest.example has failed so far (planned 1 s ago): ")
-    assert "451" in line
-    assert "→ digest run tries again; see digest delivery show" in line
-    assert re.search("ready 1 · .* · oldest due: none yet", digest("status").out)
+    ((what, remedy),) = (one for one in list_problems(digest) if "reader@" in one[0])
+    assert what.startswith("1 message to reader@digest.example is retried since 0 s: ")
+    assert "451" in what
+    assert remedy.startswith("`digest run` tries again. `digest delivery show")
+    assert re.search(", 1 waiting, 3 need you$", digest("status").out, re.MULTILINE)
     world.clock.set(datetime(2026, 11, 24, 20, 40, tzinfo=UTC))
-    assert any("reader@" in line and "has been waiting since" in line for line in attention(digest))
+    assert any("reader@" in what and "has been waiting since" in what for what, _ in list_problems(digest))
 
 
 def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, digest: Shell) -> None:
@@ -97,25 +98,23 @@ def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, d
     assert not [line for line in said.err.splitlines() if line.startswith((" compare ", " match "))]
     assert "403" in said.err
     assert "`digest delivery list`" not in said.err, "that lists messages"
-    assert "`digest status` says how all stands" in said.err
-    (line,) = (line for line in attention(digest) if "arXiv" in line)
-    assert line.startswith("ATTENTION  arXiv is left alone for 4 h: it blocks this client (403)  → check [arxiv]")
-    assert line.endswith("; digest run tries again then"), "and that the look failed is not told beside it"
-    assert "breaker open for 4 h" in digest("status").out
+    assert "`digest status` says what needs you" in said.err
+    (problem,) = (one for one in list_problems(digest) if "arXiv" in one[0])
+    assert problem == (
+        "arXiv is not asked for 4 h: it blocks this client (403)",
+        "Check that `arxiv.contact` is an address of yours, then wait. `digest run` tries again.",
+    ), "and that the check failed is not said beside it"
     world.clock.sleep(5 * 3600)
-    (line,) = (line for line in attention(digest) if "arXiv" in line)
-    assert "the last look at arXiv failed: " in line
-    assert line.endswith("→ digest run tries again")
+    ((what, remedy),) = (one for one in list_problems(digest) if "arXiv" in one[0])
+    assert "the last check of arXiv failed: " in what
+    assert remedy == "`digest run` tries again."
 
 
-def test_days_without_a_complete_look_need_attention(world: World, digest: Shell) -> None:
+def test_days_without_a_complete_check_are_a_problem(world: World, digest: Shell) -> None:
     world.clock.set(NOW + timedelta(days=4))
-    lines = attention(digest)
-    assert any(
-        line.startswith("ATTENTION  the last complete look at arXiv was 4 days ago  → digest run, from cron")
-        for line in lines
-    )
-    assert "mailing of Mon 23 Nov: not complete yet, last looked Fri 03:05 ET" in digest("status").out
+    what, remedy = "the last complete check of arXiv was 4 days ago", "Call `digest run` from cron, or keep"
+    assert any(one[0] == what and one[1].startswith(remedy) for one in list_problems(digest))
+    assert "announcement of Mon 23 Nov: not complete yet, checked Fri 09:05" in digest("status").out
 
 
 def test_many_stuck_deliveries_are_told_by_destination_and_no_more_than_five(world: World, digest: Shell) -> None:
@@ -132,10 +131,10 @@ def test_many_stuck_deliveries_are_told_by_destination_and_no_more_than_five(wor
                 " FROM deliveries WHERE id = 10"
             )
     store.close()
-    held = [line for line in attention(digest) if "held" in line]
+    held = [one for one in list_problems(digest) if "need" in one[0]]
     assert len(held) == 6
-    assert held[0].startswith("ATTENTION  1 delivery to r6@digest.example is held: nobody can tell  → ")
-    assert held[-1] == "ATTENTION  2 more deliveries are held  → digest delivery list --state held"
+    assert held[0][0] == "1 message to r6@digest.example needs you: nobody can tell"
+    assert held[-1] == ("2 more messages: needs you", "`digest delivery list --state needs-you`")
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells who holds a lock")
@@ -144,9 +143,9 @@ def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Sh
     with hold_worker(store):
         with store.begin() as conn:
             workers.sign(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), SystemClock().now()))
-        (line,) = (line for line in digest("status").lines if line.startswith("Workers"))
+        (line,) = (line for line in digest("status").lines if line.startswith("Process"))
         assert re.fullmatch(
-            rf"Workers    lab1:{os.getpid()} at work since .*, release 9\.1, last sign \d+ s ago", line
+            rf"Process    lab1:{os.getpid()} at work since .*, release 9\.1, last sign \d+ s ago", line
         )
         assert [worker["pid"] for worker in digest("status", "--json").json["workers"]] == [os.getpid()]
         assert "already" in digest("run").out
@@ -168,9 +167,31 @@ def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None
         with store.begin() as conn:
             workers.sign(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), began))
             save_turns(conn, "lab1:x", turns)
-        said = [line.partition("  →")[0] for line in attention(digest) if "the job " in line]
-    assert said == [
-        "ATTENTION  the job poll has been at the same turn for 300 min",
-        "ATTENTION  the job watch failed last time: StoreError",
-    ]
+        said = [what for what, _ in list_problems(digest) if "the job " in what]
+    assert said == ["the job poll does not end: 300 min so far", "the job watch failed last time: StoreError"]
     store.close()
+
+
+@pytest.mark.parametrize("troubled", [False, True])
+def test_the_screen_fits_a_terminal_of_80_columns_and_24_lines_however_much_there_is(
+    world: World,
+    digest: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    troubled: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    world.edit_config('broken = "ti:(gpu OR"', f'broken = "ti:{"(gpu OR" if troubled else "gpu"}"')
+    more = (
+        f'\n[[subscriptions]]\nname = "team-{number}"\nqueries = ["gpu"]\nto = "mailto:t{number}@digest.example"\n'
+        for number in range(30)
+    )
+    world.edit_config('to = "file:feeds/gpu.atom"\n', 'to = "file:feeds/gpu.atom"\n' + "".join(more))
+    world.mail.script.reply("RCPT", "550 5.1.1 no such user", times=99, match="t1" if troubled else "nobody")
+    digest("delivery", "cancel", "4", "13")
+    digest("run", expect=4 if troubled else 0)
+    lines = digest("status").lines
+    assert len(lines) <= 24
+    assert max(map(cell_len, lines)) <= 80
+    assert lines[0].startswith("All is well." if not troubled else "11 messages need you.")
+    assert any("more: `digest subscription list`" in line for line in lines)
+    assert len(digest("status", "--all").lines) > 30

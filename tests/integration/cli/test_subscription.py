@@ -73,7 +73,7 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
     digest("run")
     assert mails_to(world, SECOND) == before
     assert (
-        "mailto:second@digest.example   left since Fri 20 Nov 09:20: operator"
+        "mailto:second@digest.example   unsubscribed since Fri 20 Nov 09:20: operator"
         in digest("subscription", "show", "perf-mail").out
     )
 
@@ -134,7 +134,7 @@ def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(world: W
     for day in (21, 22):
         world.clock.set(datetime(2026, 11, day, 8, 20, tzinfo=UTC))
         said = digest("run").out
-        assert "gpu-mail has quiet hours now: what waits goes out with a run behind them.\n" in said
+        assert "gpu-mail has quiet hours now. What waits is sent by a run after them.\n" in said
         assert "Nothing was sent." in said
     world.clock.set(datetime(2026, 11, 23, 8, 20, tzinfo=UTC))
     assert digest("run", "--json").json["plan"]["resting"] == ["gpu-mail"]

@@ -50,7 +50,7 @@ def test_a_copy_is_what_is_shipped_to_the_letter_and_the_next_steps_are_said(dig
     for name in ("email/style.css", "slack/digest.txt"):
         assert Path("templates", name).read_bytes() == (SHIPPED / name).read_bytes()
     use_own()
-    assert "2 of them your own" in digest("templates", "check").out
+    assert "2 of them your own" in digest("doctor", "--quick").out
     assert "to do" not in digest("templates", "export", "web/style.css").out
 
 
@@ -75,7 +75,8 @@ def test_what_extends_a_shipped_one_changes_nothing_until_a_block_is_written(dig
     written = [path for path in Path("templates").rglob("*") if path.is_file()]
     assert {path.name for path in written} >= {"digest.html", "error.html", "frame.html"}
     assert all("{% extends" in path.read_text() for path in written)
-    assert f"{len(written)} of them your own" in digest("templates", "check", "templates").out
+    use_own()
+    assert f"{len(written)} of them your own" in digest("doctor", "--quick").out
 
 
 def test_what_has_no_blocks_can_only_be_copied_whole(digest: Shell) -> None:
@@ -87,11 +88,11 @@ def test_what_has_no_blocks_can_only_be_copied_whole(digest: Shell) -> None:
 
 def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(digest: Shell) -> None:
     write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n")
-    said = digest("templates", "check", "templates", expect=3)
-    assert "templates/slack/digest.txt, line 4: 'nobody' is undefined" in said.err
-    assert "It sees digest, in_thread" in said.err
-    problems = digest("templates", "check", "templates", "--json", expect=3).json["problems"]
-    assert "slack/digest.txt" in problems[0]["problem"]
+    use_own()
+    found = digest("doctor", "--quick", "--json", expect=1).json["checks"]
+    (first, *_) = (one for one in found if one["check"] == "templates")
+    assert "templates/slack/digest.txt, line 4: 'nobody' is undefined" in first["said"]
+    assert "It sees digest, in_thread" in first["todo"]
 
 
 def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
@@ -102,5 +103,5 @@ def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     found = digest("templates", "list", "email/digest.html", "--json").json
     assert found["names"]["groups"] == "the papers shown, by kind."
     assert {"digest", "group", "paper", "rest", "links", "week", "coverage"} <= {*found["parts"]}
-    assert "takes it in" in digest("templates", "list", "email/style.css").out
+    assert "that includes it" in digest("templates", "list", "email/style.css").out
     assert "Did you mean 'email/weekly.html'?" in digest("templates", "list", "email/wekly.html", expect=2).err

@@ -16,7 +16,6 @@ from tests.integration.cli.lively import World
 
 @pytest.fixture(autouse=True)
 def _a_desk_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # where a pace is kept without a store
 
 
@@ -24,76 +23,39 @@ def count_requests(world: World) -> int:
     return len(world.arxiv.requests)
 
 
-def test_a_preview_comes_from_the_store_where_it_reaches_back(world: World, digest: Shell) -> None:
-    said = digest("query", "preview", "gpu", "--days", "11", "--json").json
-    assert said["source"] == "store"
-    assert sum(said["papers_by_day"].values()) == len(said["papers"])
-    submitted = [paper["published"][:10] for paper in said["papers"]]
-    assert all(number == submitted.count(day) for day, number in said["papers_by_day"].items())
+def test_a_difference_comes_from_the_store_where_it_reaches_back(world: World, digest: Shell) -> None:
+    said = digest("try", "gpu", "--against", "perf", "--days", "9", "--json").json
+    assert (said["source"], len(said["days"])) == ("store", 9)
     assert count_requests(world) == 0
-
-
-def test_a_preview_comes_from_arxiv_where_the_store_does_not_reach(world: World, digest: Shell) -> None:
-    said = digest("query", "preview", "abs:GPU ANDNOT ti:latency", "--days", "30", "--json").json
-    assert (said["source"], len(said["days"]), len(said["days_begun"])) == ("arxiv", 30, 2)
-    assert [visit.path for visit in world.arxiv.requests] == ["/api/query"]
-
-
-def test_what_was_submitted_since_the_last_whole_day_and_is_out_is_told_apart(world: World, digest: Shell) -> None:
-    world.arxiv.add(_announce(world, "2611.19999", "A GPU for everyone"))
-    said = digest("query", "preview", "gpu", "--from", "arxiv", "--json").json
-    assert "2611.19999" in {paper["id"] for paper in said["papers"]}
-    assert (said["days"][-1], said["days_begun"]) == ("2026-11-18", ["2026-11-19", "2026-11-20"])
-    assert said["volume"].endswith("on the days since, 3 papers so far")
 
 
 def test_an_arxiv_that_cannot_be_reached_is_the_outside_worlds_fault(world: World, digest: Shell) -> None:
     world.edit_config(f'api_url = "{world.arxiv.url}/api/query"', 'api_url = "http://127.0.0.1:1/api/query"')
-    for arguments in (["preview", "gpu"], ["explain", "gpu", "2601.00001"]):
-        said = digest("query", *arguments, expect=4)
+    for arguments in (["try", "gpu"], ["explain", "2601.00001", "gpu"]):
+        said = digest(*arguments, expect=4)
         assert "arXiv can't be reached from here" in said.err
         assert said.err.count("no answer from arXiv") == 3
 
 
 @pytest.mark.usefixtures("world")
-def test_a_query_may_come_from_a_file(digest: Shell, tmp_path: Path) -> None:
-    text = tmp_path / "query.txt"
-    text.write_text("cat:cs.PF AND abs:GPU\n", encoding="utf-8")
-    typed = digest("query", "preview", "cat:cs.PF AND abs:GPU", "--from", "store", "--json").json
-    assert digest("query", "preview", "--file", str(text), "--from", "store", "--json").json == typed
-    assert "0 lost" in digest("query", "diff", "abs:zebra", "--file", str(text), "--from", "store").out
-    assert "takes a query, or --file" in digest("query", "preview", expect=2).err
-    assert "takes a query, or --file" in digest("query", "diff", "gpu", "perf", "--file", str(text), expect=2).err
-
-
-@pytest.mark.usefixtures("world")
-def test_the_store_and_arxiv_bring_the_same_papers(digest: Shell) -> None:
-    stored, asked = (
-        {paper["id"] for paper in digest("query", "preview", "perf", "--from", source, "--json").json["papers"]}
-        for source in ("store", "arxiv")
-    )
-    assert asked <= stored
-    assert len(stored - asked) <= 1, "only what was submitted after the last whole day"
-
-
-@pytest.mark.usefixtures("world")
 def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(digest: Shell) -> None:
-    said = digest("query", "preview", "perv", "--days", "7")
-    assert "no saved query is called 'perv' (there is 'perf')" in said.err
-    assert "0 papers in 7 days" in said.out
+    said = digest("try", "perv", "--json")
+    assert "No saved query is called 'perv' (there is 'perf')." in said.err
+    assert said.json["found"] == 0
+    assert "Did you mean 'perf'?" in digest("query", "show", "perv", expect=2).err
 
 
 def test_a_difference_asks_arxiv_once_where_the_store_does_not_reach(world: World, digest: Shell) -> None:
-    said = digest("query", "diff", "perf", "gpu", "--days", "60", "--json").json
+    said = digest("try", "gpu", "--against", "perf", "--days", "60", "--json").json
     assert said["source"] == "arxiv"
     assert {paper["id"] for paper in said["gained"]}.isdisjoint(paper["id"] for paper in said["lost"])
     assert count_requests(world) == 1
 
 
 def test_a_paper_that_is_not_stored_is_asked_of_arxiv_by_its_id(empty: World, digest: Shell) -> None:
-    said = digest("query", "explain", "perf", "2611.15012")
-    assert said.lines[0].endswith("(not stored here: as arXiv has it now)")
-    assert said.lines[1] == "matches  perf: cat:cs.PF"
+    said = digest("explain", "2611.15012", "perf")
+    assert said.lines[1].strip() == "(not stored here: as arXiv has it now)"
+    assert said.lines[2] == "matches  perf: cat:cs.PF"
     assert count_requests(empty) == 1
 
 
@@ -104,36 +66,32 @@ def test_nothing_has_to_be_installed_for_any_of_it(
     monkeypatch.setenv("DIGEST_ARXIV_API_URL", world.arxiv.api_url)
     monkeypatch.setenv("DIGEST_ARXIV_OAI_URL", world.arxiv.oai_url)
     monkeypatch.setenv("DIGEST_SLACK_URL", world.slack.url)
-    assert "6 papers gained" in digest("query", "diff", "cat:cs.PF AND abs:GPU", "cat:cs.PF").out
-    assert len(digest("query", "preview", "cat:cs.PF", "--json").json["papers"]) == 8
-    assert digest("query", "explain", "cat:cs.PF", "2611.15012", "--json").json["matches"] is True
-    assert (
-        "is stored here: there is not a database"
-        in digest("query", "preview", "cat:cs.PF", "--from", "store", expect=2).err
-    )
+    assert "6 papers gained" in digest("try", "cat:cs.PF", "--against", "cat:cs.PF AND abs:GPU").out
+    assert digest("explain", "2611.15012", "cat:cs.PF", "--json").json["matches"] is True
+    assert "there is no digest.toml" in digest("explain", "2611.15012", expect=3).err
     assert not list(tmp_path.glob("*.db"))
 
 
 @pytest.mark.usefixtures("empty")
 def test_offline_nobody_is_asked(digest: Shell) -> None:
-    said = digest("query", "explain", "perf", "2611.15012", "--offline", expect=2)
+    said = digest("explain", "2611.15012", "perf", "--offline", expect=2)
     assert "2611.15012 is not stored here" in said.err
 
 
 @pytest.mark.usefixtures("world")
 def test_a_paper_nobody_knows_is_named(digest: Shell) -> None:
-    assert "arXiv knows no paper 2601.00001" in digest("query", "explain", "perf", "2601.00001", expect=2).err
+    assert "arXiv knows no paper 2601.00001" in digest("explain", "2601.00001", "perf", expect=2).err
 
 
-def test_a_database_of_another_release_is_left_alone(world: World, digest: Shell) -> None:
+def test_a_database_of_another_release_is_not_used(world: World, digest: Shell) -> None:
     import sqlite3  # noqa: PLC0415 - this test alone
 
     with sqlite3.connect(world.folder / "digest.db") as conn:
         conn.execute("UPDATE alembic_version SET version_num = '9999'")
     conn.close()
-    said = digest("query", "preview", "perf", "--days", "7")
-    assert "it is left alone" in said.err
-    assert "from arXiv's search" in said.out
+    said = digest("try", "perf", "--against", "gpu", "--days", "7")
+    assert "it is not used" in said.err
+    assert "From arXiv's search." in said.out
 
 
 def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(world: World, digest: Shell) -> None:

@@ -114,7 +114,7 @@ def test_a_refused_login_stops_the_whole_transport_and_names_the_password(open_m
         assert sink.mails == ()
     assert failure.permanent
     assert failure.whole_transport
-    assert "DIGEST_MAIL_PASSWORD" in failure.hint
+    assert "password" in failure.hint
     assert "wrong" not in failure.message
 
 

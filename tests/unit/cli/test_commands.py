@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 
 import click
 import pytest
 
 from digest.cli import cli, run_cli
-from digest.cli.commands import REPLACEMENTS, answer_unknown
+from digest.cli.commands import EXAMPLES, REPLACEMENTS, answer_unknown
 
 
 def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -23,6 +25,14 @@ def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[t
 
 
 COMMANDS = dict(walk(cli))
+
+
+REPLACED = ("alarm test", "webhook test", "slack check", "config check", "templates check")
+"""Commands that `doctor` takes the place of."""
+
+
+def is_leaf(path: tuple[str, ...]) -> bool:
+    return not isinstance(COMMANDS[path], click.Group)
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
@@ -56,6 +66,47 @@ def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureF
     assert "`digest status`" in capsys.readouterr().err
     assert run_cli(["query", "lst"]) == 2
     assert "`digest query list`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", [path for path in COMMANDS if is_leaf(path)], ids=" ".join)
+def test_each_command_shows_an_example_and_its_help_fits_80_columns(
+    path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_cli([*path, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80 or path == ("init",), "whose example is one long line"
+    if " ".join(path) not in REPLACED:
+        assert re.search(rf"^ +digest {' '.join(path)}\b", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("line", "\n".join(EXAMPLES.values()).splitlines())
+def test_each_example_can_be_read(line: str) -> None:
+    context = click.Context(cli, info_name="digest")
+    arguments = shlex.split(line)[1:]
+    command: click.Command = cli
+    while isinstance(command, click.Group):
+        name, found, arguments = command.resolve_command(context, arguments)
+        assert found is not None
+        context, command = click.Context(found, info_name=name, parent=context), found
+    command.parse_args(context, arguments)
+
+
+def test_there_are_no_more_commands_than_a_person_can_survey() -> None:
+    assert sum(map(is_leaf, COMMANDS)) <= 45
+
+
+def test_an_unknown_option_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(["run", "--dry-runn"]) == 2
+    assert "Did you mean '--dry-run'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("instead", sorted(set(REPLACEMENTS.values())))
+def test_each_replacement_is_a_command_that_exists_with_its_options(instead: str) -> None:
+    words = [word for word in instead.split() if not word.isupper()]
+    path = tuple(word for word in words if not word.startswith("-"))
+    options = {name for one in COMMANDS[path].params for name in one.opts}
+    assert {word for word in words if word.startswith("-")} <= options
 
 
 @pytest.mark.parametrize("typed", REPLACEMENTS)

@@ -171,9 +171,19 @@ def test_values_are_read_by_what_the_settings_take() -> None:
     assert read("title=[GPU]") == ("title", "[GPU]")
     assert read('exclude=author:"Lindquell, K"') == ("exclude", 'author:"Lindquell, K"')
     assert read("title=") == ("title", None)
+    assert read("queries=gpu, perf") == ("queries", ["gpu", "perf"])
+    assert read("to=you@example.org,#papers") == ("to", ["mailto:you@example.org", "slack:#papers"])
     for wrong in ("cap", "caps=3", "name=other"):
         with pytest.raises(UsageError):
             read(wrong)
+
+
+def test_a_table_that_comes_or_goes_is_shown_from_its_head_on() -> None:
+    more = edits.add_subscription(FILE, {"name": "new", "queries": ["gpu"], "to": ["feed", "console"]})
+    assert added(FILE, more)[:3] == ["", "[[subscriptions]]", 'name = "new"']
+    after = edits.remove_subscription(FILE, "team")
+    gone = [line[1:] for line in edits.compare_texts(FILE, after, "digest.toml")[2:] if line[0] == "-"]
+    assert gone[0] == "[[subscriptions]]"
 
 
 NAMES = st.sampled_from(["a", "b", "c.c", "d-1"])

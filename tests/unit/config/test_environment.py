@@ -101,3 +101,30 @@ def test_a_wrong_value_in_a_variable_is_named_by_the_variable(refuse: Refuse) ->
     assert error.message.startswith("DIGEST_WEB_BASE_URL: 'digest.example.org' is not a web address")
     error = refuse(DIGEST_WEB_BASE_URL="digest.example.org", DIGEST_WEB_BIND="everywhere")
     assert error.message.startswith("the environment: 2 things to mend")
+
+
+def test_a_secrets_file_is_named_in_its_table_unless_a_variable_gives_the_secret(
+    load: Load, tmp_path: Path
+) -> None:
+    (tmp_path / "mail.password").write_text("hush-1\n")
+    text = '[mail]\nsmtp = "smtps://me@mx.example.org"\npassword_file = "mail.password"\n'
+    config = load(text)
+    assert (config.mail.password, config.origins["mail.password"]) == ("hush-1", "mail.password")
+    assert config.warnings == ()
+    assert load(text, DIGEST_MAIL_PASSWORD="hush-2").mail.password == "hush-2"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('password_file = "nowhere"', "can't be read: No such file"),
+        ("password_file = 3", "must be text"),
+        ('password = "x"\npassword_file = "y"', "is set, and so is password"),
+    ],
+)
+def test_a_secrets_file_that_cannot_be_used_is_refused_under_its_own_key(
+    refuse: Refuse, text: str, words: str
+) -> None:
+    message = refuse(f'[mail]\nsmtp = "smtps://me@mx.example.org"\n{text}\n').message
+    assert "mail.password_file: " in message
+    assert words in message

@@ -1,108 +1,131 @@
+"""What `digest init` must know, which of it is open, and the file it writes."""
+
+from __future__ import annotations
+
 import tomllib
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.config import SETTINGS, load_config, starter_text
+from digest.config.addresses import read_destination, read_smtp_url
 from digest.config.display import write_toml
-from digest.config.settings import SUBSCRIPTION
+from digest.config.providers import OUTLOOK, OWN, PROVIDERS, Provider, guess_provider
+from digest.config.starter import (
+    Answers,
+    Question,
+    complete_schedule,
+    drop_unused,
+    list_open,
+    log_in,
+    make_name,
+    write_starter,
+)
 from digest.model.errors import ConfigurationError, UsageError
-from digest.model.subscriptions import Destination, DestinationKind
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+READER = read_destination("mailto:you@gmail.com")
+ALL = Answers(
+    queries=("cat:cs.PF",), name="perf", to=(read_destination("console"),), when="at once", contact="x@y.org"
+)
 
 
-def test_the_starter_can_be_used_as_soon_as_arxiv_knows_whom_to_reach(tmp_path: Path) -> None:
-    path = tmp_path / "digest.toml"
-    path.write_text(starter_text(), encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=r"arxiv\.contact: is empty"):
-        load_config(path, {})
-    path.write_text(starter_text().replace('contact = ""', 'contact = "ops@example.org"'), encoding="utf-8")
-    config = load_config(path, {})
-    assert config.warnings == ()
-    assert config.subscriptions[0].destinations == (Destination(DestinationKind.CONSOLE),)
+def test_nothing_is_open_once_all_is_known_and_each_destination_opens_its_own_questions() -> None:
+    assert list_open(Answers()) == [Question.QUERY, Question.NAME, Question.TO, Question.CONTACT]
+    assert list_open(ALL) == []
+    mail = replace(ALL, to=(READER,))
+    assert list_open(mail) == [Question.PROVIDER, Question.FROM]
+    assert list_open(log_in(mail, PROVIDERS["gmail"], "")) == [Question.PASSWORD]
+    assert list_open(replace(mail, smtp="smtp://localhost:25", sender="you@gmail.com")) == []
+    assert list_open(replace(ALL, to=(read_destination("slack:#papers"),))) == [Question.TOKEN]
+    assert list_open(replace(ALL, to=(read_destination("slack:#papers"),), token_file=None)) == []
+    assert list_open(replace(ALL, to=(read_destination("feed"),), when="")) == [Question.BASE_URL]
 
 
-def test_the_starter_takes_queries_an_address_and_a_channel_from_the_command_line(tmp_path: Path) -> None:
-    path = tmp_path / "digest.toml"
-    text = starter_text(
-        queries=['abs:"tail latency"', "gpu=cat:cs.PF AND abs:GPU", "au:Nobody"],
-        mail=["Reader@example.org"],
-        slack=["papers", "slack:#gpu", "#perf"],
-    )
-    path.write_text(text, encoding="utf-8")
-    config = load_config(path, {"DIGEST_SLACK_TOKEN": "xoxb-1"})
-    assert {query.name: query.text for query in config.queries} == {
-        "papers": 'abs:"tail latency"',
-        "gpu": "cat:cs.PF AND abs:GPU",
-        "papers-2": "au:Nobody",
+def test_where_one_logs_in_with_an_address_mail_comes_from_it() -> None:
+    mail = replace(ALL, to=(READER,))
+    known = log_in(mail, PROVIDERS["fastmail"], "me@fastmail.com")
+    assert (known.sender, known.smtp) == ("me@fastmail.com", "smtps://me@fastmail.com@smtp.fastmail.com:465")
+    ses = log_in(mail, PROVIDERS["ses"], "AKIA/1", "eu-west-1")
+    assert (ses.sender, ses.smtp) == ("", "smtp+starttls://AKIA%2F1@email-smtp.eu-west-1.amazonaws.com:587")
+    assert log_in(mail, PROVIDERS["ses"], "AKIA/1").smtp == log_in(mail, PROVIDERS["mailgun"], "").smtp == ""
+
+
+@pytest.mark.parametrize("provider", [one for one in PROVIDERS.values() if one not in (OWN, OUTLOOK)])
+def test_every_provider_says_what_it_takes_and_where_to_get_it(provider: Provider) -> None:
+    known = log_in(replace(ALL, to=(READER,)), provider, "me@example.org", "eu-west-1")
+    assert read_smtp_url(known.smtp) == known.smtp
+    assert provider.page.startswith("https://")
+    assert provider.secret
+    assert provider.notes
+
+
+def test_after_a_change_of_mind_only_what_is_of_use_is_kept() -> None:
+    mail = log_in(replace(ALL, to=(READER,), password_file="mail.password"), PROVIDERS["gmail"], "")
+    assert drop_unused(mail) == mail
+    changed = drop_unused(replace(mail, to=ALL.to))
+    assert (changed.smtp, changed.sender, changed.password_file) == ("", "", "")
+    assert drop_unused(replace(mail, smtp="smtp://localhost:25")).password_file == ""
+
+
+def test_a_domain_tells_the_provider() -> None:
+    assert guess_provider("you@googlemail.com") is PROVIDERS["gmail"]
+    assert guess_provider("you@outlook.com") is OUTLOOK
+    assert guess_provider("you@example.org") is None
+
+
+def test_a_schedule_without_a_zone_gets_the_machines_own() -> None:
+    assert complete_schedule("daily at 07:30", "Asia/Tokyo") == "daily at 07:30 Asia/Tokyo"
+    assert complete_schedule("daily at 07:30 UTC", "Asia/Tokyo") == "daily at 07:30 UTC"
+    assert complete_schedule("at once", "Asia/Tokyo") == "at once"
+    with pytest.raises(ConfigurationError, match="'now and then' is not a time"):
+        complete_schedule("now and then", "Asia/Tokyo")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("GPU performance", "gpu-performance"), ("cs.PF", "cs-pf"), (" Küche! ", "k-che")]
+)
+def test_a_title_makes_a_name(text: str, name: str) -> None:
+    assert make_name(text) == name
+
+
+def test_a_title_without_any_letter_makes_none() -> None:
+    with pytest.raises(UsageError, match="can't be a name"):
+        make_name("!?")
+
+
+def test_the_file_holds_what_was_answered_and_nothing_else() -> None:
+    known = log_in(replace(ALL, to=(READER,), name="GPU team", contact=""), PROVIDERS["gmail"], "")
+    text = write_starter(replace(known, password_file="mail.password"), ["gpu-team"], database="gpu")
+    assert tomllib.loads(text) == {
+        "arxiv": {"contact": "you@gmail.com"},
+        "store": {"url": "sqlite:///gpu.db"},
+        "mail": {
+            "from": "you@gmail.com",
+            "smtp": "smtp+starttls://you@gmail.com@smtp.gmail.com:587",
+            "password_file": "mail.password",
+        },
+        "queries": {"gpu-team": "cat:cs.PF"},
+        "subscriptions": [
+            {
+                "name": "gpu-team",
+                "title": "GPU team",
+                "queries": ["gpu-team"],
+                "to": "mailto:you@gmail.com",
+                "when": "at once",
+            }
+        ],
     }
-    assert [str(destination) for destination in config.subscriptions[0].destinations] == [
-        "mailto:reader@example.org", "slack:#papers", "slack:#gpu", "slack:#perf",
-    ]  # fmt: skip
-    assert config.arxiv.contact == "reader@example.org"
-    assert config.mail.from_address == "reader@example.org"
+    assert len(text.splitlines()) <= 25
 
 
-def test_a_file_beside_another_one_gets_a_database_of_its_own() -> None:
-    assert tomllib.loads(starter_text(name="gpu"))["store"] == {"url": "sqlite:///gpu.db"}
-    assert not tomllib.loads(starter_text())["store"]
-
-
-def test_the_starter_explains_every_setting_and_turns_on_only_what_is_needed() -> None:
-    text = starter_text(contact="ops@example.org")
-    for setting in SETTINGS:
-        assert setting.is_environment_only or " ".join(setting.help.split()) in " ".join(
-            text.replace("\n# ", " ").split()
-        )
-    for key in (setting.name for setting in SUBSCRIPTION):
-        assert f"# {key}" in text or f"{key}, " in text or f", {key}" in text
-    assert set(tomllib.loads(text)["arxiv"]) == {"contact"}
-    assert all(not tomllib.loads(text)[table] for table in ("store", "mail", "slack", "web", "defaults"))
-
-
-def test_every_commented_default_can_be_turned_on(tmp_path: Path) -> None:
-    (tmp_path / "templates").mkdir()
-    (tmp_path / "mail-ca.pem").touch()
-    text = starter_text(contact="ops@example.org")
-    names = {f"# {setting.name} = " for setting in SETTINGS}
-    lines = [line[2:] if line.startswith(tuple(names)) else line for line in text.splitlines()]
-    path = tmp_path / "digest.toml"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    config = load_config(path, {})
-    written = [setting for setting in SETTINGS if config.origins[setting.key] == "digest.toml"]
-    assert len(written) == len(SETTINGS) - 4  # three secrets and the test clock stay outside the file
-
-
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(TEXTS)
-def test_any_query_comes_back_from_the_starter_as_it_was_given(tmp_path: Path, query: str) -> None:
-    path = tmp_path / "digest.toml"
-    path.write_text(starter_text(contact="ops@example.org", queries=[f"q={query}"]), encoding="utf-8", newline="")
-    assert load_config(path, {}).queries[0].text == query.strip()
+def test_any_query_comes_back_from_the_file_as_it_was_given(query: str) -> None:
+    text = write_starter(replace(ALL, queries=(query,)), ["perf"])
+    assert tomllib.loads(text)["queries"] == {"perf": query}
 
 
 @given(st.recursive(st.one_of(TEXTS, st.integers(), st.booleans()), st.lists, max_leaves=5))
 def test_any_value_reads_back_from_the_toml_written_for_it(value: object) -> None:
     assert tomllib.loads(f"a = {write_toml(value)}")["a"] == value
-
-
-def test_the_starter_refuses_a_wrong_address_and_a_name_given_twice() -> None:
-    with pytest.raises(UsageError, match="not an e-mail address"):
-        starter_text(mail=["nobody"])
-    with pytest.raises(UsageError, match="two saved queries called 'a'"):
-        starter_text(queries=["a=x", "a=y"])
-
-
-@pytest.mark.parametrize("query", ["ML Papers=cat:stat.ML", "Küche=abs:oven", "=cat:cs.PF"])
-def test_the_starter_refuses_a_name_that_can_be_none(query: str) -> None:
-    with pytest.raises(UsageError, match="can't be a name") as caught:
-        starter_text(queries=[query])
-    assert "Names are small letters" in caught.value.hint
-
-
-@pytest.mark.parametrize("query", ['ti:"E=mc2"', "https://arxiv.org/search/?query=GPU&searchtype=all"])
-def test_an_equals_sign_within_a_query_names_nothing(query: str) -> None:
-    assert tomllib.loads(starter_text(queries=[query]))["queries"] == {"papers": query}

@@ -46,6 +46,7 @@ def table(**keys: str) -> str:
         ({"quiet_days": '"loud"'}, "'loud' is not one of", ""),
         ({"cap": "-1"}, "whole number from 1", ""),
         ({"group_by": '"author"'}, "'author' is not one of kind, query", ""),
+        ({"abstracts": '"long"'}, "'long' is not one of short, full, none", ""),
         ({"replacements": '"all"'}, "'all' is not one of folded, whole", ""),
         ({"weekly": '"never"'}, "'never' is not one of summary, plain", ""),
         ({"first_digest": '"week"'}, "number of days", ""),

@@ -79,7 +79,7 @@ def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_t
         (Stage.RECIPIENT, 550, b"5.7.1 relaying denied", "policy"),
         (Stage.RECIPIENT, 552, b"5.2.2 quota exceeded", "full"),
         (Stage.RECIPIENT, 550, b"5.1.1 unknown", "Check the address"),
-        (Stage.LOGIN, 535, b"5.7.8 no", "DIGEST_MAIL_PASSWORD"),
+        (Stage.LOGIN, 535, b"5.7.8 no", "password"),
         (Stage.SENDER, 553, b"5.1.8 sender not allowed", "`from`"),
     ],
 )

@@ -49,9 +49,9 @@ def test_the_last_mailing_whose_limit_has_passed_is_due_whatever_went_out_since(
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (look(MailingState.INCOMPLETE, "503"), "the mailing of Thu 19 Nov is not taken in: 503"),
-        (look(MailingState.LATE), "the mailing of Thu 19 Nov is not out yet"),
-        (look(MailingState.NOT_LOOKED_AT), "the mailing of Thu 19 Nov is not taken in completely"),
+        (look(MailingState.INCOMPLETE, "503"), "the announcement of Thu 19 Nov was not fetched: 503"),
+        (look(MailingState.LATE), "the announcement of Thu 19 Nov is not out yet"),
+        (look(MailingState.NOT_CHECKED), "the announcement of Thu 19 Nov was not fetched completely"),
     ],
 )
 def test_a_missing_mailing_says_whether_arxiv_or_the_looking_failed(line: MailingLine, words: str) -> None:
@@ -71,7 +71,7 @@ def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
         "1,200 deliveries have been waiting since Fri 20 Nov 08:00 UTC",
         f"3 digests are due and not planned, that of perf-team since Fri 20 Nov 08:00 UTC; {why}",
         "2 deliveries failed, the last of them to slack:#gone: archived",
-        "the mailing of Thu 19 Nov is not taken in completely",
+        "the announcement of Thu 19 Nov was not fetched completely",
     ]
     assert [alarm.what for alarm in find(AlarmFacts(digests=ONE, deliveries=ONE, failed=ONE))] == [
         "a delivery to mailto:a@b.example has been waiting since Fri 20 Nov 08:00 UTC",

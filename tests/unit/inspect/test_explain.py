@@ -60,20 +60,20 @@ def revision(query_id: int, id_: int) -> ActiveRevision:
 
 
 def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:
-    assert judge(Kind.NEW, Met.ENTERED, TrailRow(3, 9, Verdict.TOLD)) is Verdict.TOLD
-    assert judge(Kind.REPLACEMENT, Met.NEVER, TrailRow(3, 9, Verdict.TOLD), of=due("ended")) is Verdict.TOLD
+    assert judge(Kind.NEW, Met.ENTERED, TrailRow(3, 9, Verdict.SENT)) is Verdict.SENT
+    assert judge(Kind.REPLACEMENT, Met.NEVER, TrailRow(3, 9, Verdict.SENT), of=due("ended")) is Verdict.SENT
 
 
 @pytest.mark.parametrize(
     ("states", "verdict"),
     [
-        (("dead", "ready", "sent"), Verdict.TOLD),
+        (("dead", "ready", "sent"), Verdict.SENT),
         (("dead", "unknown", "ready"), Verdict.DOUBTFUL),
         (("held",), Verdict.UNDERWAY),
         (("dead", "ready"), Verdict.UNDERWAY),
         (("claimed",), Verdict.UNDERWAY),
-        (("dead", "suppressed"), Verdict.UNDELIVERED),
-        ((), Verdict.UNDELIVERED),  # whoever was to get it had left
+        (("dead", "suppressed"), Verdict.UNSENT),
+        ((), Verdict.UNSENT),  # whoever was to get it had left
     ],
 )
 def test_a_paper_in_a_digest_came_as_far_as_the_farthest_delivery_that_tells_it(
@@ -106,7 +106,7 @@ def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscr
     [
         (due(), False, "the next digest"),
         (due("paused"), False, "the end of the pause"),
-        (due("paused"), True, "digest db resume"),
+        (due("paused"), True, "since this database was restored"),
     ],
 )
 def test_what_waits_says_for_what(stored: DueSubscription, is_copy: bool, words: str) -> None:  # noqa: FBT001 - a parameter
@@ -125,7 +125,7 @@ def test_a_feed_that_is_too_short_for_a_paper_says_how_far_back_it_goes() -> Non
 
 def test_where_nothing_is_asked_for_any_more_that_is_said() -> None:
     judged = judge_change(make_change(5, PAPER, Kind.NEW), due("ended"), (), None, is_matched=True)
-    assert judged == Judged(Verdict.UNMET, "none of the saved queries it asked for is there any more")
+    assert judged == Judged(Verdict.UNMET, "the saved queries that it follows are gone")
 
 
 def test_what_was_found_since_the_last_pass_is_not_matched_yet() -> None:
@@ -138,9 +138,9 @@ def test_what_was_found_since_the_last_pass_is_not_matched_yet() -> None:
         (Kind.REPLACEMENT, Met.STAYED, Verdict.OTHER_KIND),
         (Kind.REPLACEMENT, Met.ENTERED, Verdict.OTHER_KIND),
         (Kind.WITHDRAWAL, Met.LEFT, Verdict.OTHER_KIND),
-        (Kind.CROSS_LIST, Met.STAYED, Verdict.NO_NEWS),
-        (Kind.METADATA, Met.STAYED, Verdict.NO_NEWS),
-        (Kind.REPLACEMENT, Met.LEFT, Verdict.NO_NEWS),
+        (Kind.CROSS_LIST, Met.STAYED, Verdict.NOT_NEW),
+        (Kind.METADATA, Met.STAYED, Verdict.NOT_NEW),
+        (Kind.REPLACEMENT, Met.LEFT, Verdict.NOT_NEW),
         (Kind.KNOWN, Met.ENTERED, Verdict.EARLIER),
         (Kind.NEW, Met.ENTERED, Verdict.EARLIER),
     ],

@@ -139,6 +139,12 @@ def test_a_cap_shortens_what_is_shown_and_loses_nothing() -> None:
     assert plan(*changes, cap=None).hidden == 0
 
 
+def test_a_first_digest_counts_the_papers_behind_its_fifteenth() -> None:
+    changes = [make_change(n, make_paper(f"2611.{n:05d}")) for n in range(1, 21)]
+    shown = {cap: plan(*changes, cap=cap, occasion=Occasion.FIRST_DIGEST).shown for cap in (None, 40, 3)}
+    assert shown == {None: 15, 40: 15, 3: 3}
+
+
 def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
     digest = plan(make_change(7, make_paper()))
     destinations = [

@@ -9,10 +9,13 @@ import pytest
 
 from digest.model.messages import DigestEntry
 from digest.model.papers import Field
+from digest.model.subscriptions import Abstracts
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.mail import MailPapers
 from digest.render.papers import PaperView
 from digest.render.samples import make_entry
+
+FULL = Abstracts.FULL
 
 
 class Counting(Templates):
@@ -42,8 +45,8 @@ ENTRY = make_entry(found=((Field.TITLE, "GPU"),), comment="9 pages")
 
 def test_a_paper_is_made_once_wherever_it_stands_and_however_often_it_was_read(templates: Counting) -> None:
     papers = MailPapers(templates)
-    first = papers.render(PaperView(ENTRY, 1), None)
-    assert all(papers.render(PaperView(_again(ENTRY), number), None) is first for number in range(2, 20))
+    first = papers.render(PaperView(ENTRY, 1), FULL)
+    assert all(papers.render(PaperView(_again(ENTRY), number), FULL) is first for number in range(2, 20))
     assert templates.rendered == {"email/paper.html": 1, "email/paper.txt": 1}
 
 
@@ -58,16 +61,16 @@ def test_a_paper_is_made_once_wherever_it_stands_and_however_often_it_was_read(t
 )
 def test_a_paper_of_which_anything_differs_is_made_anew(templates: Counting, other: DigestEntry) -> None:
     papers = MailPapers(templates)
-    assert papers.render(PaperView(ENTRY, 1), None) != papers.render(PaperView(other, 1), None)
+    assert papers.render(PaperView(ENTRY, 1), FULL) != papers.render(PaperView(other, 1), FULL)
 
 
 def test_each_step_of_the_abstract_and_a_look_back_are_kept_apart(templates: Counting) -> None:
     papers = MailPapers(templates)
     made = [
-        papers.render(PaperView(ENTRY, 1, is_first_digest), limit)
+        papers.render(PaperView(ENTRY, 1, is_first_digest), abstracts)
         for is_first_digest in (False, True)
-        for limit in (None, 400, 200, 0)
+        for abstracts in Abstracts
         for _ in range(3)
     ]
-    assert templates.rendered == {"email/paper.html": 8, "email/paper.txt": 8}
-    assert len(set(made)) == 8
+    assert templates.rendered == {"email/paper.html": 6, "email/paper.txt": 6}
+    assert len(set(made)) == 6

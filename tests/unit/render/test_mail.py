@@ -9,6 +9,7 @@ import pytest
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Digest, Links
+from digest.model.subscriptions import Abstracts
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import (
     SAMPLE_LINKS,
@@ -58,15 +59,30 @@ def test_a_title_given_to_a_subscription_stands_in_its_subjects(write: Write) ->
 def test_abstracts_shorten_in_steps_as_a_digest_grows(write: Write) -> None:
     abstract = "Words of an abstract that goes on. " * 40
     longest = []
-    for count in (10, 50, 75, 95):
-        _, html = read_parts(write(make_digest([make_entry(n, abstract=abstract) for n in range(1, count + 1)])))
+    for count in (10, 60, 97):
+        entries = [make_entry(n, abstract=abstract) for n in range(1, count + 1)]
+        _, html = read_parts(write(make_digest(entries, abstracts=Abstracts.FULL)))
         found = re.findall(r'<p class="abstract"[^>]*>(.*?)</p>', html)
         longest.append(max((len(one) for one in found), default=0))
         assert html.count("<h3 ") == count
     assert longest[0] == len(abstract.strip())
-    assert 200 < longest[1] <= 402
-    assert 0 < longest[2] <= 202
-    assert longest[3] == 0
+    assert 0 < longest[1] <= 170
+    assert longest[2] == 0
+
+
+def test_a_mail_shows_one_sentence_of_each_abstract_unless_asked(write: Write) -> None:
+    digest = make_digest([make_entry(comment="9 pages")])
+    short, full, none = (read_parts(write(replace(digest, abstracts=abstracts)))[1] for abstracts in Abstracts)
+    assert "We measure where" in short
+    assert "Shared accelerators" not in short
+    assert all(words in full for words in ("Shared accelerators", "We measure where", "9 pages"))
+    assert "We measure where" not in none
+
+
+def test_what_was_checked_stands_at_the_end_and_on_top_where_it_was_not_complete(write: Write) -> None:
+    for state, is_on_top in (("quiet", False), ("incomplete", True), ("failed", True)):
+        _, html = read_parts(write(quiet_digests()[state]))
+        assert ('<p class="coverage"' in html) is is_on_top
 
 
 def test_a_template_that_leaves_no_room_is_an_error(

@@ -6,19 +6,24 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from digest.model.announcements import Kind
+from digest.model.messages import DigestEntry
 from digest.model.papers import Author, Field
+from digest.model.subscriptions import Abstracts
 from digest.render.papers import (
     LONGEST_TITLE,
     PaperView,
     describe_reasons,
     find_matched_authors,
     list_authors,
-    write_authors,
     write_authors_html,
 )
 from digest.render.samples import make_entry
 
 MANY = tuple(Author(f"A{number}") for number in range(20))
+
+
+def write_authors(entry: DigestEntry, most: int) -> str:
+    return write_authors_html(entry, most).striptags()
 
 
 def test_names_are_exact_and_affiliations_follow_them() -> None:
@@ -96,12 +101,17 @@ def test_a_change_is_told_with_its_label_and_the_comment_is_not_told_twice() -> 
     assert PaperView(entry, 1).short_comment == ""
 
 
-def test_abstracts_shorten_between_words_and_keep_their_marks() -> None:
-    view = PaperView(make_entry(found=((Field.ABSTRACT, "cheap"),)), 1)
-    (beginning,) = view.show_abstract(60)
-    assert beginning == "Shared accelerators are <mark>cheap</mark> on average and slow at the …"
-    assert view.shorten_abstract(60) == "Shared accelerators are cheap on average and slow at the …"
-    assert (view.show_abstract(0), view.shorten_abstract(0)) == ((), "")
+def test_of_an_abstract_a_digest_shows_one_sentence_or_all_or_nothing() -> None:
+    view = PaperView(make_entry(abstract="It is slow. It is cheap.", found=((Field.ABSTRACT, "cheap"),)), 1)
+    assert view.show_abstract(Abstracts.SHORT) == ("It is <mark>cheap</mark>.",)
+    assert view.show_abstract(Abstracts.FULL) == ("It is slow. It is <mark>cheap</mark>.",)
+    assert [view.write_abstract(abstracts) for abstracts in Abstracts] == ["It is cheap.", view.abstract, ""]
+    assert view.show_abstract(Abstracts.NONE) == ()
+
+
+def test_the_only_saved_query_of_a_digest_is_not_named_at_each_paper() -> None:
+    entry = make_entry(found=((Field.TITLE, "GPUs"),))
+    assert PaperView(entry, 1, is_of_one_query=True).short_why == '"GPUs" in title'
 
 
 def test_paragraphs_of_an_abstract_stay_apart_with_their_marks_in_place() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry, Links, StoredText
-from digest.model.papers import Author, Paper
+from digest.model.papers import Author, Field, Paper
 from digest.model.subscriptions import Grouping, Replacements
 from digest.render import Renderer
 from digest.render.papers import LONGEST_NOTE, PaperView
@@ -232,7 +232,10 @@ def test_no_text_of_a_stranger_comes_alive_in_what_changed(renderer: Renderer, h
 
 
 def test_below_a_query_a_paper_names_the_others(renderer: Renderer) -> None:
-    entries = [make_entry(1, queries=("perf", "gpu")), make_entry(2, queries=("gpu",))]
+    entries = [
+        make_entry(1, queries=("perf", "gpu"), found=((Field.TITLE, "GPU"),)),
+        make_entry(2, queries=("gpu",)),
+    ]
     digest = make_digest(entries, group_by=Grouping.QUERY)
     text = renderer.render_text(digest, Links())
     assert text.index("PERF (1)") < text.index("Why: also gpu") < text.index("GPU (1)")

@@ -9,7 +9,7 @@ import pytest
 
 from digest.model.errors import DigestError, TemplateError
 from digest.model.messages import Links, Share
-from digest.model.subscriptions import Destination
+from digest.model.subscriptions import Abstracts, Destination
 from digest.render import Renderer, check
 from digest.render.blocks import compile_blocks, list_texts
 from digest.render.check import check_templates
@@ -86,7 +86,7 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
     renderer: Renderer, amount: str, abstract: str
 ) -> None:
     digest = make_digest([make_entry(1, abstract=abstract, found=())])
-    view = replace(view_digest(digest), abstracts=amount)
+    view = replace(view_digest(digest), abstracts=Abstracts(amount))
     context = SlackPageContext(view, group_papers(digest, view_papers(digest)), 1, 1, 1, 1)
     compiled = compile_blocks(renderer.templates.render("slack/page.txt", context))
     assert check_blocks(list(compiled.blocks)) == []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from digest.model.papers import Author, Field, Span
+from digest.model.subscriptions import Abstracts
 from digest.render import Renderer
 from digest.render.contexts import TerminalContext
 from digest.render.digests import group_papers, view_digest, view_papers
@@ -47,7 +48,7 @@ def test_a_paper_takes_three_lines_at_most_and_none_is_too_wide(
 @pytest.mark.parametrize(("amount", "lines"), [("none", 2), ("short", 3), ("full", 6)])
 def test_as_much_of_an_abstract_is_shown_as_is_asked_for(renderer: Renderer, amount: str, lines: int) -> None:
     digest = make_digest([make_entry(1, found=(), abstract="We show it. " * 30)])
-    view = replace(view_digest(digest), abstracts=amount)
+    view = replace(view_digest(digest), abstracts=Abstracts(amount))
     context = TerminalContext(view, group_papers(digest, view_papers(digest)), 110)
     said = renderer.templates.render("terminal/digest.txt", context).split("\n")[2:-3]
     assert len([part for line in said for part in lay_out(line, 110)]) == lines

@@ -1,0 +1,275 @@
+"""The dialogue of `digest init`: asks one question after the other on a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from digest import tex
+from digest.cli.output import cut, find_width, wrap
+from digest.config.addresses import (
+    is_loopback,
+    read_destination,
+    read_mail_address,
+    read_reachable,
+    read_secure_url,
+    read_smtp_url,
+)
+from digest.config.providers import OUTLOOK, OWN, PROVIDERS, add_login, guess_provider
+from digest.config.starter import (
+    Answers,
+    Question,
+    complete_schedule,
+    list_open,
+    log_in,
+    read_title,
+    suggest_schedule,
+)
+from digest.model import taxonomy
+from digest.model.errors import ArxivError, DigestError, UsageError, count
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.query import parse_query
+from digest.query.wording import describe_query, name_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from digest.model.messages import Digest
+    from digest.query import Query
+
+T = TypeVar("T")
+
+PASSWORD_FILE = "mail.password"  # noqa: S105 - where it is kept
+TOKEN_FILE = "slack.token"  # noqa: S105 - the same
+_WEEK = timedelta(days=7)
+_SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465": "smtps", "not at all": "smtp"}
+
+
+def read_followed(text: str) -> Query:
+    """Read what somebody follows: a query, or a category alone, which a query would look for as a word.
+
+    Raises:
+        QueryError: it can't be read.
+    """
+    return parse_query(f"cat:{text.strip()}" if taxonomy.is_category(text.strip()) else text)
+
+
+def suggest_title(known: Answers) -> str:
+    """Return a few words that the first saved query is about."""
+    return name_query(parse_query(known.queries[0]).tree) or "papers"
+
+
+def describe_week(digest: Digest) -> str:
+    """Say what the last week would have brought, and what to do where that is nothing or too much."""
+    week = [one.paper for one in digest.entries if one.paper.published >= digest.planned_at - _WEEK]
+    if not week:
+        return "The last 7 days brought nothing. Fewer words bring more, and so does a whole category."
+    if len(week) == len(digest.entries) and digest.coverage.total:
+        return f"The last 7 days brought more than {len(week)} papers. More words bring fewer."
+    title = cut(tex.to_plain(week[0].title), 80)
+    return f"The last 7 days brought {count(len(week), 'paper')}, the newest “{title}”."
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One dialogue.
+
+    Attributes:
+        folder: where the file will lie.
+        zone: the machine's own.
+        look_up: asks arXiv for a query; raises `ArxivError`.
+        send_tests: sends a message that says it is a test; raises `DigestError`.
+        secrets: is given what was typed unseen, by the file it is to be kept in.
+    """
+
+    folder: Path
+    zone: str
+    look_up: Callable[[Query], Digest]
+    send_tests: Callable[[Answers], None]
+    secrets: dict[str, str]
+
+    def ask(self, known: Answers) -> Answers:
+        """Ask for all that is open."""
+        while questions := list_open(known):
+            click.echo()
+            known = self._answer(questions[0], known)
+        return known
+
+    def test(self, known: Answers) -> Answers:
+        """Send a test until it arrives or is given up; return the answers, mended where it failed."""
+        while True:
+            try:
+                self.send_tests(known)
+            except DigestError as error:
+                _say(click.style(f"✗ {error.message}", fg="red"), error.hint)
+            else:
+                return known
+            mended = {**_list_mended(known), "nothing: keep it as it is": None}
+            changed = mended[_choose("What do you want to change?", list(mended))]
+            if changed is None:
+                return known
+            known = self.ask(changed)
+
+    def _answer(self, question: Question, known: Answers) -> Answers:  # noqa: C901, PLR0911 - one for each question
+        match question:
+            case Question.QUERY:
+                return replace(known, queries=(self._ask_query(),))
+            case Question.NAME:
+                return replace(known, name=ask("What shall it be called?", read_title, suggest_title(known)))
+            case Question.TO:
+                return replace(known, to=(_ask_place(),))
+            case Question.PROVIDER:
+                return _ask_server(known)
+            case Question.FROM:
+                return replace(known, sender=ask("From which address?", read_mail_address, known.address))
+            case Question.PASSWORD:
+                called = (known.provider or OWN).secret
+                return replace(known, password_file=self._ask_secret(called, PASSWORD_FILE))
+            case Question.TOKEN:
+                _say(
+                    "Slack wants an app of your own. `digest slack manifest` prints what describes it.",
+                    "Paste that at https://api.slack.com/apps: Create New App, From a manifest.",
+                    "Install the app, and copy its bot token. In the channel write /invite @Digest.",
+                )
+                return replace(known, token_file=self._ask_secret("Bot token (xoxb-…)", TOKEN_FILE))
+            case Question.BASE_URL:
+                return _ask_base_url(known)
+            case Question.WHEN:
+                read = partial(complete_schedule, zone=self.zone)
+                return replace(known, when=ask("When?", read, suggest_schedule(self.zone)))
+            case Question.CONTACT:
+                _say("Each request tells arXiv how to reach you: a mail address or a web page.")
+                return replace(known, contact=ask("Your address for arXiv?", read_reachable))
+
+    def _ask_query(self) -> str:
+        click.echo(_bold("What do you follow?"))
+        _say("Words, a category such as cs.PF, or the address of a search on arXiv.")
+        query = ask("", read_followed)
+        while True:
+            _say(f"Read as: {describe_query(query.tree)}.", *(f"Note: {note.message}." for note in query.notes))
+            try:
+                _say(describe_week(self.look_up(query)))
+            except ArxivError as error:
+                _say(f"{error.message}.", "So what it brings is not known yet. You can go on.")
+            other = ask("Enter keeps it. Or type another.", lambda text: read_followed(text) if text else None, "")
+            if other is None:
+                return query.expression
+            query = other
+
+    def _ask_secret(self, called: str, name: str) -> str:
+        """Ask for a secret, unless its file is there already; return the file."""
+        is_there = (self.folder / name).exists() and name not in self.secrets
+        if is_there and click.confirm(_bold(f"{name} is there already. Use what it holds?"), default=True):
+            return name
+        self.secrets[name] = click.prompt(_bold(called), hide_input=True, prompt_suffix="  > ").strip()
+        _say(f"It is not shown. It goes into the file {name}, which only you can read.")
+        return name
+
+
+def _list_mended(known: Answers) -> dict[str, Answers]:
+    """Return what may have been wrong where a test failed, and the answers without it."""
+    if not known.address:
+        return {"the token": replace(known, token_file=""), "the channel": replace(known, to=())}
+    return {
+        "the password": replace(known, password_file=""),
+        "the mail server": replace(known, provider=None, smtp="", sender="", password_file=""),
+        "the address": replace(known, to=(), provider=None, smtp="", sender=""),
+    }
+
+
+def _ask_place() -> Destination:
+    match _choose("Where shall it go?", ("mail", "a Slack channel", "a feed", "this terminal")):
+        case "mail":
+            return Destination(DestinationKind.MAIL, ask("Your mail address?", read_mail_address))
+        case "a Slack channel":
+            return ask("Which channel?", lambda text: read_destination(f"slack:#{text.lstrip('#')}"))
+        case "a feed":
+            return Destination(DestinationKind.FEED)
+        case _:
+            return Destination(DestinationKind.CONSOLE)
+
+
+def _ask_server(known: Answers) -> Answers:
+    """Ask who sends the mail, and what it takes to log in there."""
+    provider, usual = known.provider, guess_provider(known.address)
+    if provider is None and usual is OUTLOOK:
+        _say(*OUTLOOK.notes)
+    named = {one.name: one for one in PROVIDERS.values()}
+    while provider is None or provider is OUTLOOK:
+        offered = usual.name if usual not in (None, OUTLOOK) else ""
+        provider = named[_choose("Which mail server sends it?", list(named), offered)]
+        _say(*provider.notes)
+    if provider is OWN:
+        return replace(known, provider=OWN, smtp=_ask_own_server())
+    region = ask("Which region?", str.lower, "us-east-1") if provider.has_regions else ""
+    _say(f"{provider.secret}: {provider.page}")
+    if not provider.is_account:
+        login = ask(f"{provider.login}?", str.strip)
+    else:
+        asks = provider is not usual
+        login = (
+            ask(f"Your address at {provider.name}?", read_mail_address, known.address) if asks else known.address
+        )
+    return log_in(known, provider, login, region)
+
+
+def _ask_own_server() -> str:
+    while True:
+        host = ask("Its name and port?", lambda text: read_smtp_url(f"smtp://{text}"), "localhost:25")
+        scheme = _SECURITY[_choose("How does it encrypt?", list(_SECURITY))]
+        login = ask("Login name? Enter for none.", str.strip, "")
+        url = add_login(f"{scheme}://{host.removeprefix('smtp://')}", login)
+        if scheme != "smtp" or not login or is_loopback(url):
+            return url
+        _say("The password would travel unencrypted. Choose STARTTLS or TLS.")
+
+
+def _ask_base_url(known: Answers) -> Answers:
+    _say("`digest serve` can offer the feed at an https address. Without one, each run writes it into a file.")
+    base_url = ask("Which address? Enter for none.", lambda text: read_secure_url(text) if text else "", "")
+    file = Destination(DestinationKind.FILE, f"{known.slug}.atom")
+    return replace(known, base_url=base_url, to=known.to if base_url else (file,))
+
+
+def _choose(question: str, choices: Sequence[str], usual: str = "") -> str:
+    """Let somebody choose by number, or by how the words begin; Enter stands for `usual`."""
+    click.echo(_bold(question))
+    numbered = {str(number): choice for number, choice in enumerate(choices, 1)}
+    for number, choice in numbered.items():
+        click.echo(f"  {number}  {choice}")
+
+    def read(text: str) -> str:
+        typed = text.strip().lower()
+        begun = [choice for choice in choices if choice.lower().startswith(typed)]
+        if typed not in numbered and len(begun) != 1:
+            raise UsageError(f"Type a number from 1 to {len(choices)}.")
+        return numbered.get(typed) or begun[0]
+
+    return ask("", read, usual or None)
+
+
+def ask(question: str, read: Callable[[str], T], usual: str | None = None) -> T:
+    """Ask until the answer can be read; `usual` is what Enter stands for, None where it stands for nothing."""
+    while True:
+        suffix = "  > " if question else "> "
+        text = click.prompt(_bold(question), default=usual, show_default=bool(usual), prompt_suffix=suffix)
+        try:
+            return read(str(text))
+        except DigestError as error:
+            _say(click.style(error.message, fg="red"), error.hint)
+
+
+def _say(*sentences: str) -> None:
+    """Print sentences, indented, in lines that fit."""
+    for sentence in filter(None, sentences):
+        for line in wrap(sentence, find_width() - 2):
+            click.echo(f"  {line}")
+
+
+def _bold(text: str) -> str:
+    return click.style(text, bold=True) if text else ""

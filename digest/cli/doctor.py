@@ -1,0 +1,244 @@
+"""`digest doctor`: what is set up well, what to mend and how, and a test message where one is wanted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing, nullcontext
+from typing import TYPE_CHECKING
+
+import click
+
+from digest.cli.context import choose_clock, opened, opened_client, set_up_logging
+from digest.cli.output import find_width, json_option, print_json, wrap
+from digest.cli.program import call_as_here
+from digest.cli.subscription import check_exclusions, list_remarks
+from digest.config import open_config
+from digest.config.addresses import read_operator_places, resolve_destinations
+from digest.config.draft import Mistakes
+from digest.inspect import doctor
+from digest.inspect.findings import CONFIGURATION, Finding, Verdict, hide, list_private, run_checks
+from digest.model.errors import ConfigurationError, DigestError, QueryError, StoreError, UsageError, count
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.query import NoteKind, parse_query
+from digest.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from digest.config import Config
+    from digest.inspect.findings import Find
+    from digest.model.clock import Clock
+    from digest.poll.installation import Site
+
+_SECONDS = 75.0
+"""For all checks together. Each has shorter limits: arXiv's gate may keep a request waiting for 30 seconds."""
+
+_LABEL = 15
+_MARKS = {
+    Verdict.OK: click.style("✓", fg="green"),
+    Verdict.WARNING: click.style("!", fg="yellow", bold=True),
+    Verdict.PROBLEM: click.style("✗", fg="red", bold=True),
+    Verdict.UNCHECKED: "–",
+}
+_ORDER = list(Verdict)
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Local checks only: no network.")
+@click.option("--send", is_flag=True, help="Then send a test message to alarms.to and to each webhook.")
+@click.option(
+    "--to", "places", metavar="PLACE", multiple=True, help="With --send: send there too, as slack:#papers."
+)
+@click.option("--full", is_flag=True, help="Show addresses, channels and query texts, too.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context, *, quick: bool, send: bool, places: tuple[str, ...], full: bool, as_json: bool
+) -> None:
+    """Check everything, and say what to mend and how.
+
+    Configuration, database, templates, mail server, the sender's domain, Slack, arXiv, clock, disk and public
+    address. Nothing is changed or sent.
+
+    The output is safe to paste: addresses, channels, tokens and query texts are left out. --full shows all but
+    the secrets.
+
+    \b
+    digest doctor --quick
+    digest doctor --send --to mailto:you@example.org
+
+    --send sends a message that says it is a test. It goes to the places in alarms.to and to each webhook, and
+    to each PLACE. A channel of your readers gets one only if you name it.
+
+    ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 where there is a ✗, else 0.
+    """  # noqa: D301 - click reads the backspace, which must be one
+    if places and not send:
+        raise UsageError("--to says where a test message goes", hint="Add --send, or leave --to away.")
+    extra = read_operator_places(list(places))
+    set_up_logging(ctx)
+    config, about_config = _read(ctx)
+    private = list_private(config) if config else {}
+    found, is_hidden = list[Finding](), False
+    for finding in _examine(ctx, config, about_config, quick=quick, tests=extra if send else None):
+        found.append(finding if full else hide(finding, private))
+        is_hidden |= finding != found[-1] and finding.verdict is not Verdict.OK
+        if not as_json:
+            _print(found[-1])
+    worst = max((one.verdict for one in found), key=_ORDER.index)
+    if as_json:
+        print_json({"verdict": worst, "checks": found})
+    else:
+        _print_verdict(found, is_hidden=is_hidden)
+    if worst is Verdict.PROBLEM:
+        ctx.exit(1)
+
+
+def _read(ctx: click.Context) -> tuple[Config | None, list[Finding]]:
+    """Return the configuration, None where it can't be used, and the findings about it."""
+    try:
+        config = open_config(ctx.obj["config_path"])
+    except Mistakes as error:
+        mistakes = [each.partition("\n") for each in error.each]
+        return None, [Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip()) for said, _, todo in mistakes]
+    except ConfigurationError as error:
+        return None, [Finding(Verdict.PROBLEM, CONFIGURATION, error.message, error.hint)]
+    found = [
+        Finding(Verdict.PROBLEM, CONFIGURATION, f"{place}: {error.message}", error.hint, error.pointer())
+        for place, error in [*_check_queries(config), *check_exclusions(config)]
+    ]
+    if not found:
+        queries = count(len(config.queries), "saved query", "saved queries")
+        said = f"{config.path} is sound: {queries}, {count(len(config.subscriptions), 'subscription')}"
+        found = [Finding(Verdict.OK, CONFIGURATION, said)]
+    oddities = [*config.warnings, *_find_oddities(config)]
+    return config, [*found, *(Finding(Verdict.WARNING, CONFIGURATION, one) for one in oddities)]
+
+
+def _check_queries(config: Config) -> Iterator[tuple[str, QueryError]]:
+    for query in config.queries:
+        try:
+            parse_query(query.text)
+        except QueryError as error:
+            yield f"queries.{query.name}", error
+
+
+def _find_oddities(config: Config) -> Iterator[str]:
+    """Yield what is allowed and still looks like a slip: remarks on queries, and queries nobody follows."""
+    followed = {name for subscription in config.subscriptions for name in subscription.queries}
+    for query in config.queries:
+        key = f"queries.{query.name}"
+        if query.name not in followed:
+            yield f"{key}: no subscription follows it"
+        try:
+            for note in parse_query(query.text).notes:
+                if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
+                    yield f"{key}: {note.message}"
+        except QueryError:
+            continue  # an error, and told as one
+    yield from list_remarks(config)
+
+
+def _examine(
+    ctx: click.Context,
+    config: Config | None,
+    about_config: Sequence[Finding],
+    *,
+    quick: bool,
+    tests: Sequence[Destination] | None,
+) -> Iterator[Finding]:
+    """Yield what every check finds; `tests` are more places for test messages, None where none are sent."""
+    yield from about_config
+    if config is None:
+        todo = "Mend the configuration first."
+        yield Finding(Verdict.UNCHECKED, "all else", "not checked", todo)
+        return
+    checks: dict[str, Find] = {
+        "database": lambda: doctor.check_database(config),
+        "disk": lambda: doctor.check_disk(config),
+        "templates": lambda: _check_templates(config),
+        "feeds": lambda: doctor.check_feeds(config),
+    }
+    yield from run_checks(checks | ({} if quick else _list_network_checks(config)), _SECONDS)
+    if tests is not None:
+        with opened(ctx) as site:
+            yield from _send_tests(site, tests)
+
+
+def _list_network_checks(config: Config) -> dict[str, Find]:
+    clock = choose_clock(config)
+    checks: dict[str, Find] = {"arXiv": lambda: _check_arxiv(config, clock)}
+    if config.mail.from_address:
+        checks["mail server"] = lambda: doctor.check_mail(config, clock)
+        checks["DNS"] = lambda: doctor.check_domain(config)
+    if config.slack.token or doctor.name_channels(config):
+        checks["Slack"] = lambda: doctor.check_slack(config)
+    if config.web.base_url:
+        checks["base_url"] = lambda: doctor.check_base_url(config.web.base_url)
+    return checks
+
+
+def _check_templates(config: Config) -> Iterator[Finding]:
+    """Render the operator's own templates with everything they may meet."""
+    from digest.render import Renderer  # noqa: PLC0415 - a tenth of a second, where there are none of one's own
+    from digest.render.check import check_templates, list_templates  # noqa: PLC0415 - the same
+
+    if config.templates is None:
+        yield Finding(Verdict.OK, "templates", "the shipped ones")
+        return
+    templates = Renderer([config.templates]).templates
+    problems = check_templates(templates)
+    for one in problems:
+        yield Finding(Verdict.PROBLEM, "templates", one.message, one.hint)
+    if not problems:
+        own = sum(entry.is_own for entry in list_templates(templates))
+        yield Finding(Verdict.OK, "templates", f"all can be used, {own} of them your own")
+
+
+def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:
+    """Ask arXiv behind the installation's gate, or behind this account's where there is no database yet."""
+    try:
+        store = open_store(config.store.url)
+    except StoreError:
+        store = None
+    with closing(store) if store else nullcontext(), opened_client(config, clock, store, quiet=True) as client:
+        return list(doctor.check_arxiv(client, config.arxiv.source, is_simulated=clock.is_simulated))
+
+
+def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
+    """Send the test messages, and give the sign of life."""
+    from digest.serve.alarms import ping, send_test  # noqa: PLC0415 - only where something is sent
+
+    config = site.config
+    hooks = [Destination(DestinationKind.WEBHOOK, name) for name in config.webhooks]
+    places = list(dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)]))
+    for place in places:
+        try:
+            receipt = send_test(site, place)
+            yield Finding(Verdict.OK, "test message", f"sent to {place}", more=receipt.detail)
+        except DigestError as error:
+            yield Finding(Verdict.PROBLEM, "test message", f"not sent to {place}: {error.message}", error.hint)
+    if config.alarms.ping_url:
+        failures = ping(config.alarms.ping_url)
+        verdict = Verdict.PROBLEM if failures else Verdict.OK
+        yield Finding(verdict, "sign of life", "; ".join(failures) or "the ping address answered")
+    if not places and not config.alarms.ping_url:
+        todo = "Set `alarms.to`, or name a place: `digest doctor --send --to mailto:you@example.org`."
+        yield Finding(Verdict.WARNING, "test message", "there is nobody to send one to", todo)
+
+
+def _print(finding: Finding) -> None:
+    room, margin = find_width() - _LABEL - 3, " " * (_LABEL + 3)
+    first, *others = [*wrap(finding.said, room), *finding.more.splitlines()]
+    arrow, *rest = wrap(call_as_here(finding.todo), room - 2)
+    click.echo(f"{_MARKS[finding.verdict]} {finding.check:<{_LABEL}} {first}")
+    for line in [*others, *([f"→ {arrow}"] if arrow else []), *(f"  {line}" for line in rest)]:
+        click.echo(margin + line)
+
+
+def _print_verdict(found: Sequence[Finding], *, is_hidden: bool) -> None:
+    counts = Counter(one.verdict for one in found)
+    bad = [count(counts[one], one.value) for one in (Verdict.PROBLEM, Verdict.WARNING) if counts[one]]
+    unchecked = f" {counts[Verdict.UNCHECKED]} not checked." if counts[Verdict.UNCHECKED] else ""
+    click.echo(f"\n{', '.join(bad) or 'All is well'}.{unchecked}")
+    if is_hidden:
+        click.echo("Addresses, channels and query texts are left out. `--full` shows them.")

@@ -1,0 +1,164 @@
+"""What a query brought of the last days, and what another wording of it gains and loses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from digest import tex
+from digest.cli.output import Lines, cut, find_width, print_json, print_wrapped, shows_colors
+from digest.inspect.preview import find_stored, find_stored_days, search_days
+from digest.inspect.query_volume import DaySpan, compare_wordings, list_submission_days
+from digest.model.announcements import EASTERN, Kind
+from digest.model.errors import count
+from digest.model.messages import DigestEntry
+from digest.query import Or, find_reasons
+from digest.query.tree import Prefix, walk_conditions
+from digest.render.terminal import write_papers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from digest.cli.context import NamedQuery, Workbench
+    from digest.inspect.query_volume import Moved
+    from digest.model.papers import Paper
+    from digest.query import Query
+
+
+_LONGEST_HEADING = 160
+_LEFT = 14
+"""Columns that an id takes beside a title."""
+
+
+class Found(NamedTuple):
+    """Papers of some days, the last announced first; `checked_at` is None where arXiv's search was asked."""
+
+    span: DaySpan
+    papers: list[Paper]
+    checked_at: datetime | None
+
+    def describe_source(self) -> str:
+        """Say which days the papers are of, and where they come from."""
+        whole, begun = self.span.whole, self.span.begun
+        days = f"Submitted on {count(len(whole), 'day')}, {whole[0]:%a %-d %b} to {whole[-1]:%a %-d %b} (UTC)"
+        days += f", and so far on the {count(len(begun), 'day')} since" if begun else ""
+        if self.checked_at is None:
+            return f"{days}. From arXiv's search."
+        return f"{days}. Stored here, last checked {self.checked_at.astimezone(EASTERN):%a %-d %b %H:%M} ET."
+
+    def as_json(self) -> dict[str, object]:
+        """Return the days and where they come from."""
+        return {
+            "source": "arxiv" if self.checked_at is None else "store",
+            "checked_at": self.checked_at,
+            "days": self.span.whole,
+            "days_begun": self.span.begun,
+        }
+
+
+def gather_stored(bench: Workbench, query: Query | Or, days: int, *, quiet: bool) -> Found | None:
+    """Return what is stored of the last days that a query means; None where nothing of them is."""
+    if bench.store is None:
+        return None
+    with bench.store.read() as conn:
+        stored = find_stored_days(conn, bench.now, days)
+        return stored and Found(stored[0], find_stored(conn, query, stored[0], Lines(quiet=quiet)), stored[1])
+
+
+def _gather(bench: Workbench, either: Or, days: int, *, quiet: bool) -> Found:
+    """Return what a query brings of the last days; from arXiv where the store does not reach back so far."""
+    asked = list_submission_days(bench.now, days)
+    stored = gather_stored(bench, either, days, quiet=quiet)
+    if stored is not None and stored.span.dates[0] <= asked.dates[0]:
+        return stored
+    if any(condition.prefix is Prefix.LICENCE for condition in walk_conditions(either)):
+        click.echo("note: arXiv's search gives no licences, so each paper counts as one without.", err=True)
+    with bench.asking() as client:
+        return Found(asked, search_days(client, either, asked, Lines(quiet=quiet)), None)
+
+
+def print_heading(asked: NamedQuery, sign: str = "") -> None:
+    """Print a query: its name where it has one, and its text; of a long one the beginning and how long it is."""
+    text = cut(asked.query.text, _LONGEST_HEADING)
+    if text.endswith("…"):
+        text += f" ({count(sum(1 for _ in walk_conditions(asked.query.tree)), 'condition')})"
+    print_wrapped(f"{sign}{asked.name}" + "  " * bool(asked.name), text)
+
+
+def print_papers(query: Query, papers: Iterable[Paper]) -> None:
+    """Print papers in a few lines each, with what the query met in them marked."""
+    entries = [
+        DigestEntry(Kind.NEW, paper, "", "", (), find_reasons(query, paper), paper.published) for paper in papers
+    ]
+    click.echo(write_papers(entries, width=find_width(), color=shows_colors()), nl=False)
+
+
+def name_query(asked: NamedQuery) -> dict[str, object]:
+    """Return what a program wants to know of a query."""
+    return {"name": asked.name or None, "query": asked.query.text, "canonical": asked.query.canonical}
+
+
+def paper_as_json(query: Query, paper: Paper) -> dict[str, object]:
+    """Return what a program wants to know of a paper, and the clauses that are met."""
+    return {
+        "id": str(paper.id),
+        "version": paper.version,
+        "title": paper.title,
+        "authors": [author.name for author in paper.authors],
+        "categories": paper.categories,
+        "published": paper.published,
+        "url": paper.url,
+        "why": [reason.clause for reason in find_reasons(query, paper)],
+    }
+
+
+def compare(
+    bench: Workbench, before: NamedQuery, after: NamedQuery, *, days: int, papers: int, as_json: bool
+) -> None:
+    """Print what one query gains and loses against another over the same days.
+
+    Args:
+        bench: the store, where there is one, and the way to arXiv.
+        before: the old wording.
+        after: the new one.
+        days: how far back.
+        papers: how many of each side are printed.
+        as_json: print all of them, for a program.
+    """
+    found = _gather(bench, Or((before.query.tree, after.query.tree)), days, quiet=as_json)
+    rewording = compare_wordings(before.query, after.query, found.papers)
+    if as_json:
+        print_json(
+            {
+                "old": name_query(before),
+                "new": name_query(after),
+                **found.as_json(),
+                "gained": [_moved_as_json(moved, after) for moved in rewording.gained],
+                "lost": [_moved_as_json(moved, before) for moved in rewording.lost],
+                "kept": [paper_as_json(after.query, paper) for paper in rewording.kept],
+            }
+        )
+        return
+    print_heading(before, "− ")
+    print_heading(after, "+ ")
+    print_wrapped("", found.describe_source())
+    gained, lost, kept = len(rewording.gained), len(rewording.lost), len(rewording.kept)
+    click.echo(click.style(f"\n{count(gained, 'paper')} gained, {lost:,} lost, {kept:,} kept", bold=True))
+    _print_side("+", "green", rewording.gained, "old", papers)
+    _print_side("−", "red", rewording.lost, "new", papers)
+
+
+def _print_side(sign: str, color: str, moved: Sequence[Moved], other: str, most: int) -> None:
+    for one in moved[:most]:
+        title = cut(tex.to_plain(one.paper.title), find_width() - _LEFT)
+        click.echo(f"{click.style(sign, fg=color)} {one.paper.id!s:<12}{title}")
+        why = f"by {', '.join(one.met)}; for the {other} one it {one.failing}"
+        print_wrapped(" " * _LEFT, cut(why, 2 * (find_width() - _LEFT)), dim=True)
+    if len(moved) > most:
+        click.echo(f"{sign} … {len(moved) - most:,} more (--limit {len(moved)}, or --json)")
+
+
+def _moved_as_json(moved: Moved, side: NamedQuery) -> dict[str, object]:
+    return {**paper_as_json(side.query, moved.paper), "why_not": str(moved.failing)}

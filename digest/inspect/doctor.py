@@ -1,0 +1,191 @@
+"""The doctor's checks, from the database to the public address. Nothing is sent or changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from digest.arxiv.documents import read_rfc_date
+from digest.inspect.findings import Finding, Verdict
+from digest.model.clock import write_age
+from digest.model.errors import ArxivError, ArxivThrottled, ArxivUnreachable, OutsideError, StoreBusy
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import database, open_store
+from digest.store.engine import head_revision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from digest.arxiv.client import ArxivClient
+    from digest.config import Config
+    from digest.model.clock import Clock
+
+_PATIENCE = 15.0
+"""Seconds that a mail server, Slack or the public address may be silent."""
+
+_GIGABYTE = 1_000_000_000
+_LEAST_ROOM, _LITTLE_ROOM = _GIGABYTE // 20, _GIGABYTE
+_CLOCK_TOLERANCE = timedelta(seconds=60)
+_FINE = 200
+
+
+def check_database(config: Config) -> Iterator[Finding]:
+    """Open the database, see that it is of this release and can be written, and that nothing holds it back."""
+    path = find_database_file(config)
+    if path is not None and not path.exists():
+        if os.access(path.parent, os.W_OK):
+            yield Finding(Verdict.WARNING, "database", "there is none yet", "The first `digest run` makes it.")
+        else:
+            todo = "Make the folder and let this account write to it, or change `store.url`."
+            yield Finding(Verdict.PROBLEM, "database", f"it can't be made in {path.parent}", todo)
+        return
+    store = open_store(config.store.url)
+    try:
+        with store.begin() as conn:
+            database.try_writing(conn)
+            is_restored = database.is_restored(conn)
+    except StoreBusy as error:
+        yield Finding(Verdict.WARNING, "database", error.message, error.hint)
+        return
+    finally:
+        store.close()
+    if is_restored:
+        todo = "`digest db resume --help` says how to go on."
+        yield Finding(Verdict.WARNING, "database", "it was restored, so nothing is sent yet", todo)
+        return
+    said = f"{store.dialect}, of this release (revision {head_revision()}), can be written"
+    yield Finding(Verdict.OK, "database", said, more=store.url_masked)
+
+
+def find_database_file(config: Config) -> Path | None:
+    """Return SQLite's file, be it there or not; None on PostgreSQL."""
+    url = config.store.url
+    return Path(url.removeprefix("sqlite:///").partition("?")[0]) if url.startswith("sqlite:") else None
+
+
+def check_disk(config: Config) -> Iterator[Finding]:
+    """See whether the disk of the database, or of the configuration, has room."""
+    path = find_database_file(config)
+    folder = path.parent if path is not None else config.folder
+    if not folder.is_dir():
+        return  # the database's own check says so
+    free = shutil.disk_usage(folder).free
+    verdict = Verdict.PROBLEM if free < _LEAST_ROOM else Verdict.WARNING
+    said = f"{free / _GIGABYTE:,.2f} GB free"
+    if free < _LITTLE_ROOM:
+        yield Finding(verdict, "disk", said, "Make room: a full disk stops the database.")
+    else:
+        yield Finding(Verdict.OK, "disk", said)
+
+
+def check_feeds(config: Config) -> Iterator[Finding]:
+    """Name the subscriptions whose feed nobody can fetch."""
+    feed = Destination(DestinationKind.FEED)
+    names = [one.name for one in config.subscriptions if feed in one.destinations]
+    if names and not config.web.base_url:
+        said = f"nobody can fetch the feed of {', '.join(names)}: `web.base_url` is not set"
+        todo = 'Set it and let `digest serve` run. Or write a file: to = "file:papers.atom".'
+        yield Finding(Verdict.WARNING, "feeds", said, todo)
+
+
+def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
+    """Connect to the mail server as digests do, and log in; nothing is sent."""
+    from digest.deliver.transports.registry import WAYS  # noqa: PLC0415 - smtplib and its like only where asked for
+    from digest.deliver.transports.smtp import SmtpTransport  # noqa: PLC0415 - the same
+    from digest.deliver.transports.smtp_connection import Patience  # noqa: PLC0415 - the same
+
+    settings: dict[str, Any] = dict(WAYS[DestinationKind.MAIL].configure(config, clock))
+    transport = SmtpTransport(**settings, patience=Patience(command=_PATIENCE))
+    try:
+        transport.log_in()
+    finally:
+        transport.close()
+    server = urlsplit(config.mail.smtp)
+    encrypted = "not encrypted" if server.scheme == "smtp" else "encrypted"
+    login = "logged in" if server.username else "no login asked for"
+    yield Finding(Verdict.OK, "mail server", f"connected, {encrypted}, {login}", more=config.mail.smtp)
+
+
+def check_domain(config: Config) -> Iterator[Finding]:
+    """Ask DNS what the sender's domain publishes."""
+    from digest.config.addresses import split_bind  # noqa: PLC0415 - beside the next
+    from digest.inspect.domain import inspect_domain  # noqa: PLC0415 - dnspython takes a tenth of a second
+
+    if config.test_clock and not config.test_dns:
+        yield Finding(Verdict.UNCHECKED, "DNS", "not checked: under a test clock nothing outside is asked")
+        return
+    yield from inspect_domain(
+        config.mail.from_address.rpartition("@")[2],
+        selector=config.mail.dkim_selector,
+        mail_host=urlsplit(config.mail.smtp).hostname or "",
+        server=split_bind(config.test_dns) if config.test_dns else None,
+    )
+
+
+def name_channels(config: Config) -> dict[Destination, str]:
+    """Return every channel of Slack's that is written to, with whose it is: readable without its name."""
+    named = dict.fromkeys(config.alarms.to, "alarms")
+    for one in config.subscriptions:
+        named |= dict.fromkeys(one.destinations, one.name)
+    return {place: whose for place, whose in named.items() if place.kind is DestinationKind.SLACK}
+
+
+def check_slack(config: Config) -> Iterator[Finding]:
+    """Ask Slack about the token, its scopes and each channel; nothing is posted."""
+    from digest.inspect.slack_check import inspect_slack  # noqa: PLC0415 - slack_sdk only where it is used
+
+    return inspect_slack(name_channels(config), token=config.slack.token, url=config.slack.url, timeout=_PATIENCE)
+
+
+def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iterator[Finding]:
+    """Ask arXiv once, and hold this machine's clock against its own.
+
+    Args:
+        client: asks, behind a gate.
+        source: which interface is asked.
+        is_simulated: the clock is no machine's, and not compared.
+    """
+    try:
+        fetched = client.greet(source)
+    except ArxivError as error:
+        verdict = Verdict.WARNING if isinstance(error, ArxivThrottled) else Verdict.PROBLEM
+        is_away = isinstance(error, ArxivUnreachable)
+        todo = "Check the network, and the addresses under [arxiv]." if is_away else error.hint
+        yield Finding(verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), todo)
+        return
+    yield Finding(Verdict.OK, "arXiv", "answers")
+    if fetched.date and not is_simulated:
+        yield judge_clock(fetched.fetched_at, read_rfc_date(fetched.date))
+
+
+def judge_clock(here: datetime, there: datetime) -> Finding:
+    """Judge this machine's time by another one's (both UTC)."""
+    off = abs(here - there)
+    if off <= _CLOCK_TOLERANCE:
+        return Finding(Verdict.OK, "clock", "right within a minute")
+    said = f"{write_age(off)} {'ahead of' if here > there else 'behind'} arXiv's"
+    return Finding(Verdict.WARNING, "clock", said, "Let this machine set its clock by NTP.")
+
+
+def check_base_url(url: str) -> Iterator[Finding]:
+    """Ask the public address whether `digest serve` answers there."""
+    import httpx  # noqa: PLC0415 - only where there is such an address
+
+    try:
+        with httpx.stream(
+            "GET", f"{url}/livez", timeout=_PATIENCE, follow_redirects=False, trust_env=False
+        ) as answer:
+            status = answer.status_code
+    except httpx.HTTPError as error:
+        todo = "Start `digest serve`, and check the name and the server before it."
+        raise OutsideError(f"can't be reached: {str(error) or type(error).__name__}", hint=todo) from error
+    if status == _FINE:
+        yield Finding(Verdict.OK, "base_url", "`digest serve` answers there", more=url)
+    else:
+        todo = "Check `web.base_url`, and that the server before `digest serve` passes all paths on."
+        yield Finding(Verdict.PROBLEM, "base_url", f"/livez answers {status}, so something else is there", todo)

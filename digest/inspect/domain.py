@@ -1,0 +1,124 @@
+"""Asks DNS what a sender's domain publishes, and judges it: SPF, DKIM and DMARC.
+
+Sources: RFC 7208 (SPF), RFC 6376 (DKIM), RFC 7489 (DMARC).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+import dns.exception
+import dns.resolver
+
+from digest.inspect.findings import Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SECONDS = 8.0
+"""For one question, all name servers of the machine together."""
+
+_NOT_CHECKED = "SPF, DKIM and DMARC are not checked"
+
+_KEY = re.compile(r"(?:^|;)\s*p\s*=\s*([^;\s]*)")
+
+_INCLUDES = {
+    "gmail.com": "_spf.google.com",
+    "fastmail.com": "spf.messagingengine.com",
+    "me.com": "icloud.com",
+    "amazonaws.com": "amazonses.com",
+    "postmarkapp.com": "spf.mtasv.net",
+    "mailgun.org": "mailgun.org",
+}
+"""What a domain's SPF record includes, by the end of the mail server's name, where a provider sends."""
+
+
+def inspect_domain(
+    domain: str, *, selector: str, mail_host: str, server: tuple[str, int] | None
+) -> Iterator[Finding]:
+    """Yield what the domain publishes for receivers of its mail, and what it should.
+
+    Args:
+        domain: of the sender's address.
+        selector: names the DKIM key; "" where that is not known.
+        mail_host: of the mail server, for the SPF record that is proposed.
+        server: address and port of the name server; None for those of this machine.
+    """
+    try:
+        resolver = dns.resolver.Resolver(configure=server is None)
+        if server is not None:
+            resolver.nameservers, resolver.port = [server[0]], server[1]
+        ask = partial(_ask, resolver)
+        records = ask(domain)
+        if records is None:
+            # Some networks have names of their own only: then the whole top-level domain is missing, too.
+            is_private = ask(domain.rpartition(".")[2]) is None
+            said = f"{_NOT_CHECKED}: the name servers here know no public names"
+            no_domain = Finding(Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`.")
+            yield Finding(Verdict.UNCHECKED, "DNS", said) if is_private else no_domain
+            return
+        yield judge_spf(records, domain, mail_host)
+        if selector:
+            name = f"{selector}._domainkey.{domain}"
+            yield judge_dkim(ask(name) or [], name)
+        else:
+            todo = "Set `mail.dkim_selector`: your mail provider names it."
+            yield Finding(Verdict.UNCHECKED, "DKIM", "not checked: the selector is not known", todo)
+        labels = domain.split(".")  # where a domain has no policy, that of the nearest one above counts
+        above = (".".join(["_dmarc", *labels[first:]]) for first in range(max(len(labels) - 1, 1)))
+        policies = (_select(ask(name) or [], "v=DMARC1") for name in above)
+        yield judge_dmarc(next(filter(None, policies), []), domain)
+    except dns.exception.DNSException:
+        yield Finding(Verdict.UNCHECKED, "DNS", f"{_NOT_CHECKED}: no name server answers here")
+
+
+def _ask(resolver: dns.resolver.Resolver, name: str) -> list[str] | None:
+    """Return the TXT records of a name, None where there is no such name."""
+    try:
+        answer = resolver.resolve(f"{name}.", "TXT", lifetime=_SECONDS)
+    except dns.resolver.NXDOMAIN:
+        return None
+    except dns.resolver.NoAnswer:
+        return []
+    return [b"".join(one.strings).decode("utf-8", "replace") for one in answer]
+
+
+def _select(records: Sequence[str], version: str) -> list[str]:
+    """Return the records of a kind: its version comes first."""
+    return [one for one in records if re.match(rf"{re.escape(version)}(?:[\s;]|$)", one.strip(), re.IGNORECASE)]
+
+
+def judge_spf(records: Sequence[str], domain: str, mail_host: str) -> Finding:
+    """Judge the TXT records of a domain."""
+    include = next((name for end, name in _INCLUDES.items() if mail_host.endswith(end)), "")
+    record = f"v=spf1 {f'include:{include}' if include else 'mx'} ~all"
+    other = "" if include else ", or what your mail provider names"
+    return _judge_only("SPF", _select(records, "v=spf1"), f"at {domain}: {record}{other}")
+
+
+def judge_dkim(records: Sequence[str], name: str) -> Finding:
+    """Judge the TXT records where a DKIM key should stand."""
+    keys = [match[1] for match in map(_KEY.search, records) if match]
+    if any(keys):
+        return Finding(Verdict.OK, "DKIM", "the key is published", more=name)
+    if keys:
+        todo = "Let your mail server sign with another key, and name its selector."
+        return Finding(Verdict.PROBLEM, "DKIM", f"the key at {name} is revoked", todo)
+    todo = "Publish the TXT record that your mail provider gives you, or mend `mail.dkim_selector`."
+    return Finding(Verdict.PROBLEM, "DKIM", f"there is no key at {name}", todo)
+
+
+def judge_dmarc(found: Sequence[str], domain: str) -> Finding:
+    """Judge the DMARC records of a domain."""
+    return _judge_only("DMARC", found, f"at _dmarc.{domain}: v=DMARC1; p=none")
+
+
+def _judge_only(check: str, found: Sequence[str], proposed: str) -> Finding:
+    if len(found) == 1:
+        return Finding(Verdict.OK, check, "published", more=found[0])
+    if found:
+        said = f"there are {len(found)} records, so receivers ignore them all"
+        return Finding(Verdict.PROBLEM, check, said, "Make one record of them.")
+    return Finding(Verdict.WARNING, check, "missing", f"Publish a TXT record {proposed}.")

@@ -1,0 +1,163 @@
+"""What a check finds, in words; checks side by side; and words without what should not be pasted."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from digest.model.clock import LOOPBACK_HOSTS, monotonic
+from digest.model.errors import DigestError
+from digest.model.subscriptions import DestinationKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from digest.config import Config
+
+    Find = Callable[[], Iterable["Finding"]]
+
+_log = logging.getLogger("digest.doctor")
+
+CONFIGURATION = "configuration"
+"""The check whose findings repeat values of `digest.toml`."""
+
+
+_ERRNO = re.compile(r"\[Errno -?\d+\] ")
+
+
+class Verdict(StrEnum):
+    """How a check ended, the worst last."""
+
+    OK = "ok"
+    UNCHECKED = "not checked"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found.
+
+    Attributes:
+        verdict: how it ended.
+        check: what was checked, in a word or two.
+        said: what was found.
+        todo: what to do about it; "" where there is nothing.
+        more: lines that name addresses, channels or queries, for the operator's own eyes; "" for none.
+    """
+
+    verdict: Verdict
+    check: str
+    said: str
+    todo: str = ""
+    more: str = ""
+
+
+def run_checks(checks: Mapping[str, Find], seconds: float) -> Iterator[Finding]:
+    """Run all checks side by side, and yield what they find in their order.
+
+    Args:
+        checks: what finds out, by name. None of them stops another: an error is a finding.
+        seconds: how long all of them may take together; each should have shorter limits of its own.
+    """
+    until = monotonic() + seconds
+    running = [(name, _start(name, find)) for name, find in checks.items()]
+    for name, future in running:
+        try:
+            yield from future.result(max(until - monotonic(), 0.0))
+        except TimeoutError:
+            said = f"there was no answer within {seconds:g} seconds"
+            yield Finding(Verdict.PROBLEM, name, said, "Call it again later.")
+
+
+def _start(name: str, find: Find) -> Future[list[Finding]]:
+    future: Future[list[Finding]] = Future()
+    # A daemon, unlike an executor's threads: one that hangs must not keep the command from ending.
+    threading.Thread(target=lambda: future.set_result(_run(name, find)), daemon=True).start()
+    return future
+
+
+def _run(name: str, find: Find) -> list[Finding]:
+    found: list[Finding] = []
+    try:
+        found.extend(find())
+    except DigestError as error:
+        found.append(Finding(Verdict.PROBLEM, name, _ERRNO.sub("", error.message), error.hint))
+    except Exception as error:  # noqa: BLE001 - a mistake in one check must not hide what the others find
+        _log.debug("the check %s failed", name, exc_info=True)
+        said = f"the check itself failed ({type(error).__name__})"
+        found.append(Finding(Verdict.PROBLEM, name, said, "`digest --verbose doctor` logs where. Report it."))
+    return found
+
+
+_SHAPES = (
+    (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>"),
+    (re.compile(r"[^\s<>'\"`:/@,;()]+@(?!example\.)[\w.-]*\w"), "<address>"),
+    (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
+    (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
+)
+"""What shows by its shape: tokens, mail addresses and users of hosts, channels and their ids."""
+
+_VALUES = (
+    (re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"),
+    (re.compile(r'"[^"\n]+"'), '"…"'),
+    (re.compile(r"\b(?:mailto|slack|slack-webhook|discord|file):[^\s,;]+"), "…"),
+    (re.compile(r"https?://[^\s,;)]+"), "https://…"),
+)
+"""Values of the file, as mistakes in it repeat them."""
+
+
+def hide(finding: Finding, private: dict[str, str]) -> Finding:
+    """Return a finding without what should not be pasted: addresses, channels, tokens, query texts.
+
+    Args:
+        finding: what was found.
+        private: see `list_private`.
+    """
+    said, todo = (_hide(text, private, finding.check) for text in (finding.said, finding.todo))
+    return replace(finding, said=said, todo=todo, more="")
+
+
+def _hide(text: str, private: dict[str, str], check: str) -> str:
+    for literal in sorted(private, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", private[literal], text)
+    for shape, instead in (*(_VALUES if check == CONFIGURATION else ()), *_SHAPES):
+        text = shape.sub(instead, text)
+    return text
+
+
+def list_private(config: Config) -> dict[str, str]:
+    """Return what no screen that is pasted may show, each with what stands in its place."""
+    mail, server = config.mail, urlsplit(config.mail.smtp)
+    hosts = {
+        server.hostname: "<mail server>",
+        mail.from_address.rpartition("@")[2]: "<domain>",
+        config.web.host: "<host>",
+        urlsplit(config.store.url).hostname: "<host>",
+    }
+    places = [*config.alarms.to, *(place for one in config.subscriptions for place in one.destinations)]
+    secrets = [
+        config.slack.token,
+        mail.password,
+        config.alarms.ping_url,
+        *(one.url for one in config.webhooks.values()),
+    ]
+    secrets += [url for urls in config.incoming.values() for url in urls.values()]
+    queries = [query.text for query in config.queries]
+    queries += [text for one in config.subscriptions for text in one.exclude]
+    private = {
+        **{host: word for host, word in hosts.items() if host and host not in LOOPBACK_HOSTS},
+        **{place.address: "<file>" for place in places if place.kind is DestinationKind.FILE},
+        **{place.address: "<address>" for place in places if place.kind is DestinationKind.MAIL},
+        **dict.fromkeys([config.arxiv.contact, unquote(server.username or "")], "<address>"),
+        **dict.fromkeys(queries, "<query>"),
+        **dict.fromkeys(secrets, "<secret>"),
+        str(config.folder): ".",
+    }
+    return {literal: word for literal, word in private.items() if literal}

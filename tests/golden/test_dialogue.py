@@ -1,0 +1,39 @@
+"""`digest init` on a terminal of eighty columns, from the first question to the file it wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fakes.mail import MailSink
+from tests.golden.conftest import Golden
+from tests.integration.cli.lively import NOW, surrounded
+from tests.terminal import hold_dialogue
+
+
+def test_the_dialogue_looks_as_it_did(golden: Golden, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with surrounded(tmp_path, NOW) as world, MailSink(starttls=True, login=("you", "hunter2")) as server:
+        environ = {
+            "DIGEST_ARXIV_API_URL": world.arxiv.api_url,
+            "DIGEST_ARXIV_OAI_URL": world.arxiv.oai_url,
+            "DIGEST_TEST_CLOCK": world.arxiv.clock_url,
+            "DIGEST_MAIL_CA_FILE": str(server.certificate),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+            "TZ": "Europe/Berlin",
+        }
+        place = server.url.partition("//")[2]
+        code, screen = hold_dialogue(
+            folder,
+            environ,
+            "init",
+            typed=[
+                *(("> ", "tail latency zebra"), ("another", "cat:cs.PF AND abs:GPU"), ("another", "")),
+                *(("called", "GPU performance"), ("go?", "1"), ("address", "you@example.org"), ("sends it", "7")),
+                *(("port?", place), ("encrypt", "1"), ("none.", "you"), ("From", ""), ("Password", "wrong")),
+                *(("When", ""), ("now?", "y"), ("change?", "1"), ("Password", "hunter2")),
+            ],
+        )
+    assert code == 0, screen
+    text = f"{screen}\n{(folder / 'digest.toml').read_text()}".replace(place, "mail.example.org:587")
+    golden("init.terminal.txt", text)

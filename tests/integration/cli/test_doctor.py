@@ -1,0 +1,203 @@
+"""`digest doctor`: each check says what is well and what to mend, none stops another, and all can be pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from digest.inspect.domain import inspect_domain
+from digest.inspect.findings import Finding, Verdict
+from tests.fakes.loopback import Answer
+from tests.fakes.nameserver import NameServer
+from tests.fakes.slack import TOKEN
+from tests.integration.cli.clinic import DOMAIN, PRIVATE, RECORDS, Clinic, opened_clinic
+from tests.integration.cli.conftest import Shell
+
+ALL = ["configuration", "database", "disk", "templates", "arXiv", "clock", "mail server"]
+ALL += ["SPF", "DKIM", "DMARC", "Slack", "Slack", "Slack", "base_url"]
+
+
+@pytest.fixture
+def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clinic]:
+    with opened_clinic(tmp_path) as clinic:
+        monkeypatch.chdir(tmp_path)
+        for name, text in clinic.environ.items():
+            monkeypatch.setenv(name, text)
+        yield clinic
+
+
+def examine(digest: Shell, *options: str, expect: int = 0) -> dict[str, tuple[str, str]]:
+    """Return verdict and all words of each check; of several findings the worst."""
+    found: dict[str, tuple[str, str]] = {}
+    for one in digest("doctor", "--json", *options, expect=expect).json["checks"]:
+        words = (one["verdict"], " ".join((one["said"], one["todo"], one["more"])))
+        found[one["check"]] = max(found.get(one["check"], words), words, key=lambda it: list(Verdict).index(it[0]))
+    return found
+
+
+@pytest.mark.usefixtures("clinic")
+def test_where_all_is_well_each_check_says_so(digest: Shell) -> None:
+    said = digest("doctor", "--json").json
+    assert (said["verdict"], {one["verdict"] for one in said["checks"]}) == ("ok", {"ok"})
+    assert [one["check"] for one in said["checks"]] == ALL
+
+
+def test_nothing_is_sent_and_nothing_private_is_shown_unless_asked_for(clinic: Clinic, digest: Shell) -> None:
+    for options in ((), ("--json",), ("--quick",)):
+        said = digest("doctor", *options)
+        assert [word for word in PRIVATE if word in said.out + said.err] == []
+    assert (clinic.mail.mails, clinic.slack.messages) == ((), ())
+    full = digest("doctor", "--full").out
+    assert "hidden-channel" in full
+    assert TOKEN not in full
+
+
+def test_trouble_everywhere_is_told_at_once_and_shows_nothing_private(clinic: Clinic, digest: Shell) -> None:
+    clinic.edit('gpu = "ti:hiddenquery OR abs:hiddenword"', 'gpu = "ti:(hiddenquery OR"')
+    clinic.mail.login = ("login@hidden-institute.net", "another")
+    clinic.slack.trouble = "token_revoked"
+    clinic.dns.records = {DOMAIN: ["v=spf1 -all", "v=spf1 mx -all"]}
+    clinic.answers.clear()
+    clinic.edit(f"{clinic.arxiv.url}/oai", "http://127.0.0.1:9/oai")
+    (clinic.folder / "digest.db").write_text("hidden" * 1_000)
+    found = examine(digest, expect=1)
+    troubled = {"configuration", "database", "arXiv", "mail server", "SPF", "DKIM", "Slack", "base_url"}
+    assert {name for name, (verdict, _) in found.items() if verdict == "problem"} == troubled
+    assert found["DMARC"][0] == "warning"
+    text = digest("doctor", expect=1).out
+    assert [word for word in PRIVATE if word in text + str(found)] == []
+    assert "ti:(hiddenquery OR" in digest("doctor", "--full", expect=1).out
+
+
+def test_a_file_that_cannot_be_used_is_told_without_its_values(clinic: Clinic, digest: Shell) -> None:
+    clinic.edit('contact = "contact@hidden-institute.net"', 'contact = "hidden"\ncaps = 3')
+    clinic.edit('to = ["slack:#hidden-channel"', 'kinds = ["hidden"]\nto = ["slack:hidden-channel"')
+    found = digest("doctor", "--json", expect=1).json["checks"]
+    assert [one["check"] for one in found] == ["configuration"] * 4 + ["all else"]
+    assert "hidden" not in str(found)
+    assert "'hidden' is not a kind" in digest("doctor", "--full", expect=1).out
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_a_file_it_says_how_to_make_one(digest: Shell) -> None:
+    assert "`digest init` makes one" in examine(digest, "--quick", expect=1)["configuration"][1]
+
+
+def test_quick_asks_nobody(clinic: Clinic, digest: Shell) -> None:
+    assert list(examine(digest, "--quick")) == ["configuration", "database", "disk", "templates"]
+    assert clinic.slack.calls == ()
+
+
+@pytest.mark.usefixtures("clinic")
+def test_with_the_search_as_source_the_search_is_asked(digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIGEST_ARXIV_SOURCE", "query")
+    monkeypatch.setenv("DIGEST_ARXIV_OAI_URL", "http://127.0.0.1:9/oai")
+    assert examine(digest)["arXiv"][0] == "ok"
+
+
+def test_feeds_without_an_address_are_named(clinic: Clinic, digest: Shell) -> None:
+    clinic.edit("[web]\nbase_url", "[web]\n# base_url")
+    found = examine(digest, "--quick")
+    assert (found["feeds"][0], "perf-team" in found["feeds"][1]) == ("warning", True)
+
+
+def test_a_database_that_is_not_there_yet_or_was_restored_is_told(clinic: Clinic, digest: Shell) -> None:
+    digest("db", "restore", "--mark")
+    assert "digest db resume" in examine(digest, "--quick")["database"][1]
+    (clinic.folder / "digest.db").unlink()
+    assert examine(digest, "--quick")["database"][0] == "warning"
+    assert not (clinic.folder / "digest.db").exists()
+
+
+def test_own_templates_are_rendered(clinic: Clinic, digest: Shell) -> None:
+    clinic.edit("[arxiv]", 'templates = "mine"\n[arxiv]')
+    own = clinic.folder / "mine" / "slack"
+    own.mkdir(parents=True)
+    (own / "digest.txt").write_text("fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n", encoding="utf-8")
+    verdict, words = examine(digest, "--quick", expect=1)["templates"]
+    assert (verdict, "mine/slack/digest.txt, line 4: 'nobody' is undefined" in words) == ("problem", True)
+
+
+@pytest.mark.usefixtures("clinic")
+def test_a_mistake_inside_a_check_is_told_and_stops_no_other(
+    digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_config: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("digest.inspect.doctor.check_disk", fail)
+    found = examine(digest, "--quick", expect=1)
+    assert "ZeroDivisionError" in found["disk"][1]
+    assert found["templates"][0] == "ok"
+
+
+def test_a_test_goes_to_alarms_webhooks_and_places_named_and_to_no_reader(clinic: Clinic, digest: Shell) -> None:
+    clinic.edit("[slack]", '[alarms]\nto = "mailto:ops@hidden-institute.net"\n\n[slack]')
+    assert examine(digest, "--quick", "--send")["test message"][0] == "ok"
+    (mail,) = clinic.mail.mails
+    assert mail.recipients == ("ops@hidden-institute.net",)
+    assert "This is a test. Nothing is wrong." in mail.message.get_content()
+    assert clinic.slack.messages == ()
+    digest("doctor", "--quick", "--send", "--to", "slack:#hidden-channel")
+    assert len(clinic.slack.messages) == 1
+    clinic.answers["/hook"] = Answer(b"who are you?", 401)
+    verdict, words = examine(digest, "--quick", "--send", expect=1)["test message"]
+    assert (verdict, "401" in words, "hidden" in words) == ("problem", True, False)
+
+
+def test_a_sign_of_life_is_tried_too(clinic: Clinic, digest: Shell) -> None:
+    clinic.edit("[slack]", '[alarms]\nping_url = "http://127.0.0.1:9/hidden"\n\n[slack]')
+    verdict, words = examine(digest, "--quick", "--send", expect=1)["sign of life"]
+    assert (verdict, "hidden" in words) == ("problem", False)
+
+
+def test_with_nobody_to_send_to_it_says_how_to_name_somebody(clinic: Clinic, digest: Shell) -> None:
+    text = (clinic.folder / "digest.toml").read_text(encoding="utf-8")
+    hook = text[text.index("[webhooks.lab]") : text.index("[[subscriptions]]")]
+    clinic.edit(hook, "")
+    assert "alarms.to" in examine(digest, "--quick", "--send")["test message"][1]
+    assert "Add --send" in digest("doctor", "--to", "mailto:a@example.org", expect=2).err
+
+
+def inspect(records: dict[str, list[str]], domain: str = DOMAIN, *, is_silent: bool = False) -> dict[str, Finding]:
+    with NameServer(records, is_silent=is_silent) as dns:
+        host, _, port = dns.address.partition(":")
+        server = (host, int(port))
+        found = inspect_domain(domain, selector="spring", mail_host="smtp.gmail.com", server=server)
+        return {one.check: one for one in found}
+
+
+def test_the_policy_of_the_domain_above_counts_and_a_nearer_one_beats_it() -> None:
+    assert "p=none" in inspect(RECORDS)["DMARC"].more
+    nearer = RECORDS | {f"_dmarc.{DOMAIN}": ["v=DMARC1; p=reject"]}
+    assert "p=reject" in inspect(nearer)["DMARC"].more
+
+
+def test_what_is_missing_is_told_with_what_to_publish() -> None:
+    found = inspect({DOMAIN: ["v=spf10 no", "v=spf1"[:5]]})
+    assert f"at {DOMAIN}: v=spf1 include:_spf.google.com ~all" in found["SPF"].todo
+    assert f"at _dmarc.{DOMAIN}: v=DMARC1; p=none" in found["DMARC"].todo
+    assert found["DKIM"].verdict is Verdict.PROBLEM
+
+
+def test_a_revoked_key_and_two_policies_are_problems() -> None:
+    spoilt = {
+        f"spring._domainkey.{DOMAIN}": ["v=DKIM1; p="],
+        f"_dmarc.{DOMAIN}": ["v=DMARC1; p=none", "v=DMARC1;p=x"],
+    }
+    found = inspect(RECORDS | spoilt)
+    assert (found["DKIM"].verdict, "revoked" in found["DKIM"].said) == (Verdict.PROBLEM, True)
+    assert (found["DMARC"].verdict, "2 records" in found["DMARC"].said) == (Verdict.PROBLEM, True)
+
+
+def test_a_domain_that_is_not_there_is_told_apart_from_dns_that_is_not() -> None:
+    assert inspect(RECORDS, "nowhere.net")["DNS"].verdict is Verdict.PROBLEM
+    assert inspect({}, "nowhere.net")["DNS"].verdict is Verdict.UNCHECKED
+
+
+def test_dns_that_never_answers_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("digest.inspect.domain._SECONDS", 0.3)
+    (found,) = inspect(RECORDS, is_silent=True).values()
+    assert (found.verdict, "not checked" in found.said) == (Verdict.UNCHECKED, True)

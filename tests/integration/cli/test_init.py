@@ -1,0 +1,219 @@
+"""From nothing to a configuration that runs: the questions of `digest init`, and its flags."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from digest.config import Config, load_config
+from tests.command_line import run_digest
+from tests.fakes.mail import MailSink
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import NOW, surrounded
+from tests.terminal import INTERRUPT, hold_dialogue
+
+QUERY = "cat:cs.PF AND abs:GPU"
+FOLLOWED = [("> ", QUERY), ("another", ""), ("called", "")]
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Give the variables by which arXiv, Slack and the clock of this machine are found."""
+    with surrounded(tmp_path, NOW) as world:
+        yield {
+            "DIGEST_ARXIV_API_URL": world.arxiv.api_url,
+            "DIGEST_ARXIV_OAI_URL": world.arxiv.oai_url,
+            "DIGEST_TEST_CLOCK": world.arxiv.clock_url,
+            "DIGEST_SLACK_URL": world.slack.url,
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+            "TZ": "Europe/Berlin",
+            "TOKEN": world.slack.token,
+        }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give an empty folder to work in."""
+    made = tmp_path / "work"
+    made.mkdir()
+    return made
+
+
+def read(folder: Path, environ: dict[str, str]) -> Config:
+    variables = {name: text for name, text in environ.items() if name.startswith("DIGEST_")}
+    config = load_config(folder / "digest.toml", variables)
+    assert config.warnings == ()
+    assert len((folder / "digest.toml").read_text().splitlines()) <= 25
+    return config
+
+
+def test_mail_by_a_server_that_wants_tls_and_a_password_is_tried_mended_and_runs(
+    folder: Path, outside: dict[str, str]
+) -> None:
+    with MailSink(starttls=True, login=("you@example.org", "hunter2")) as server:
+        environ = {**outside, "DIGEST_MAIL_CA_FILE": str(server.certificate)}
+        code, screen = hold_dialogue(
+            folder,
+            environ,
+            "init",
+            typed=[
+                *FOLLOWED,
+                *(("go?", "mail"), ("address", "You@example.org"), ("sends it", "7")),
+                *(("port?", server.url.partition("//")[2]), ("encrypt", "1"), ("none.", "you@example.org")),
+                *(("From", ""), ("Password", "wrong"), ("When", "daily at 07:30"), ("now?", "")),
+                *(("change?", "the password"), ("Password", "hunter2")),
+            ],
+        )
+        assert code == 0, screen
+        assert "✗ the mail server answered 535" in screen
+        assert "✓ sent" in screen
+        assert "hunter2" not in screen + (folder / "digest.toml").read_text()
+        (test,) = server.mails
+        assert (test.login, test.is_encrypted) == ("you@example.org", True)
+        assert stat.S_IMODE((folder / "mail.password").stat().st_mode) == 0o600
+        config = read(folder, environ)
+        assert (config.mail.password, config.arxiv.contact) == ("hunter2", "you@example.org")
+        assert str(config.subscriptions[0].cadence) == "daily at 07:30 Europe/Berlin"
+        done = run_digest(folder, environ, "run")
+        assert "1 message sent" in done.stdout, done
+        assert server.mails[1].recipients == ("you@example.org",)
+
+
+def test_slack_is_tried_until_the_app_finds_the_channel(folder: Path, outside: dict[str, str]) -> None:
+    code, screen = hold_dialogue(
+        folder,
+        outside,
+        "init",
+        *("--query", QUERY, "--when", "mondays at 08:00", "--contact", "you@example.org"),
+        typed=[
+            *(("called", "Fast machines"), ("go?", "2"), ("channel?", "#nowhere"), ("xoxb-", outside["TOKEN"])),
+            *(("now?", "y"), ("change?", "the channel"), ("go?", "2"), ("channel?", "papers")),
+        ],
+    )
+    assert code == 0, screen
+    assert "✓ sent" in screen
+    assert outside["TOKEN"] not in screen
+    config = read(folder, outside)
+    assert config.slack.token == outside["TOKEN"]
+    (subscription,) = config.subscriptions
+    assert (subscription.name, subscription.title, str(subscription.destinations[0])) == (
+        "fast-machines", "Fast machines", "slack:#papers",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("address", "place"), [("", "file:{}/gpu.atom"), ("https://digest.example.org", "feed")])
+def test_a_feed_is_a_file_where_there_is_no_public_address(
+    folder: Path, outside: dict[str, str], address: str, place: str
+) -> None:
+    environ = {**outside, "DIGEST_ARXIV_API_URL": "http://127.0.0.1:1/api/query"}
+    typed = [("> ", "ti:(gpu"), *FOLLOWED, ("go?", "3"), ("none.", address), ("for arXiv", "you@example.org")]
+    if address:
+        del environ["DIGEST_TEST_CLOCK"]
+    code, screen = hold_dialogue(folder, environ, "init", typed=typed)
+    assert code == 0, screen
+    assert "never closed" in screen
+    assert "arXiv can't be reached" in screen
+    assert str(read(folder, environ).subscriptions[0].destinations[0]) == place.format(folder)
+
+
+def test_where_a_password_will_not_do_it_says_so_and_a_provider_knows_its_server(
+    folder: Path, outside: dict[str, str]
+) -> None:
+    del outside["DIGEST_TEST_CLOCK"]
+    (folder / "mail.password").write_text("kept\n")
+    code, screen = hold_dialogue(
+        folder,
+        outside,
+        "init",
+        *("--query", QUERY, "--mail", "you@hotmail.com", "--no-test"),
+        typed=[
+            *(("called", ""), ("sends it", "8"), ("sends it", "Amazon"), ("region", "eu-west-1")),
+            *(("name?", "AKIA/1"), ("From", "digest@example.org"), ("there already", "y"), ("When", "")),
+        ],
+    )
+    assert code == 0, screen
+    assert screen.count("Microsoft takes no passwords") == 2
+    config = read(folder, outside)
+    assert config.mail.smtp == "smtp+starttls://AKIA%2F1@email-smtp.eu-west-1.amazonaws.com:587"
+    assert (config.mail.from_address, config.mail.password) == ("digest@example.org", "kept")
+
+
+def test_an_interrupted_dialogue_writes_nothing(folder: Path, outside: dict[str, str]) -> None:
+    typed = [*FOLLOWED, ("go?", "2"), ("channel?", "papers"), ("xoxb-", "xoxb-1"), ("When", INTERRUPT)]
+    code, screen = hold_dialogue(folder, outside, "init", typed=typed)
+    assert code == 130
+    assert "Nothing was written." in screen
+    assert list(folder.iterdir()) == []
+
+
+def test_without_a_terminal_it_writes_nothing_and_names_the_flags_that_are_missing(
+    fresh: Path, digest: Shell
+) -> None:
+    for arguments, missing in (
+        ((), "--query, --to, --contact"),
+        (("--query", QUERY, "--mail", "you@example.org"), "--provider"),
+        (("--query", QUERY, "--mail", "you@gmail.com", "--provider", "gmail"), "--password-file"),
+        (("--query", QUERY, "--mail", "you@example.org", "--provider", "ses"), "--region, --login"),
+        (("--query", QUERY, "--mail", "you@example.org", "--provider", "own"), "--smtp"),
+        (("--query", QUERY, "--slack", "papers"), "--token-file, --contact"),
+        (("--query", QUERY, "--to", "feed", "--contact", "you@example.org"), "--base-url"),
+    ):
+        said = digest("init", *arguments, expect=2)
+        assert f"needs {missing}\n" in said.err
+    assert list(fresh.iterdir()) == []
+
+
+def test_with_all_flags_it_asks_nothing_and_names_the_subscription(
+    fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIGEST_SLACK_TOKEN", "xoxb-1")
+    (fresh / "secret").write_text("hush\n")
+    said = digest(
+        "init", "--query", QUERY, "--query", "ti:latency", "--query", "abs:GPU", "--name", "GPU team",
+        "--mail", "you@gmail.com", "--slack", "papers", "--provider", "gmail", "--password-file", "secret",
+        "--when", "daily at 07:30", "--zone", "Asia/Tokyo", "other.toml",
+    )  # fmt: skip
+    assert "--config other.toml run" in said.out
+    config = load_config(fresh / "other.toml", {"DIGEST_SLACK_TOKEN": "xoxb-1"})
+    assert [query.name for query in config.queries] == ["gpu-team", "latency", "gpu"]
+    (subscription,) = config.subscriptions
+    assert (subscription.name, subscription.title) == ("gpu-team", "GPU team")
+    assert [str(one) for one in subscription.destinations] == ["mailto:you@gmail.com", "slack:#papers"]
+    assert str(subscription.cadence) == "daily at 07:30 Asia/Tokyo"
+    assert config.mail.smtp == "smtp+starttls://you@gmail.com@smtp.gmail.com:587"
+    assert (config.mail.from_address, config.mail.password) == ("you@gmail.com", "hush")
+    assert config.store.url.endswith("/other.db")
+
+
+def test_a_test_that_fails_without_a_terminal_writes_nothing(fresh: Path, digest: Shell) -> None:
+    with MailSink() as server:
+        url, mail = server.url, ("--query", QUERY, "--mail", "you@example.org", "--test", "--smtp")
+        digest("init", *mail, url, "one.toml")
+        assert server.mails[0].recipients == ("you@example.org",)
+    digest("init", *mail, url, "two.toml", expect=4)
+    assert [path.name for path in fresh.iterdir()] == ["one.toml"]
+
+
+@pytest.mark.usefixtures("fresh")
+def test_it_refuses_what_it_cannot_use(digest: Shell) -> None:
+    rest = ("--query", QUERY, "--to", "console", "--contact", "you@example.org")
+    for arguments, words in (
+        (("--query", "ti:(gpu"), "never closed"),
+        (("--mail", "nobody"), "is not an e-mail address"),
+        (("--mail", "a@live.com", "--provider", "outlook"), "takes no passwords"),
+        ((*rest, "--name", "!?"), "can't be a name"),
+        ((*rest, "no/digest.toml"), "can't be written"),
+    ):
+        assert words in digest("init", *arguments, expect=3 if "nobody" in arguments else 2).err
+
+
+def test_it_never_writes_over_a_file_and_names_the_command_that_adds(fresh: Path, digest: Shell) -> None:
+    path = fresh / "digest.toml"
+    path.write_text("mine", encoding="utf-8")
+    said = digest("init", expect=2)
+    assert "digest.toml is there already, and was left as it is" in said.err
+    assert "digest add" in said.err
+    assert path.read_text(encoding="utf-8") == "mine"

@@ -1,0 +1,131 @@
+"""README and manual keep their word: commands run, blocks can be read, and tables hold what there is."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tomlkit
+
+from digest.cli import run_cli
+from digest.config import load_config, settings_table_markdown
+from digest.config.addresses import read_destination
+from digest.config.values import read_cadence
+from digest.model.announcements import DELIVERABLE_KINDS
+from digest.model.subscriptions import QuietDays
+from digest.query import parse_query
+from tests.command_line import ROOT
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob("digest/manual/*.md")}
+PAGES["README"] = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCES = [fence for page in PAGES.values() for fence in re.findall(r"(?ms)^```(\w+)\n(.*?)^```$", page)]
+TYPED = re.compile(r"(?m)(?:^|[ =/])digest ((?:[a-z]|--).*)$")
+COMMANDS = {line for language, text in FENCES if language in {"sh", "cron", "ini"} for line in TYPED.findall(text)}
+COMMANDS |= {line for page in PAGES.values() for line in re.findall(r"`digest ([^`]+)`", page)}
+COMMANDS -= {"demo", "serve"}  # test_demo.py and test_serve.py run them word for word
+
+MADE_UP = {  # what the examples say, and what goes by that name in the installation
+    "381": "13",
+    "reader@example.org": "reader@digest.example",
+    "postgresql://digest@db.example.org/digest": "sqlite:///copy.db",
+    "perf-team --next": "perf-mail --next",
+    "TOPIC": "queries",
+}
+BEFORE = {  # what a reader has done before, by how a command begins
+    "db restore backups": ["db backup backups/digest.db"],
+    "db resume": ["db restore --mark", "run --now"],
+    "delivery mark-sent": ["delivery retry 13", "run"],
+    "subscription resubscribe": ["subscription unsubscribe gpu-mail reader@digest.example"],
+    "subscription resume": ["subscription pause gpu-mail"],
+    "config undo": ['try "cat:cs.DC" --save parallel'],
+}
+
+
+def column(page: str, after: str) -> list[str]:
+    """Return what stands in backticks in the left column of the first table after a text."""
+    table = re.findall(r"(?ms)^\|.*?(?=^(?!\|))", page.partition(after)[2])[0]
+    return re.findall(r"`([^`]+)`", "\n".join(line.split(" | ")[0] for line in table.splitlines()[2:]))
+
+
+@pytest.mark.parametrize("line", sorted(COMMANDS))
+def test_each_command_does_what_a_reader_types_it_for(
+    line: str, world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "--send" in line or "--test" in line:
+        monkeypatch.setenv("DIGEST_ALARMS_TO", "mailto:ops@digest.example")
+    if "mark-sent" in line:  # the next mail may have arrived
+        world.mail.script.clear()
+        world.mail.script.drop("END")
+    if line.startswith("init"):
+        monkeypatch.setenv("DIGEST_CONFIG", str(world.folder / "new.toml"))
+        monkeypatch.delenv("DIGEST_TEST_CLOCK")
+    if "--provider" in line:
+        monkeypatch.setenv("DIGEST_MAIL_PASSWORD", "made-up")
+    if "--save" in line or "undo" in line:  # into a file with one subscription, as `digest init` writes it
+        path = world.folder / "digest.toml"
+        path.write_text("[[subscriptions]]".join(path.read_text().split("[[subscriptions]]")[:2]))
+    for before in [one for start, ones in BEFORE.items() if line.startswith(start) for one in ones]:
+        run_cli(shlex.split(before))
+        world.clock.sleep(1)
+    for said, meant in MADE_UP.items():
+        line = line.replace(said, meant)
+    # Nobody answers what `init` asks, and one of the saved queries here can't be read.
+    digest(*shlex.split(line), expect=2 if line == "init" else int(line.startswith("doctor")))
+
+
+@pytest.mark.parametrize("text", sorted({text for language, text in FENCES if language == "toml"}))
+def test_each_part_of_a_configuration_can_be_used(text: str, tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    path = tmp_path / "digest.toml"
+    whole = next(tomllib.loads(text) for _, text in FENCES if "gpu-static" in text)
+    for key, value in tomllib.loads(text).items():
+        place = whole if key in {*whole, "templates", "webhooks"} else whole["subscriptions"][-1]
+        place[key] = {**place.get(key, {}), **value} if isinstance(value, dict) else value
+    path.write_text(tomlkit.dumps(whole), encoding="utf-8")
+    assert [said for said in load_config(path, {}).warnings if "DIGEST_" not in said] == []
+
+
+def test_each_other_block_can_be_read() -> None:
+    def read_shell(text: str) -> None:
+        subprocess.run(["/bin/bash", "-n"], input=text, text=True, check=True)
+
+    readers: dict[str, Callable[[str], object]] = {
+        "sh": read_shell,
+        "cron": lambda text: read_shell(text[text.index("cd ") :]),
+        "dockerfile": read_shell,
+        "ini": configparser.ConfigParser(interpolation=None).read_string,
+        "json": json.loads,
+        "toml": tomllib.loads,
+    }
+    for language, text in FENCES:
+        readers.get(language, str)(text)
+    written = {*PAGES["running"].splitlines()}
+    assert {"WorkingDirectory=/srv/digest", "ReadWritePaths=/srv/digest", 'CMD ["digest", "serve"]'} <= written
+
+
+def test_the_tables_hold_what_there_is() -> None:
+    assert f"settings.py -->\n{settings_table_markdown()}<!-- /settings -->" in PAGES["settings"]
+    assert column(PAGES["digest"], "## Which changes") == list(DELIVERABLE_KINDS)
+    assert column(PAGES["cadence"], "## Quiet days") == list(QuietDays)
+    assert all(map(read_cadence, column(PAGES["cadence"], "#")))
+    assert all(map(read_destination, column(PAGES["starting"], "## A small digest.toml")))
+    notes = [str(note) for text in column(PAGES["queries"], "## What") for note in parse_query(text).notes]
+    assert len(notes) <= 1, "only `lic:` has something to remark on"
+
+
+def test_the_readme_is_short_names_every_room_and_leads_to_what_is_there() -> None:
+    readme = PAGES["README"]
+    assert len(readme.split()) <= 900
+    assert {path.stem for path in ROOT.glob("digest/[a-z]*")} <= set(re.findall(r"`(\w+)(?:\.py)?`", readme))
+    targets = re.findall(r"(?:\]\((?!https:)|<img src=\")([^)\"]+)[)\"]", readme)
+    assert len(targets) > len(PAGES)
+    assert [target for target in targets if not (ROOT / target).is_file()] == []

@@ -1,0 +1,336 @@
+"""Saved queries and subscriptions changed by command: what `digest.toml` says afterwards, and what is kept."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from digest.cli.add import find_usual, propose_name
+from digest.cli.try_query import guess_person
+from digest.config import load_config
+from digest.serve.installation import at_work, open_site
+from tests.command_line import ROOT
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import World
+
+QUERY = "cat:cs.DC AND abs:scheduling"
+MAIL = "mailto:you@example.org"
+OWN = f"""\
+# mine
+[arxiv]
+contact = "you@example.org"
+[mail]
+from = "you@example.org"
+
+[queries]
+gpu = "abs:GPU" # the first
+
+[[subscriptions]]
+name = "gpu"
+queries = ["gpu"]
+to = "{MAIL}"
+when = "daily at 07:30 Europe/Berlin"
+"""
+
+
+@pytest.fixture
+def file(fresh: Path) -> Path:
+    path = fresh / "digest.toml"
+    path.write_text(OWN, encoding="utf-8")
+    return path
+
+
+def read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def find(path: Path, name: str) -> dict[str, Any]:
+    return next(dict(one) for one in read(path)["subscriptions"] if one["name"] == name)
+
+
+def test_what_was_tried_is_saved_with_a_subscription_after_its_digest(world: World, digest: Shell) -> None:
+    said = digest("try", QUERY, "--save", "scheduling", "--to", "you@example.org", "--to", "feed")
+    assert said.out.index("Tail latency below") < said.out.index("+scheduling =")
+    path = world.folder / "digest.toml"
+    assert read(path)["queries"]["scheduling"] == QUERY
+    assert find(path, "scheduling")["to"] == [MAIL, "feed"]
+    digest("run")
+    assert "scheduling" in digest("subscription", "list").out
+
+
+def test_what_was_tried_and_cannot_be_saved_is_said_before_arxiv_is_asked(world: World, digest: Shell) -> None:
+    asked = len(world.arxiv.requests)
+    said = digest("try", QUERY, "--save", "scheduling", expect=2)
+    assert "--to is missing" in said.err
+    assert "another" in digest("try", QUERY, "--save", "perf", "--to", "feed", expect=2).err
+    assert "Add --save NAME" in digest("try", QUERY, "--to", "feed", expect=2).err
+    assert len(world.arxiv.requests) == asked
+
+
+def test_a_try_ends_in_how_to_save_it(world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert digest("try", QUERY).lines[-1] == "To get these from now on, add --save NAME to this command."
+    for name in ("api", "oai"):
+        monkeypatch.setenv(f"DIGEST_ARXIV_{name.upper()}_URL", getattr(world.arxiv, f"{name}_url"))
+    monkeypatch.setenv("DIGEST_SLACK_URL", world.slack.url)
+    (world.folder / "digest.toml").unlink()
+    assert f"digest init --query '{QUERY}'`" in digest("try", QUERY).lines[-1]
+
+
+def test_as_json_a_saved_try_is_one_document(world: World, digest: Shell) -> None:
+    said = digest("try", QUERY, "--save", "scheduling", "--to", "feed", "--json", "--dry-run").json
+    assert (said["query"], said["written"], said["found"] > 0) == (QUERY, False, True)
+    assert "+scheduling = " in "\n".join(said["diff"])
+    assert "scheduling" not in read(world.folder / "digest.toml")["queries"]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Yann LeCun", 'author:"Yann LeCun"'),
+        ('"yann lecun"', 'author:"yann lecun"'),
+        ("J.-P. van Serre", 'author:"J.-P. van Serre"'),
+        ("GPU", ""),
+        ("GPU AND CPU", ""),
+        ("au:lecun ti:nets", ""),
+        ("scheduling of many tasks", ""),
+    ],
+)
+def test_words_that_may_be_a_name_lead_to_the_persons_papers(text: str, query: str) -> None:
+    assert guess_person(text) == query
+
+
+@pytest.mark.usefixtures("world")
+def test_a_name_that_finds_nothing_is_offered_as_a_person(digest: Shell) -> None:
+    assert """`digest try 'author:"Zann Wexnowhere"'`""" in digest("try", "Zann Wexnowhere").out
+    assert "person" not in digest("try", QUERY).out
+
+
+def test_a_new_subscription_goes_where_all_others_go_and_when(file: Path, digest: Shell) -> None:
+    digest("add", QUERY, "--name", "scheduling")
+    assert find(file, "scheduling") == {
+        "name": "scheduling",
+        "queries": ["scheduling"],
+        "to": MAIL,
+        "when": "daily at 07:30 Europe/Berlin",
+    }
+    assert file.read_text(encoding="utf-8").startswith(OWN.partition("\n\n[queries]")[0])
+    assert 'gpu = "abs:GPU" # the first' in file.read_text(encoding="utf-8")
+    digest("add", "ti:zebra", "--name", "zebra", "--to", "feed", "--when", "at once")
+    assert (find(file, "zebra")["to"], find(file, "zebra")["when"]) == ("feed", "at once")
+    assert find_usual(file.read_text(encoding="utf-8"), "to") == []
+
+
+def test_a_query_can_be_added_to_a_subscription_that_is_there(file: Path, digest: Shell) -> None:
+    digest("add", QUERY, "--name", "scheduling", "--subscription", "gpu")
+    assert find(file, "gpu")["queries"] == ["gpu", "scheduling"]
+    assert len(read(file)["subscriptions"]) == 1
+    said = digest("add", "ti:zebra", "--name", "zebra", "--subscription", "gpu", "--to", "feed", expect=2)
+    assert "`digest subscription edit gpu`" in said.err
+    assert "Did you mean 'gpu'?" in digest("add", "ti:x", "--name", "x", "--subscription", "gpus", expect=2).err
+
+
+@pytest.mark.usefixtures("file")
+def test_without_a_terminal_what_is_missing_is_named_as_a_flag(digest: Shell) -> None:
+    assert "QUERY is missing" in digest("add", expect=2).err
+    assert "--name is missing" in digest("add", QUERY, expect=2).err
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_a_file_each_says_what_makes_one(digest: Shell) -> None:
+    init = f"`digest init --query 'scheduling={QUERY}'` makes one."
+    assert init in digest("try", QUERY, "--save", "scheduling", expect=3).err
+    for words in (
+        ("add",),
+        ("subscription", "edit", "gpu", "cap=3"),
+        ("subscription", "remove", "gpu"),
+        ("query", "remove", "gpu"),
+        ("config", "undo"),
+    ):
+        assert "`digest init` makes one" in digest(*words, expect=3).err, words
+
+
+def test_a_subscription_is_edited_key_by_key_and_list_by_list(file: Path, digest: Shell) -> None:
+    digest("add", QUERY, "--name", "scheduling", "--subscription", "gpu")
+    digest("subscription", "edit", "gpu", "cap=20", "when=", "--remove-query", "gpu", "--add-to", "#papers")
+    subscription = {"name": "gpu", "queries": ["scheduling"], "to": [MAIL, "slack:#papers"], "cap": 20}
+    assert find(file, "gpu") == subscription
+    digest("subscription", "edit", "gpu", f"to=feed, {MAIL}", "queries=gpu,scheduling", "--remove-to", "feed")
+    assert find(file, "gpu") == subscription | {"queries": ["scheduling", "gpu"], "to": [MAIL]}
+    assert "cap=20" in digest("subscription", "edit", "gpu", expect=2).err
+
+
+def test_a_subscription_and_then_its_query_are_removed(file: Path, digest: Shell) -> None:
+    digest("add", QUERY, "--name", "scheduling")
+    assert "scheduling follows scheduling" in digest("query", "remove", "scheduling", expect=2).err
+    digest("subscription", "remove", "scheduling")
+    digest("query", "remove", "scheduling")
+    assert read(file) == tomllib.loads(OWN)
+    assert "nothing any more" in digest("query", "remove", "gpu", "--from-subscriptions", expect=2).err
+
+
+def test_the_last_change_is_undone_and_done_again(file: Path, digest: Shell) -> None:
+    assert "no command changed" in digest("config", "undo", expect=2).err
+    assert "`digest config undo`" in digest("add", QUERY, "--name", "scheduling").out
+    after = file.read_bytes()
+    digest("config", "undo")
+    assert file.read_text(encoding="utf-8") == OWN
+    digest("config", "undo")
+    assert file.read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["add", "ti:(", "--name", "x"], "never closed"),
+        (["add", "ti:x", "--name", "X Y"], "can't be a name"),
+        (["add", "ti:x", "--name", "x", "--when", "sometimes"], "not a time a digest can be due"),
+        (["add", "ti:x", "--name", "x", "--to", "nowhere"], "nowhere"),
+        (["add", "ti:x", "--name", "gpu"], "there is a saved query gpu already"),
+        (["subscription", "edit", "gpu", "cap=none at all"], "cap: must be"),
+        (["subscription", "edit", "gpu", "exclude=ti:("], "never closed"),
+        (["subscription", "edit", "gpu", "--add-query", "none"], "there is no saved query 'none'"),
+        (["subscription", "remove", "gpus"], "Did you mean 'gpu'?"),
+    ],
+)
+def test_what_would_make_the_file_wrong_is_refused_and_nothing_is_written(
+    file: Path, digest: Shell, words: list[str], problem: str
+) -> None:
+    code = 3 if "nowhere" in words or "X Y" in words else 2
+    assert problem in digest(*words, expect=code).err
+    assert [one.name for one in file.parent.iterdir()] == ["digest.toml"]
+    assert file.read_text(encoding="utf-8") == OWN
+
+
+def test_a_query_that_could_not_be_read_before_keeps_nobody_from_changing_others(
+    file: Path, digest: Shell
+) -> None:
+    file.write_text(OWN.replace('"abs:GPU"', '"ti:("'), encoding="utf-8")
+    digest("add", QUERY, "--name", "scheduling")
+    assert "scheduling" in read(file)["queries"]
+
+
+def test_what_a_change_lacks_is_noted_once(file: Path, digest: Shell) -> None:
+    said = digest("add", "cat:cs.XX", "--name", "x", "--to", "#papers")
+    assert "note: 'cs.XX' is no category of arXiv" in said.err
+    assert "note: slack: destinations need a token" in said.err
+    assert digest("add", QUERY, "--name", "y", "--to", "#papers").err == ""
+    assert file.with_name("digest.toml.before").exists()
+
+
+def test_a_dry_run_and_a_change_that_is_none_write_nothing(file: Path, digest: Shell) -> None:
+    said = digest("add", QUERY, "--name", "scheduling", "--dry-run")
+    assert "+scheduling = " in said.out
+    assert said.lines[-1] == "Nothing was written."
+    assert "says so already" in digest("subscription", "edit", "gpu", "--add-query", "gpu").out
+    assert digest("subscription", "edit", "gpu", "--add-query", "gpu", "--json").json["written"] is False
+    assert [one.name for one in file.parent.iterdir()] == ["digest.toml"]
+
+
+def test_windows_lines_a_mark_and_a_link_stay_and_the_file_is_found_by_its_option(
+    file: Path, digest: Shell
+) -> None:
+    target = file.rename(file.with_name("real.toml"))
+    target.write_bytes(b"\xef\xbb\xbf" + OWN.replace("\n", "\r\n").encode())
+    link = file.with_name("other.toml")
+    link.symlink_to(target)
+    said = digest("--config", "other.toml", "add", QUERY, "--name", "scheduling")
+    assert " --config other.toml config undo`" in said.out
+    assert link.is_symlink()
+    content = target.read_bytes()
+    assert content.startswith(b"\xef\xbb\xbf# mine\r\n")
+    assert content.count(b"\n") == content.count(b"\r\n")
+    assert load_config(target, {}).queries[-1].text == QUERY
+
+
+def test_a_file_that_may_only_be_read_is_left_alone(file: Path, digest: Shell) -> None:
+    file.chmod(0o444)
+    assert "digest.toml is read-only" in digest("add", QUERY, "--name", "scheduling", expect=3).err
+    assert file.read_text(encoding="utf-8") == OWN
+
+
+def test_a_process_at_work_is_to_be_told_to_read_the_file(world: World, digest: Shell) -> None:
+    add = ("add", QUERY, "--name", "scheduling", "--to", "feed")
+    assert "SIGHUP" not in digest(*add).out
+    config = load_config(world.folder / "digest.toml", dict(os.environ))
+    site = open_site(config, world.clock, owner="here:1:a", jitter=lambda: 0.5)
+    with at_work(site):
+        assert "`systemctl reload digest`" in digest("config", "undo").out
+    site.close()
+
+
+class Terminal:
+    """A command on a terminal of its own, whose questions are answered."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self._pid, self._handle = pty.fork()
+        self.said, self._seen = "", 0
+        if not self._pid:  # pragma: no cover - the other process
+            os.chdir(folder)
+            os.environ["PYTHONPATH"] = str(ROOT)
+            os.execv(sys.executable, [sys.executable, "-m", "digest", *words])  # noqa: S606 - our own command
+
+    def wait_for(self, words: str) -> None:
+        end = time.monotonic() + 60
+        while words not in self.said[self._seen :] and time.monotonic() < end:
+            if select.select([self._handle], [], [], 1)[0]:
+                self.said += os.read(self._handle, 65_536).decode(errors="replace")
+        self._seen = self.said.index(words, self._seen) + len(words)
+
+    def answer(self, question: str, words: str) -> None:
+        self.wait_for(question)
+        os.write(self._handle, f"{words}\n".encode())
+
+    def end(self) -> int:
+        while True:
+            try:
+                self.said += os.read(self._handle, 65_536).decode(errors="replace")
+            except OSError:  # the other end is closed: it is over
+                return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+
+def test_on_a_terminal_add_asks_for_what_is_missing_and_before_it_writes(file: Path) -> None:
+    terminal = Terminal(file.parent, "add")
+    terminal.answer("What do you follow?", "ti:(")
+    terminal.wait_for("never closed")
+    terminal.answer("  > ", "cat:cs.DC AND abs:scheduling")
+    terminal.answer("[scheduling]", "")
+    terminal.answer(f"[{MAIL}]", "feed, #papers")
+    terminal.answer("[Y/n]", "")
+    assert terminal.end() == 0
+    assert find(file, "scheduling")["to"] == ["feed", "slack:#papers"]
+
+
+def test_on_a_terminal_enter_removes_nothing_and_yes_asks_nothing(file: Path) -> None:
+    terminal = Terminal(file.parent, "subscription", "remove", "gpu")
+    terminal.answer("[y/N]", "")
+    assert terminal.end() == 0
+    assert file.read_text(encoding="utf-8") == OWN
+    terminal = Terminal(file.parent, "subscription", "remove", "gpu", "--yes")
+    assert terminal.end() == 0
+    assert "subscriptions" not in read(file)
+
+
+def test_a_file_changed_while_the_question_stands_is_left_alone(file: Path) -> None:
+    terminal = Terminal(file.parent, "add", QUERY, "--name", "scheduling", "--to", "feed")
+    terminal.wait_for("[Y/n]")
+    file.write_text(f"{OWN}# theirs\n", encoding="utf-8")
+    terminal.answer("", "y")
+    assert terminal.end() == 2
+    assert "somebody else has changed digest.toml" in terminal.said
+    assert file.read_text(encoding="utf-8").endswith("# theirs\n")
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("cat:cs.PF AND abs:GPU", "gpu"), ('ti:"tail latency" OR au:Ö', "tail-latency"), ("ti:Ö", "papers")],
+)
+def test_a_name_is_proposed_from_what_a_query_is_about(query: str, name: str) -> None:
+    assert propose_name(query) == name

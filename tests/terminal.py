@@ -1,0 +1,67 @@
+"""The command line on a real terminal: what is typed at which prompt, and all that is seen."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import sys
+import termios
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tests.command_line import ROOT
+
+_PATIENCE = 60
+_CONTROLS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_PROMPTS = ("> ", ": ")
+INTERRUPT = "\x03"
+
+
+def hold_dialogue(
+    folder: Path, environ: Mapping[str, str], *arguments: str, typed: Iterable[tuple[str, str]]
+) -> tuple[int, str]:
+    """Run one command on a terminal of 80 columns.
+
+    Args:
+        folder: where it is run.
+        environ: what it finds in its environment besides ours.
+        arguments: the command.
+        typed: what is waited for on the screen, and the line that is then typed.
+
+    Returns:
+        Its exit code, and the screen without colours.
+    """
+    pid, terminal = pty.fork()
+    if not pid:  # pragma: no cover - the other process
+        os.chdir(folder)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
+        os.execve(sys.executable, [sys.executable, "-m", "digest", *arguments], environment)  # noqa: S606 - our own
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    screen, seen = "", 0
+    for words, answer in typed:
+        end = time.monotonic() + _PATIENCE
+        while words not in screen[seen:] or not screen.endswith(_PROMPTS):
+            assert time.monotonic() < end, f"{words!r} never came:\n{screen}"
+            screen += _read(terminal)
+        seen = len(screen)
+        os.write(terminal, (answer if answer == INTERRUPT else f"{answer}\n").encode())
+    while more := _read(terminal, wait=_PATIENCE):
+        screen += more
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen
+
+
+def _read(terminal: int, wait: float = 1) -> str:
+    """Return what came by now; "" where nothing did, or the command has ended."""
+    if not select.select([terminal], [], [], wait)[0]:
+        return ""
+    try:
+        text = os.read(terminal, 65_536).decode(errors="replace")
+    except OSError:  # as Linux says that nobody is left at the other end
+        return ""
+    return _CONTROLS.sub("", text).replace("\r\n", "\n")
