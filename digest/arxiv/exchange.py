@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 _POOL_SECONDS = 5.0
 _KEPT_ALIVE_SECONDS = 60.0
-_CHECK_NETWORK = "Look at the network and the addresses under [arxiv]. The next poll tries again."
+_CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next check tries again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,12 +287,13 @@ def judge_status(answer: ArxivAnswer, read: Callable[[bytes], object], *, place:
     elif status == _REFUSED:
         raise ArxivRefused(
             "arXiv refuses to answer this client (403)",
-            hint="Requests stop for hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
+            hint="Digest sends no requests for some hours. See https://info.arxiv.org/help/robots.html and"
+            " check [arxiv] contact.",
         )
     elif status in _REDIRECTIONS:
-        place = answer.headers.get("location", "an address it does not name")[:200]
+        place = answer.headers.get("location", "another address, which it does not name")[:200]
         raise ArxivMoved(
-            f"arXiv answers at {place} now ({status})",
+            f"arXiv now answers at {place} ({status})",
             hint=f"Set the address under [arxiv] in digest.toml to {place}, without what follows a question mark.",
         )
     elif status in _OURS:
@@ -300,11 +301,11 @@ def judge_status(answer: ArxivAnswer, read: Callable[[bytes], object], *, place:
         if status in _ABSENT and place and not reason:
             raise ArxivRejected(
                 f"arXiv rejects the request ({status}): nothing is at {place}",
-                hint="Mend the address, or leave it out: then arXiv's own is asked.",
+                hint="Correct the address, or leave it out to use arXiv's own.",
             )
         raise ArxivRejected(f"arXiv rejects the request ({status}){reason}", hint="Asking again cannot help.")
     else:
-        raise ArxivFaulted(f"arXiv failed inside ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)
+        raise ArxivFaulted(f"arXiv had an error of its own ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)
 
 
 def read_retry_after(text: str) -> float | None:
@@ -341,7 +342,7 @@ def _refuse_throttling(answer: ArxivAnswer) -> None:
         pass  # what else the body may be is judged where it is read; here the status goes first
     if answer.status in _THROTTLED:
         raise ArxivThrottled(
-            f"arXiv asks to be spared for a while ({answer.status})", hint=TRY_AGAIN, retry_after=retry_after
+            f"arXiv asks for no requests for a while ({answer.status})", hint=TRY_AGAIN, retry_after=retry_after
         )
 
 

@@ -69,8 +69,8 @@ def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int
         token = fetched.page.token
         if token in used:
             raise ArxivFaulted(
-                f"the harvest from {from_date.isoformat()} leads back to its page {token}",
-                hint="The next poll starts it again.",
+                f"the harvest from {from_date.isoformat()} leads back to its own page {token}",
+                hint="The next check starts it again.",
             )
         used.add(token)
         fetched = _fetch(client, from_date, token, max(sizes))
@@ -102,7 +102,7 @@ def _expired(from_date: date, token: str) -> TokenExpired:
 OVERLAP: Final = 3
 """Papers of a page that are asked for again with the next one."""
 
-ASKED_AGAIN: Final = "Nothing was taken for complete: the next poll asks again."
+ASKED_AGAIN: Final = "Nothing was counted as complete. The next check asks again."
 """What becomes of a search that broke off while arXiv was polled."""
 
 SMALLEST_PAGE: Final = 10
@@ -329,7 +329,7 @@ def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
     walk.steps_back += 1
     if walk.steps_back > _STEPS_BACK:
         raise ArxivShort(
-            "the results moved while they were read, and what lay between two pages is not known",
+            "the results changed while Digest read them, so papers between two pages may be missing",
             hint=ASKED_AGAIN,
         )
     walk.position = max(0, start - walk.size // 2)

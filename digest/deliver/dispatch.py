@@ -103,7 +103,7 @@ def deliver(
             raise
     errors = [error for one in passes if (error := one.exception()) is not None]
     for error in errors[1:]:
-        _log.error("another lane failed too: %s", error)
+        _log.error("sending failed in another thread too: %s", error)
     if errors:
         raise errors[0]
     return report
@@ -307,4 +307,4 @@ class Leases:
             try:
                 self.renew()
             except StoreError as error:
-                _log.warning("the database takes no sign of life: %s", error.message)
+                _log.warning("the database does not record that this process is alive: %s", error.message)

@@ -99,7 +99,12 @@ class DeliverReport:
         words = [f"{_WAY_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
         words += [f"feed {feeds} ✓"] * bool(feeds)
         words += [f"divided {len(self.divided)}"] * bool(self.divided)
-        troubles = {"to try again": self.retries, "unknown": self.unknown, "held": self.held, "dead": self.dead}
+        troubles = {
+            "retrying": self.retries,
+            "unconfirmed": self.unknown,
+            "needs you": self.held,
+            "failed": self.dead,
+        }
         words += [f"{word} {len(lines)}" for word, lines in troubles.items() if lines]
         return "   ".join(words) or "nothing to send"
 
@@ -179,11 +184,11 @@ def _judge(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryE
         )
     _log.error("delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
     return DeliveryError(
-        f"Digest itself failed on it ({type(error).__name__})",
+        f"Digest itself failed ({type(error).__name__})",
         ambiguous=is_begun,
         permanent=not is_begun,
         whole_transport=not is_begun,
-        hint="That is a fault of Digest: its log says more.",
+        hint="This is a fault in Digest. The log says more.",
     )
 
 
@@ -220,7 +225,9 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
             if delivery.destination.kind in SLACK_KINDS:
                 subscribers.block_destination(conn, delivery.destination, now + SLACK_SPACING)
         if not is_marked:
-            _log.warning("%s took delivery %d, which somebody else has", delivery.destination, delivery.id)
+            _log.warning(
+                "%s took delivery %d, which another process has claimed", delivery.destination, delivery.id
+            )
 
     _mark_stubbornly(site, delivery, mark)
 
@@ -238,7 +245,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
     shares: tuple[Share, ...] = ()
     if error.too_large and delivery.share is not None:
         shares = split_share(delivery.share, is_first=not delivery.part)
-    last_words = "Nothing shorter can be made of it" if error.too_large and not shares else error.hint
+    last_words = "It cannot be made shorter" if error.too_large and not shares else error.hint
     reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
     steps: list[Step] = []
 
@@ -287,14 +294,14 @@ def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -
             if monotonic() >= say_at:
                 say_at = monotonic() + SAY_AGAIN
                 said = " ".join(filter(None, (error.message, error.hint)))
-                _log.warning("the database does not take a mark, of %s; trying again: %s", which, said)
+                _log.warning("the database does not record the result of %s; trying again: %s", which, said)
             if not site.wait(pause, since):
-                _log.error("the mark of %s is given up, as this stops: its answer is lost", which)
+                _log.error("the result of %s is lost, because this process stops", which)
                 raise
             pause = min(2 * pause, LONGEST_PAUSE)
         else:
             if has_failed:
-                _log.warning("the mark of %s went through after %.1f s", which, monotonic() - began_at)
+                _log.warning("the result of %s was recorded after %.1f s", which, monotonic() - began_at)
             return
 
 
@@ -324,7 +331,7 @@ def foretell(config: Config, kind: DestinationKind) -> str:
     wait = settling_times(config).get(kind, timedelta(0))
     after = f" after {write_age(wait)}" if wait else ""
     if kind in _ASKED:
-        return f"is looked for{after}"
+        return f"is searched for{after}"
     if kind not in _repeated(config):
         return f"is held for you{after}"
     return f"is sent again{after}" if kind is DestinationKind.WEBHOOK else f"is sent again{after}, once"
@@ -361,11 +368,13 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
         # The way out is configured no more: one such delivery must not stop all others.
         doubt, is_unknown_here = error.message, True
     except Exception as error:  # noqa: BLE001 - a fault of ours in looking into one is to stop no other
-        _log.error("looking into delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
-        doubt = f"looking for it failed ({type(error).__name__})"
+        _log.error(
+            "checking whether delivery %d reached %s failed", delivery.id, delivery.destination, exc_info=error
+        )
+        doubt = f"searching for it failed ({type(error).__name__})"
     is_missing = receipt is None and not doubt
     is_harmless = is_missing or kind is DestinationKind.WEBHOOK
-    reason = f"nobody can tell whether it arrived: {doubt}" if doubt else "it never arrived"
+    reason = f"it is not known whether it arrived: {doubt}" if doubt else "it never arrived"
     next_step = decide_unknown(
         is_harmless=is_harmless,
         may_repeat=kind in _repeated(site.config),

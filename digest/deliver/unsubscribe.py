@@ -102,8 +102,9 @@ def come_back(
     left = subscriber_store.load_departures(conn, destination)
     if subscription != EVERYTHING and EVERYTHING in left:
         raise UsageError(
-            f"{destination} left everything, {'and also' if subscription in left else 'not'} {subscription} alone",
-            hint="First to everything:"
+            f"{destination} unsubscribed from everything,"
+            f" {'and also from' if subscription in left else 'not only from'} {subscription}",
+            hint="Resubscribe to everything first:"
             f" `digest subscription resubscribe {subscription} {destination} --everything`.",
         )
     state = SubscriberState.LEFT if subscription in left else SubscriberState.CONFIRMED
@@ -111,8 +112,8 @@ def come_back(
         move_subscriber(state, ConsentEvent.RETURNED)
     except UsageError as error:
         raise UsageError(
-            f"{destination} has not left {subscription or 'anything'}: there is nothing to take back",
-            hint="A destination that is new here is named in digest.toml.",
+            f"{destination} has not unsubscribed from {subscription or 'anything'}",
+            hint="For a new destination, name it in digest.toml.",
         ) from error
     subscriber_store.come_back(conn, destination, subscription, how=how, at=at)
     return tuple(subscriber_store.load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
@@ -120,4 +121,4 @@ def come_back(
 
 def _require_subscription(conn: Connection, name: str) -> None:
     if not subscription_store.load_subscriptions(conn, names=[name], include_ended=True):
-        raise UnknownName(f"there is no subscription {name}", hint="`digest subscription list` shows their names.")
+        raise UnknownName(f"there is no subscription {name}", hint="`digest subscription list` shows all names.")

@@ -172,7 +172,7 @@ class MatchReport:
         news = self._describe_news()
         if not self.looked_back:
             return news or ("nothing new for any saved query" if self.changes else "nothing new to match")
-        looks = f"{count(len(self.looked_back), 'paper')} for a first look"
+        looks = f"{count(len(self.looked_back), 'paper')} for a first digest"
         return f"{news}, and {looks}" if news else looks
 
     def _describe_news(self) -> str:

@@ -131,12 +131,14 @@ class Destination:
         try:
             kind = DestinationKind(word)
         except ValueError:
-            raise ConfigurationError(f"{text!r} names no way out", hint=_suggest_way_out(text.strip())) from None
+            raise ConfigurationError(
+                f"{text!r} is not a destination", hint=_suggest_way_out(text.strip())
+            ) from None
         takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
         if takes_address and not address.strip():
-            raise ConfigurationError(f"{text!r} lacks an address behind {word}:")
+            raise ConfigurationError(f"{text!r} has no address after {word}:")
         if not takes_address and colon:
-            raise ConfigurationError(f"{word} takes no address: write just {word!r}")
+            raise ConfigurationError(f"{word} has no address. Write just {word!r}")
         return cls(kind, address.strip())
 
     @property

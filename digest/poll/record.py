@@ -271,7 +271,7 @@ class PollReport:
     def describe_changes(self) -> str:
         """Say how many changes of each kind, in the order a digest shows them; of a first look how much it met."""
         if self.is_bootstrap and self.kinds.keys() <= {Kind.KNOWN}:
-            return f"{count(self.kinds.get(Kind.KNOWN, 0), 'paper')}, known from here on"
+            return f"{count(self.kinds.get(Kind.KNOWN, 0), 'paper')}, known from now on"
         found = [f"{self.kinds[kind]:,} {word}" for kind, word in _KIND_WORDS.items() if self.kinds.get(kind)]
         return " · ".join(found) or "nothing changed"
 
@@ -437,7 +437,7 @@ class RecordedRun:
 
     def _doubt(self, reason: str) -> None:
         if reason:
-            raise ArxivDoubtful(reason, hint="What came is kept; the next look asks again.")
+            raise ArxivDoubtful(reason, hint="What came is kept. The next check asks again.")
 
     def _count(self, papers: tuple[Paper, ...], changes: tuple[Change, ...], quarantined: int) -> None:
         report = self._report

@@ -52,12 +52,14 @@ def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, la
     if newest is not None and newest[1] is not None and newest[1] >= walked.window_from:
         id_, _ = newest
         if walked.highest < id_.announcement_order and not walked.quarantined:
-            return f"arXiv showed an older state than before: {id_} is not among what was touched since {since}"
+            return f"arXiv showed an older state than before: {id_} is not among the papers changed since {since}"
     if walked.papers or walked.quarantined or walked.was_widened:
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
         return ""
-    return f"arXiv says that nothing was touched since {since}; that is believed when a later look says it, too"
+    return (
+        f"arXiv says that nothing was changed since {since}; Digest believes that when a later check says it too"
+    )
 
 
 def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | None) -> str:
@@ -72,7 +74,10 @@ def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | 
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
         return ""
-    return f"arXiv found nothing where it had {last_total:,} papers; that is believed when a later look says it"
+    return (
+        f"arXiv found nothing where it had {last_total:,} papers; Digest believes that when a later check"
+        " says it too"
+    )
 
 
 ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4), timedelta(days=7))
@@ -129,7 +134,7 @@ def asked_one_by_one(ids: Sequence[ArxivId], spare: int) -> bool:
     return len(ids) <= min(_ALONE, spare)
 
 
-SPARSE = "most numbers around it are missing as well: whoever answers does not number like arXiv"
+SPARSE = "most ids around it are missing too: this server does not number papers as arXiv does"
 
 
 def explain_void(gap: Gap) -> str:
@@ -224,9 +229,9 @@ def describe_pause(last: LastLooks, now: datetime) -> str:
     """Say why nothing is asked now, and from when on it is."""
     again = (next_look_at(last) or now).astimezone(EASTERN)
     if last.failure is not None:
-        return f"the last look failed; the next is made from {again:%H:%M} ET on"
-    looked = f"looked {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never looked"
-    return f"{looked}; the next look is worth a request from {again:%a %H:%M} ET on"
+        return f"the last check failed; next check from {again:%H:%M} ET"
+    checked = f"checked {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never checked"
+    return f"{checked}; next check from {again:%a %H:%M} ET"
 
 
 def choose_reach(

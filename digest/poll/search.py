@@ -107,7 +107,7 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
 def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, judge: Judge) -> bool:
     """Ask for the newest papers of a query; return False where asking for anything else is pointless."""
     text, name = look.revision.canonical, look.revision.name
-    site.progress.begin("poll", f"{name}: its newest papers, for a first look")
+    site.progress.begin("poll", f"{name}: its newest papers, for a first digest")
     run = RecordedRun(site, report, Source.FIRST_DIGEST, text, judge=judge)
     pages = walk_search(site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True)
     with run.recording(window_from=(site.clock.now() - timedelta(days=look.days)).date()):

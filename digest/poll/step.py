@@ -165,7 +165,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     what = "everything arXiv announced since"
     if broken_off is not None:
         from_date, overlap = broken_off.window_from or from_date, broken_off.lookback
-        what = "where the last look broke off, of what was touched since"
+        what = "where the last check stopped, of what was changed since"
     report.was_due, report.is_bootstrap = True, is_bootstrap
     run = RecordedRun(
         site,
@@ -180,7 +180,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         for page in _walk(site, from_date, broken_off, is_bootstrap=is_bootstrap):
             run.store_page(page)
         if is_bootstrap and not run.papers and broken_off is None:
-            site.progress.update("nothing there; looking further back")
+            site.progress.update("nothing there; checking further back")
             for page in walk_records(site.client, run.widen(from_date - WIDER)):
                 run.store_page(page)
     site.progress.end("poll", run.summary())
@@ -203,7 +203,7 @@ def _walk(
         try:
             yield from walk_records(site.client, from_date, token=broken_off.next_token)
         except TokenExpired:
-            site.progress.update("the list has changed since; it is read from its beginning")
+            site.progress.update("the list has changed since; reading it from its beginning")
         else:
             return
     yield from walk_records(site.client, from_date)

@@ -34,7 +34,7 @@ _OPEN = "*"
 
 
 class UnreadableRange(ValueError):
-    """The text is no range of dates; the message says why."""
+    """The text is not a range of dates; the message says why."""
 
 
 def spell_range(text: str) -> str:
@@ -47,12 +47,12 @@ def spell_range(text: str) -> str:
     """
     found = _RANGE.fullmatch(text)
     if found is None:
-        raise UnreadableRange(f"{text.strip()!r} is no range")
+        raise UnreadableRange(f"{text.strip()!r} is not a range")
     start, end = _spell_moment(found[1], is_end=False), _spell_moment(found[2], is_end=True)
     if start == end == _OPEN:
-        raise UnreadableRange("A range open at both ends says nothing")
+        raise UnreadableRange("A range needs a beginning or an end")
     if _OPEN not in (start, end) and start > end:
-        raise UnreadableRange(f"{found[1]} lies after {found[2]}")
+        raise UnreadableRange(f"{found[1]} is after {found[2]}")
     return f"{start} TO {end}"
 
 
@@ -62,16 +62,16 @@ def _spell_moment(text: str, *, is_end: bool) -> str:
     digits = re.sub(r"(?<=\d)[-:T](?=\d)|Z\Z", "", text)
     found = _MOMENT.fullmatch(digits)
     if found is None:
-        raise UnreadableRange(f"{text!r} is no date")
+        raise UnreadableRange(f"{text!r} is not a date")
     year = int(found[1])
     month = int(found[2] or (12 if is_end else 1))
     hour, minute = int(found[4] or (23 if is_end else 0)), int(found[5] or (59 if is_end else 0))
     try:
         day = date(year, month, int(found[3] or (monthrange(year, month)[1] if is_end else 1)))
     except ValueError as error:
-        raise UnreadableRange(f"{text!r} is no date: {error}") from error
+        raise UnreadableRange(f"{text!r} is not a date: {error}") from error
     if hour > 23 or minute > 59:  # noqa: PLR2004  # a clock's own figures
-        raise UnreadableRange(f"{text!r} is no time of day")
+        raise UnreadableRange(f"{text!r} is not a time of day")
     return f"{day:%Y%m%d}{hour:02}{minute:02}".rjust(12, "0")
 
 

@@ -106,7 +106,7 @@ def ping(url: str) -> list[str]:
     try:
         send_ping(url)
     except DigestError as error:
-        return [f"no sign of life was given: {error.message}"]
+        return [f"the ping failed: {error.message}"]
     return []
 
 
@@ -122,7 +122,7 @@ def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str
         try:
             _send(site, place, context, name, now)
         except DigestError as error:
-            failures.append(f"the operator could not be told at {place}: {error.message}")
+            failures.append(f"the alarm could not be sent to {place}: {error.message}")
     if len(failures) < len(site.config.alarms.to):
         with site.store.begin() as conn:
             for alarm in claimed:

@@ -136,7 +136,7 @@ class SignsOfLife:
                 with self._site.store.begin() as conn:
                     workers.sign_off(conn, self._site.owner)
             except StoreError as error:
-                _log.warning("the database could not be told that this process ends: %s", error.message)
+                _log.warning("the database does not record that this process ends: %s", error.message)
 
 
 @contextmanager
@@ -157,7 +157,7 @@ def at_work(site: Site, *, beat: float = workers.BEAT) -> Iterator[None]:
             try:
                 signs.sign()
             except StoreError as error:
-                _log.warning("the database takes no sign of life: %s", error.message)
+                _log.warning("the database does not record that this process is alive: %s", error.message)
 
     thread = threading.Thread(target=live, name="signs", daemon=True)
     thread.start()
@@ -197,4 +197,4 @@ def _end_polling(site: Site) -> None:
         with site.store.begin() as conn:
             workers.end_alone(conn, site.owner, POLLING, SystemClock().now())
     except StoreError as error:
-        _log.warning("other workers leave arXiv alone until this one looks again: %s", error.message)
+        _log.warning("other processes do not check arXiv until this one checks again: %s", error.message)

@@ -65,7 +65,7 @@ class Jobs:
             log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
         if polled.caught_up:
             first, last = polled.caught_up[0].isoformat(), polled.caught_up[-1].isoformat()
-            log_event(Verb.POLL, "caught up", first=first, last=last, mailings=len(polled.caught_up))
+            log_event(Verb.POLL, "caught up", first=first, last=last, announcements=len(polled.caught_up))
         for kind, papers in polled.kinds.items():
             self.metrics.papers.labels(str(kind)).inc(papers)
         with self.metrics.time_verb(Verb.MATCH):
@@ -154,7 +154,7 @@ class Jobs:
             what = error.message.partition("\n")[
                 0
             ]  # of several mistakes how many; `digest doctor --quick` has each
-            _log.error("digest.toml was not taken over: %s. %s", what.rstrip("."), error.hint)
+            _log.error("the new digest.toml is not used: %s. %s", what.rstrip("."), error.hint)
             return
         before = site.config
         restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
@@ -172,8 +172,8 @@ class Jobs:
             raise
         self._published_run = None
         fields = {name: getattr(report, name) for name in ("added", "edited", "ended")}
-        _log.info("digest.toml was taken over", extra={"fields": fields})
+        _log.info("the new digest.toml is in use", extra={"fields": fields})
         for sentence in (*report.doubts, *report.remarks):
             _log.warning("%s", " ".join(sentence.splitlines()[:2]))  # without the place, which a line can't show
         if restart:
-            _log.warning("what changed in %s counts after a restart", ", ".join(restart))
+            _log.warning("restart `digest serve` for the changes in %s", ", ".join(restart))

@@ -69,18 +69,19 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
     copied_at = database.load_copied_at(conn)
     if copied_at is None:
         raise UsageError(
-            "nothing is held back: there is nothing to resume", hint="`digest status` shows how it is."
+            "sending is not stopped: there is nothing to resume", hint="`digest status` shows how it is."
         )
     dropped = told = 0
     if since is not None:
         if since > now:
             raise UsageError(
-                "the moment given lies ahead", hint="Name the last moment at which all was sent, or an earlier."
+                "the given moment is in the future",
+                hint="Name the last moment at which everything was sent, or an earlier one.",
             )
         if not _has_looked(conn, source, copied_at):
             raise UsageError(
-                "arXiv has not been looked at since the restore, so it is not known yet what was due by then",
-                hint="Call `digest run --now` first, or let `digest serve` look: neither sends anything now.",
+                "arXiv has not been checked since the restore, so it is not known what was due by then",
+                hint="Run `digest run --now` first, or let `digest serve` check. Neither sends anything now.",
             )
         for due in subscription_store.load_subscriptions(conn):
             if due.subscription.has_digests and due.state == SubscriptionState.ACTIVE:

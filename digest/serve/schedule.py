@@ -233,7 +233,7 @@ class Schedule:
 
     def _note_trouble(self, name: str, error: BaseException) -> None:
         if self._stopping.is_set():
-            _log.info("%s was broken off: %s", name, error)
+            _log.info("%s was stopped: %s", name, error)
             return
         self.pulse.troubles[name] = type(error).__name__
         if isinstance(error, StoreError):
@@ -252,7 +252,7 @@ class Schedule:
         try:
             self._signs.sign(self.pulse.board.list_turns(next_at))
         except StoreError as error:
-            _log.warning("the database takes no sign of life: %s", error.message)
+            _log.warning("the database does not record that this process is alive: %s", error.message)
         else:
             self.pulse.note_write()
             if self._edited is not None and not self._stopping.is_set():

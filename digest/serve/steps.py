@@ -129,7 +129,7 @@ class Steps:
             if other:
                 # What the other fetches for first digests is not there yet, so none is given now.
                 polled = PollReport(
-                    why_not=f"another process, {other}, is asking arXiv right now", is_cut_short=True
+                    why_not=f"another process, {other}, is checking arXiv right now", is_cut_short=True
                 )
             else:
                 if site.store.path is None:
@@ -203,8 +203,8 @@ def _refuse_moment_to_come(last: datetime | None, now: datetime) -> None:
     """Refuse a database whose last look at arXiv lies ahead: what is due, and what was told, nobody could say."""
     if last is not None and last > now + CLOCKS_DIFFER:
         raise StoreError(
-            f"arXiv was last looked at on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
+            f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
             f" {now:%a %-d %b %Y %H:%M} here: a clock is wrong, or was",
-            hint="Set this machine's clock right. If it is, wait until then, or `digest db restore` a backup from"
-            " before.",
+            hint="Correct this machine's clock. If it is right, wait until then, or `digest db restore` an earlier"
+            " backup.",
         )

@@ -376,7 +376,7 @@ class Moment(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError(f"{value!r} names no time zone, so it is no moment")
+            raise ValueError(f"{value!r} has no time zone, so it is not a moment")
         moment = value if value.tzinfo is UTC else value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 

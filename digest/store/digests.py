@@ -223,8 +223,8 @@ def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, 
     )
     if rows and conn.execute(take.values(digest_id=bindparam("of_digest")), rows).rowcount != len(rows):
         raise StoreBusy(
-            "another process has planned some of these matches meanwhile",
-            hint="Nothing is lost; this pass plans what is left.",
+            "another process has already planned some of these matches",
+            hint="Nothing is lost. This run plans the rest.",
         )
 
 

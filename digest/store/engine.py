@@ -49,7 +49,7 @@ _BUSY = (
     "statement timeout",  # who wants a row may wait for several others, one after the other
 )
 
-_MAKE_ROOM = "Make room on its disk. Nothing that was stored is lost; what runs goes on by itself then."
+_MAKE_ROOM = "Make room on its disk. Nothing stored is lost. Running processes then continue by themselves."
 _ROOM = 65_536
 """Bytes without which SQLite can't so much as open a database, and often says something else than that."""
 
@@ -61,7 +61,7 @@ _HINTS = {
     "unable to open": "Check that the folder is there and writable for this account, and that its disk has room.",
     "not a database": "The file holds something else; change url under [store] in digest.toml.",
     "malformed": "Restore the latest backup: the file is damaged.",
-    "disk i/o": "Check the disk and its room; if it is well, the file may be damaged: restore the latest backup.",
+    "disk i/o": "Check the disk and its free space. If the file is damaged, restore the latest backup.",
     "password": "Check the name and the password in url under [store].",
     "does not exist": "Create the database, or change url under [store].",
     "connection": "Check that the server is up and can be reached from here.",
@@ -88,7 +88,7 @@ def explaining(where: str, path: Path | None = None) -> Iterator[None]:
 
 def explain_file(what: str, error: OSError) -> StoreError:
     """Return the error that says what to do about a file, named with its path, which can't be written."""
-    hint = "See that its folder is writable for this account, and that its disk has room."
+    hint = "Check that its folder is writable for this account, and that its disk has room."
     return StoreError(f"{what} can't be written: {error.strerror}", hint=hint)
 
 
@@ -103,8 +103,8 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
     lowered = said.lower()
     if is_busy(error):
         return StoreBusy(
-            f"the database {where} is busy, or held by another process: {said}",
-            hint="Try again; if it lasts, see which process holds it, or what slows it down.",
+            f"the database {where} is busy, or locked by another process: {said}",
+            hint="Try again. If it lasts, find the process that locks it, or what slows it down.",
         )
     if path is not None and path.parent.is_dir() and shutil.disk_usage(path.parent).free < _ROOM:
         return StoreError(f"the database {where} can't be used, its disk is full: {said}", hint=_MAKE_ROOM)
@@ -304,7 +304,7 @@ def _read_url(url: str) -> URL:
         raise ConfigurationError("the database's url can't be understood", hint=hint) from error
     name = parsed.drivername.partition("+")[0]
     if name not in ("sqlite", "postgresql", "postgres"):
-        raise ConfigurationError(f"{name!r} is no database Digest can use", hint=hint)
+        raise ConfigurationError(f"{name!r} is not a database that Digest can use", hint=hint)
     if name == "sqlite" and parsed.database in (None, "", ":memory:"):
         raise ConfigurationError("the database must be kept in a file", hint=hint)
     return parsed.set(drivername="sqlite+pysqlite" if name == "sqlite" else "postgresql+psycopg")
@@ -329,7 +329,7 @@ def _identify(path: Path) -> tuple[int, int]:
 def _create_file(path: Path, *, create: bool) -> None:
     if not path.parent.is_dir():
         raise StoreError(
-            f"the folder of the database is not there: {path.parent}",
+            f"the folder of the database does not exist: {path.parent}",
             hint="Create it, or change url under [store] in digest.toml.",
         )
     if not create:
@@ -432,11 +432,11 @@ def check_revision(revision: str, where: str) -> None:
     if revision == head:
         return
     if not revision:
-        raise SchemaMismatch(f"the database {where} holds no tables yet", hint="Run `digest db migrate`.")
+        raise SchemaMismatch(f"the database {where} has no tables yet", hint="Run `digest db migrate`.")
     if revision in known_revisions():
         raise SchemaMismatch(
             f"the database {where} is at revision {revision}, this release needs {head}",
-            hint="Make a backup, then run `digest db migrate`; what runs on PostgreSQL meanwhile may go on.",
+            hint="Make a backup, then run `digest db migrate`. On PostgreSQL other processes may continue.",
         )
     raise SchemaMismatch(
         f"the database {where} is at revision {revision}, which is newer than this release's {head}",
@@ -469,8 +469,8 @@ def upgrade(store: Store) -> MigrationReport:
             if is_busy(error):
                 raise
             raise StoreError(
-                f"the tables of {store.url_masked} can't be brought up to date: {error.orig}",
-                hint="Nothing was changed. Does another application keep tables of the same names there?",
+                f"the tables of {store.url_masked} can't be updated: {error.orig}",
+                hint="Nothing was changed. Check whether another application has tables of the same names there.",
             ) from error
         return MigrationReport(before, current_revision(conn))
 

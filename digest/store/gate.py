@@ -46,7 +46,7 @@ LONGEST_BACKOFF = 3600.0
 REFUSED_PAUSE = 4 * 3600.0
 """After arXiv's robot block: asking on would count as an attack."""
 
-GOES_ON = "Nothing is lost: the next look goes on where this one stopped."
+GOES_ON = "Nothing is lost. The next check continues where this one stopped."
 """What becomes of a poll that the breaker stops."""
 
 LONGEST_RETRY_AFTER = 24 * 3600.0
@@ -126,7 +126,10 @@ class StoreGate:
         try:
             self._write_release(grant, outcome)
         except StoreError as error:
-            _log.warning("the end of a request to arXiv is not noted, its lease has to end: %s", error.message)
+            _log.warning(
+                "the end of a request to arXiv was not recorded, so the next one waits until its lease ends: %s",
+                error.message,
+            )
 
     def _write_release(self, grant: Grant, outcome: GateOutcome) -> None:
         with self._store.begin() as conn:
@@ -182,8 +185,9 @@ class StoreGate:
             raise _throttled(row, row.breaker_until - now)
         if patience <= 0:
             raise StoreBusy(
-                f"{row.holder or 'another process'} kept asking arXiv for longer than {self._patience:.0f} s",
-                hint="Only one request is made at a time over all processes; try again later.",
+                f"{row.holder or 'another process'} was sending requests to arXiv for longer than"
+                f" {self._patience:.0f} s",
+                hint="All processes together make one request at a time. Try again later.",
             )
         wait = max(row.lease_until, row.next_at, row.breaker_until) - now
         longest = patience if self._clock.is_simulated else min(_LONGEST_NAP, patience)
@@ -194,8 +198,8 @@ class StoreGate:
         self._clock.sleep(seconds)
         if not self._clock.is_simulated and monotonic() - begun < seconds - 0.1:
             raise StoreBusy(
-                "stopped while waiting for a turn to ask arXiv",
-                hint="Nothing is lost; the next pass asks again.",
+                "stopped while waiting for a turn to send a request to arXiv",
+                hint="Nothing is lost. The next run asks again.",
             )
 
     def _choose_pause(self, conn: Connection, outcome: GateOutcome) -> float:
@@ -250,7 +254,7 @@ def create_standalone(path: Path) -> Store:
     except OSError as error:
         raise StoreError(
             f"the folder {path.parent} can't be made: {error.strerror}",
-            hint="It keeps the pace of requests to arXiv; make it writable for this account.",
+            hint="It keeps the pace of requests to arXiv. Make it writable for this account.",
         ) from error
     store = engine.connect(f"sqlite:///{path}", create=True)
     with store.begin() as conn:
@@ -288,7 +292,7 @@ def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
 def _throttled(row: Row[Any], seconds: float) -> ArxivThrottled:
     asked = "blocked this client" if row.breaker_reason == RequestOutcome.REFUSED else "asked for a pause"
     return ArxivThrottled(
-        f"arXiv {asked}; it is asked again in {max(seconds / 60, 1):.0f} min at the earliest",
+        f"arXiv {asked}; the next request is sent in {max(seconds / 60, 1):.0f} min at the earliest",
         hint=GOES_ON,
         retry_after=seconds,
     )

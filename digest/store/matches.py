@@ -107,8 +107,8 @@ def set_matched_mark(conn: Connection, to: int, *, expected: int) -> None:
     move = update(marks).where(marks.c.name == MATCHED, marks.c.value == expected).values(value=to)
     if conn.execute(move).rowcount != 1:
         raise StoreBusy(
-            f"another process has matched the changes after {expected} meanwhile",
-            hint="Nothing is lost; this pass starts over.",
+            f"another process has already matched the changes after {expected}",
+            hint="Nothing is lost. This run starts again.",
         )
 
 
@@ -299,8 +299,8 @@ def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id
     close = update(subscription_queries).where(*_is_owed(first_digest)).values(first_digest_run_id=match_run_id)
     if conn.execute(close).rowcount != 1:
         raise StoreBusy(
-            f"another process has given {first_digest.revision.name} its first look meanwhile",
-            hint="Nothing is lost; this pass starts over.",
+            f"another process has already given {first_digest.revision.name} its first digest",
+            hint="Nothing is lost. This run starts again.",
         )
 
 

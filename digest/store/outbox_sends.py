@@ -423,7 +423,7 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
         UnknownName: there is no such delivery.
     """
     require_delivery(conn, delivery_id)
-    step = Transition(DeliveryState.SUPPRESSED, now, "dropped by the operator")
+    step = Transition(DeliveryState.SUPPRESSED, now, "cancelled by the operator")
     return take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
@@ -443,7 +443,7 @@ def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """
     row = require_delivery(conn, delivery_id)
     (delivery,) = load_deliveries_of(conn, [row])
-    said = Receipt("", "the operator says it arrived")
+    said = Receipt("", "marked as sent by the operator")
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
 
 

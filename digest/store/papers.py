@@ -494,8 +494,8 @@ def _move_latest(
 def _require(found: int, wanted: int) -> None:
     if found != wanted:
         raise StoreBusy(
-            f"another process stored {wanted - found} of these papers meanwhile",
-            hint="Nothing is lost; the next look finds what differs from what it stored.",
+            f"another process has already stored {wanted - found} of these papers",
+            hint="Nothing is lost. The next check finds what differs from what it stored.",
         )
 
 

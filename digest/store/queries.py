@@ -380,7 +380,7 @@ def _rewrite(conn: Connection, queries: Mapping[int, tuple[str, str, str]]) -> N
 def _find_ids(conn: Connection, name: str) -> Sequence[int]:
     ids = conn.execute(select(saved_queries.c.id).where(saved_queries.c.name == name)).scalars().all()
     if not ids:
-        raise UnknownName(f"no saved query is called {name!r}", hint="`digest query list` names them all.")
+        raise UnknownName(f"there is no saved query {name!r}", hint="`digest query list` shows all names.")
     return ids
 
 

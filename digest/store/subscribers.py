@@ -321,9 +321,9 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     if row.subscription_state == SubscriptionState.ENDED:
         return f"the subscription {row.name} has ended"
     if row.place_state != DestinationState.ACTIVE:
-        return row.place_reason or f"{row.destination} is no destination of {row.name} any more"
+        return row.place_reason or f"{row.destination} is no longer a destination of {row.name}"
     if row.left is not None:
-        return f"left ({row.left})"
+        return f"unsubscribed ({row.left})"
     kind, _, address = row.destination.partition(":")
     if kind != DestinationKind.MAIL or row.reader_state == SubscriberState.CONFIRMED:
         return ""
@@ -413,7 +413,7 @@ class LetGo:
         waited = " and ".join(filter(None, (messages, papers)))
         gone = f"{self.destination} in {name}" if self.destination else name
         return (
-            f"digest.toml names {gone} no more: {waited} that waited will not"
+            f"digest.toml no longer names {gone}: {waited} that waited will not"
             f" be sent (digest subscription show {name}, digest preview {name} --digest NUMBER)"
         )
 

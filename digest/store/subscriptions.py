@@ -283,7 +283,7 @@ def read_quiet_hours(phrase: str) -> QuietHours | None:
     return QuietHours.parse(phrase) if phrase else None
 
 
-NOT_NAMED = "the file names it no more"
+NOT_NAMED = "the file no longer names it"
 """Why a destination is disabled; named again, it is active again."""
 
 NO_FIRST_DIGEST = 0
@@ -364,7 +364,7 @@ class _Syncing:
     def _check_name(self, subscription: Subscription, row: Row[Any] | None) -> None:
         if row is not None and row.origin != self._origin:
             raise ConfigurationError(
-                f"the name {subscription.name} belongs to a subscription that people made for themselves",
+                f"the name {subscription.name} belongs to a subscription that a person made with a form",
                 hint="Give this one another name.",
             )
 
@@ -486,8 +486,8 @@ class _Syncing:
     def _query_id(self, name: str, subscription: Subscription) -> int:
         if name not in self._query_ids:
             raise ConfigurationError(
-                f"the subscription {subscription.name} asks for a saved query {name} that there is not",
-                hint="Add it under [queries], or mend the name.",
+                f"the subscription {subscription.name} names a saved query {name} that does not exist",
+                hint="Add it under [queries], or correct the name.",
             )
         return self._query_ids[name]
 

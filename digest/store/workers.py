@@ -349,8 +349,8 @@ def _take_lock(handle: int, lock: Path) -> None:
     except BlockingIOError:
         pid = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
         raise AnotherWorker(
-            f"process {pid} works on this database already (it holds {lock})",
-            hint="Let it finish, or stop it. Commands that read or edit work beside it.",
+            f"process {pid} already works on this database (it holds {lock})",
+            hint="Let it finish, or stop it. Commands that read or edit work at the same time.",
         ) from None
     except OSError as error:
         raise explain_file(f"the lock {lock}", error) from error

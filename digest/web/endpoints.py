@@ -61,12 +61,12 @@ RETRY_AFTER = "30"
 
 _WORDS = {
     400: ("This request can't be understood.", ""),
-    404: ("There is nothing at this address.", "Check that the whole of it was copied."),
+    404: ("There is nothing at this address.", "Check that you copied the whole address."),
     405: ("This address does not take such requests.", ""),
     408: ("The request took too long to arrive.", "Try again."),
-    410: ("This feed is no longer published.", "Ask whoever runs this service for its present address."),
+    410: ("This feed is no longer published.", "Ask the operator of this service for its new address."),
     413: ("The request is too large.", ""),
-    500: ("Something went wrong here.", "It was noted. Try again later."),
+    500: ("Something went wrong here.", "The error was recorded. Try again later."),
     503: ("The service can't answer just now.", "Nothing is lost. Try again in a minute."),
 }
 
@@ -110,7 +110,7 @@ class Pages:
         self, status: int, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None
     ) -> Response:
         """Answer with a small page that says what is wrong; the words for the status where none are given."""
-        usual, usual_hint = _WORDS.get(status, ("This can't be done.", ""))
+        usual, usual_hint = _WORDS.get(status, ("This is not possible.", ""))
         context = ErrorContext(status, message or usual, hint if message else usual_hint, self._home)
         try:
             body = self._renderer.render_web("error.html", context)
@@ -316,11 +316,11 @@ def render_digest(site: Site, digest_id: int) -> bytes:
 def _describe(coverage: Coverage) -> str:
     if coverage.mailing is None or coverage.checked_at is None:
         return ""
-    mailing = f"mailing of {write_day(coverage.mailing)}"
+    announcement = f"announcement of {write_day(coverage.mailing)}"
     if coverage.is_complete:
-        found = f"{coverage.new:,} new papers" if coverage.new else f"{coverage.looked_at:,} papers looked at"
-        return f"{mailing}: complete, {found}"
-    return f"{mailing}: {'not out yet' if coverage.is_awaited else 'not complete yet'}"
+        found = f"{coverage.new:,} new papers" if coverage.new else f"{coverage.looked_at:,} papers checked"
+        return f"{announcement}: complete, {found}"
+    return f"{announcement}: {'not out yet' if coverage.is_awaited else 'not complete yet'}"
 
 
 def serve_reference(request: Request) -> Response:

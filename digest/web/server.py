@@ -327,5 +327,5 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise ConfigurationError(
             f"nothing can be served at {host}:{port}: {error.strerror or error}",
-            hint="Free the port, or choose another under [web]; `digest serve --no-web` needs none.",
+            hint="Free the port, or choose another under [web]. `digest serve --no-web` needs none.",
         ) from error

@@ -53,7 +53,8 @@ class ConsoleTransport:
         except (OSError, ValueError) as error:  # ValueError: the stream has been closed
             raise DeliveryError(
                 f"the console can't be written to: {error}",
-                hint="Its reader has gone, or its disk is full: run again with the output going somewhere.",
+                hint="Its reader has stopped, or its disk is full. Run again with the output to a terminal or"
+                " a file.",
             ) from error
         return Receipt("", "printed")
 
@@ -64,7 +65,7 @@ class ConsoleTransport:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            "a console keeps nothing",
+            "a console cannot be asked what it showed",
             permanent=True,
         )
 

@@ -105,8 +105,8 @@ class SlackTransport:
         raise DeliveryError(
             f"there is no channel #{name} that the app can see",
             permanent=True,
-            hint=f"Check the name. A private channel is seen after /invite @… with the app's name in #{name} and "
-            "with the scope groups:read; or write the channel's id.",
+            hint="Check the name, or write the channel's id. For a private channel, write /invite @… with the"
+            f" app's name in #{name}, and give the app the scope groups:read.",
         )
 
     def send(
@@ -142,7 +142,7 @@ class SlackTransport:
         mark = _read_payload(call)
         if not mark:
             raise DeliveryError(
-                "the post carries no metadata to find it by",
+                "the post has no metadata to search for",
                 permanent=True,
             )
         form = {
@@ -337,12 +337,12 @@ WAIT: dict[str, float | None] = {
 }
 """Not stored; may be stored later. Seconds where Slack's description implies them."""
 
-_TOKEN = "Check DIGEST_SLACK_TOKEN: install the app again and take over its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
+_TOKEN = "Check DIGEST_SLACK_TOKEN: install the app again and copy its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
 _ADMIN = "Ask the workspace's administrators to let the app post."
 _INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
 
 WORKSPACE: dict[str, str] = {
-    "invalid_auth": f"{_TOKEN} Slack says the same where the app allows other networks only.",
+    "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
     "not_authed": _TOKEN,
     "account_inactive": _TOKEN,
     "token_revoked": _TOKEN,
@@ -390,7 +390,7 @@ def judge_answer(method: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryE
             whole_transport=WAIT[code] is not None,
         )
     if code in AMBIGUOUS:
-        return DeliveryError(f"Slack failed inside: {code}", ambiguous=is_post)
+        return DeliveryError(f"Slack had an error of its own: {code}", ambiguous=is_post)
     return _judge_refusal(method, code, answer)
 
 
@@ -398,7 +398,8 @@ def _judge_unreadable(*, is_post: bool) -> DeliveryError:
     return DeliveryError(
         "Slack's answer can't be read (HTTP 200)",
         ambiguous=is_post,
-        hint="Something else may answer at the configured address: check it, and any proxy on the way.",
+        hint="Perhaps something else answers at the configured address. Check the address, and any proxy on"
+        " the way.",
     )
 
 
@@ -424,7 +425,7 @@ def _judge_refusal(method: str, code: str, answer: HttpAnswer) -> DeliveryError:
         return DeliveryError(
             f"Slack does not understand {method}: {code}{f' ({details})' if details else ''}",
             permanent=True,
-            hint="The message itself is wrong: check changed Slack templates, or report it as a fault of Digest.",
+            hint="The message itself is wrong: check changed Slack templates, or report it as a fault in Digest.",
         )
     return DeliveryError(f"Slack refused {method}: {code}")
 

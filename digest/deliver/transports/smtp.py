@@ -102,9 +102,9 @@ class SmtpTransport:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            "a mail server can't be asked what it took",
+            "a mail server can't be asked which mails it took",
             permanent=True,
-            hint="The mail server's log knows, by Message-ID.",
+            hint="Search the mail server's log for the Message-ID.",
         )
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ def _read_recipient(destination: Destination) -> Mailbox:
         return parse_mailbox(destination.address)
     except ValueError as error:
         raise DeliveryError(
-            f"{destination.address!r} is no mail address: {error}",
+            f"{destination.address!r} is not a mail address: {error}",
             permanent=True,
             hint="Correct it where the subscription names it.",
         ) from error

@@ -96,7 +96,7 @@ class SignedWebhookTransport:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            "a webhook can't be asked what it took",
+            "a webhook can't be asked which messages it took",
             permanent=True,
         )
 
@@ -125,5 +125,7 @@ def _judge(who: str, answer: HttpAnswer) -> DeliveryError:
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:
-        failure.hint = "Its receiver says why in its log, or here: " + (answer.text("text") or "nothing was said.")
+        failure.hint = "The reason is in the receiver's log, or here: " + (
+            answer.text("text") or "nothing was said."
+        )
     return failure
