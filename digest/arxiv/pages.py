@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> Iterator[Fetched[OaiPage]]:
     """Fetch the pages of a harvest one after the other; only after the last one was it complete.
 
-    A single page with `is_no_records_match` is a complete look, too, at an empty list.
+    A single page with `is_no_records_match` is a complete check, too, at an empty list.
 
     Args:
         client: asks.

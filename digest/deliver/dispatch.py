@@ -38,14 +38,15 @@ SHORT_WAIT = timedelta(seconds=10)
 """A pass waits this long for the pace of a channel rather than leaving its parts to the next pass."""
 
 _POSTS = 4
-"""Sends at once on all ways out that are no mail; to one Slack channel they go one by one all the same."""
+"""Sends at once on all kinds of destination that are no mail; to one Slack channel they go one by one all the
+same."""
 
 _LOOKS_AT_ONCE = 8
 _TIDY_EVERY = 5.0
 _ASK_AGAIN = 0.5
 _TELL_EVERY = 0.1
 _GLANCE = 0.25
-"""Seconds between two looks at whether to stop, while nothing comes to its end."""
+"""Seconds between two checks at whether to stop, while nothing comes to its end."""
 
 _LEAST_WAIT = 0.25
 """Seconds a pass waits at least where there is something to claim and it gets nothing: somebody holds that row."""
@@ -53,7 +54,7 @@ _LEAST_WAIT = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Ways out that share some threads."""
+    """Destinations that share some threads."""
 
     name: str
     kinds: frozenset[DestinationKind]
@@ -76,7 +77,7 @@ def deliver(
 
     Args:
         site: the installation.
-        lanes: which ways out; each goes on until it is done itself.
+        lanes: which kinds of destination; each goes on until it is done itself.
         should_stop: says that nothing more may be begun; what is on its way is waited for.
 
     Raises:
@@ -114,7 +115,7 @@ class _Pass:
 
     Args:
         site: the installation.
-        lane: which ways out.
+        lane: which kinds of destination.
         report: is told what comes of each delivery.
         is_over: whether nothing more may be begun.
     """

@@ -77,7 +77,8 @@ def decide_failure(
 ) -> NextStep:
     """Decide what follows a failure.
 
-    A way out that is away for everybody is no reason to give anybody's digest up, however long that lasts.
+    A kind of destination that is away for everybody is no reason to give anybody's digest up, however long that
+    lasts.
 
     Args:
         error: what the transport said.

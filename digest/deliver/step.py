@@ -155,7 +155,7 @@ def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) 
     """
     is_news = address not in {"", delivery.remote_address, delivery.destination.address}
     # Bytes for a place that has another address by now name the one before. Nothing of it arrived there: what
-    # may have is looked for before it is claimed again.
+    # may have is searched for before it is claimed again.
     is_moved = address not in {"", delivery.remote_address}
     delivery = replace(delivery, remote_address=address or delivery.remote_address)
     message = _render(site, delivery, anew=is_moved)
@@ -306,14 +306,15 @@ def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -
 
 
 _ASKED = frozenset({DestinationKind.SLACK, DestinationKind.FILE})
-"""Ways out of which it can be found out what they took."""
+"""Destinations of which it can be found out what they took."""
 
 _WEBHOOK_WAIT = timedelta(seconds=60)
 """Until a post whose answer was lost is repeated: its receiver tells repetitions by their id."""
 
 
 def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
-    """Return how long a message that may have arrived is left alone, by way out; none for those missing.
+    """Return how long a message that may have arrived is left alone, by kind of destination; none for those
+    missing.
 
     A mail server may take minutes to say what it took, Slack's history lags a little behind what was
     posted, and a process that was paused while sending may come back.
@@ -327,7 +328,7 @@ def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
 
 
 def foretell(config: Config, kind: DestinationKind) -> str:
-    """Say what becomes of a message on a way out that may have arrived, and after how long."""
+    """Say what becomes of a message on a kind of destination that may have arrived, and after how long."""
     wait = settling_times(config).get(kind, timedelta(0))
     after = f" after {write_age(wait)}" if wait else ""
     if kind in _ASKED:
@@ -338,7 +339,7 @@ def foretell(config: Config, kind: DestinationKind) -> str:
 
 
 def take_settled(site: Site, kinds: Collection[DestinationKind], limit: int) -> list[UnknownDelivery]:
-    """Take ambiguous deliveries on some ways out whose settling time is over, to look into each."""
+    """Take ambiguous deliveries on some kinds of destination whose settling time is over, to look into each."""
     with site.store.begin() as conn:
         return outbox.take_unknown(conn, site.clock.now(), limit=limit, kinds=kinds)
 
@@ -357,7 +358,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
     delivery, now = unknown.delivery, site.clock.now()
     kind, doubt = delivery.destination.kind, ""
     receipt: Receipt | None = None
-    is_unknown_here = False  # another process may know the way out
+    is_unknown_here = False  # another process may have the transport
     try:
         receipt = site.transport(kind).find(unknown.message, delivery.destination, unknown.sending_at)
     except DeliveryError as error:
@@ -365,7 +366,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
             return  # the other side is away: asked again on a later pass
         doubt, is_unknown_here = error.message, error.whole_transport
     except ConfigurationError as error:
-        # The way out is configured no more: one such delivery must not stop all others.
+        # This transport is no longer configured. One such delivery must not stop all others.
         doubt, is_unknown_here = error.message, True
     except Exception as error:  # noqa: BLE001 - a fault of ours in looking into one is to stop no other
         _log.error(
@@ -393,6 +394,6 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
 
 
 def _repeated(config: Config) -> set[DestinationKind]:
-    """Return the ways out where a second copy is the lesser harm; for mail the operator decides."""
+    """Return the kinds of destination where a second copy is the lesser harm; for mail the operator decides."""
     resent = {DestinationKind.MAIL} if config.mail.on_ambiguous == "resend" else set()
     return resent | {DestinationKind.WEBHOOK}

@@ -216,11 +216,11 @@ def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: date
 
     Args:
         candidates: the newest change of each paper that matches, in any order.
-        days: how far to look back; 0 for no first look.
+        days: how far to look back; 0 for no first digest.
         now: the moment of looking (UTC).
 
     A paper counts by the submission of its present version: the stored history tells no announcement
-    dates from before Digest first looked.
+    dates from before Digest first checked arXiv.
     """
     if days <= 0:
         return ()

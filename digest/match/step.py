@@ -1,6 +1,6 @@
 """Matches all changes not yet matched, and gives new saved queries their first digest.
 
-However many first looks are owed, what is stored is read once; each is then given in a transaction of its
+However many first digests are owed, what is stored is read once; each is then given in a transaction of its
 own, so that whoever dies in between has given some of them and owes the others.
 """
 
@@ -50,7 +50,7 @@ _PAPERS_AT_ONCE: Final = 4_000
 
 @dataclass
 class FirstDigests:
-    """What first looks brought.
+    """What first digests brought.
 
     Attributes:
         given: how many of them held any paper.
@@ -62,11 +62,11 @@ class FirstDigests:
 
 
 def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
-    """Give every first look that is owed and can be given now.
+    """Give every first digest that is owed and can be given now.
 
     Args:
         site: the installation.
-        awaiting: canonical queries whose first looks stay owed all the same.
+        awaiting: canonical queries whose first digests stay owed all the same.
     """
     at, given = site.clock.now(), FirstDigests()
     with site.store.read() as conn:
@@ -79,7 +79,7 @@ def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
 
 
 def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
-    """Return those whose source was read to its end: an empty first look would be the only one."""
+    """Return those whose source was read to its end: an empty first digest would be the only one."""
     source = Source(site.config.arxiv.source)
     looked = {key for key, cursor in cursor_store.load_cursors(conn, source).items() if cursor.last_complete_at}
     if "" in looked:
@@ -88,7 +88,7 @@ def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> li
 
 
 def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetime) -> list[list[StoredChange]]:
-    """Return for each first look the papers it may hold, as `choose_first_digest` leaves them."""
+    """Return for each first digest the papers it may hold, as `choose_first_digest` leaves them."""
     kept: list[list[StoredChange]] = [[] for _ in looks]
     wanted = [(number, look) for number, look in enumerate(looks) if look.days > 0]
     if not wanted:
@@ -126,7 +126,7 @@ def _give(
     site: Site, look: FirstDigest, candidates: Sequence[StoredChange], given: FirstDigests, at: datetime
 ) -> None:
     with site.store.begin() as conn:
-        # Nobody else matches meanwhile, nor gives another first look of this subscription.
+        # Nobody else matches meanwhile, nor gives another first digest of this subscription.
         mark = match_store.load_matched_mark(conn, hold=True)
         if not match_store.is_first_digest_owed(conn, look):
             return
@@ -155,7 +155,7 @@ class MatchReport:
         news: the distinct changes among these -> the keys of their papers.
         papers: distinct papers chosen for any subscription.
         excluded: distinct papers that some subscription excludes.
-        first_digests: subscriptions that were given a first look.
+        first_digests: subscriptions that were given a first digest.
         looked_back: the papers of these, which are among `papers`.
     """
 
@@ -168,7 +168,8 @@ class MatchReport:
     looked_back: set[int] = field(default_factory=set)
 
     def describe(self) -> str:
-        """Say how many papers each saved query brought, how many they are together, and what first looks hold."""
+        """Say how many papers each saved query brought, how many they are together, and what first digests
+        hold."""
         news = self._describe_news()
         if not self.looked_back:
             return news or ("nothing new for any saved query" if self.changes else "nothing new to match")
@@ -189,13 +190,13 @@ class MatchReport:
 
 
 def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
-    """Match what has been found since the last pass, then give new saved queries their first look.
+    """Match what has been found since the last pass, then give new saved queries their first digest.
 
     Args:
         site: the installation.
-        first_digests: False while arXiv could not be asked: a first look that shows nothing for want of
+        first_digests: False while arXiv could not be asked: a first digest that shows nothing for want of
             papers would be the only one, so it stays owed.
-        awaiting: canonical queries whose first looks stay owed all the same.
+        awaiting: canonical queries whose first digests stay owed all the same.
     """
     report = MatchReport()
     while _match_batch(site, report):
@@ -270,7 +271,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
 
 
 def find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChange]) -> frozenset[int]:
-    """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody looked."""
+    """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody checked."""
     cursors = cursor_store.load_cursors(conn, source).values()
     began = min((cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None)
     marks = [(cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST]

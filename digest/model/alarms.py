@@ -69,8 +69,9 @@ class Alarm:
 def find_owed(before: datetime) -> datetime:
     """Return the moment up to which papers must have come, and their turn, to be told by a moment (both UTC).
 
-    That is what a digest `on announcement` is held to. It waits for the rest of a mailing until the next morning,
-    but not longer (see `digest.plan.turns`): until then only what waited before that mailing is owed.
+    That is what a digest `on announcement` is held to. It waits for the rest of an announcement until the next
+    morning, but not longer (see `digest.plan.turns`): until then only what waited before that announcement is
+    owed.
     """
     mailing = latest_mailing(before)
     return before if alarm_moment(mailing) <= before else mailing_moment(mailing)

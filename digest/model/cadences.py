@@ -18,7 +18,7 @@ WORKING_DAYS = frozenset(range(5))
 EVERY_DAY = frozenset(range(7))
 
 USUAL_WAIT = timedelta(minutes=90)
-"""How long after its time a digest waits for a mailing that is not complete, where nothing else is said."""
+"""How long after its time a digest waits for an announcement that is not complete, where nothing else is said."""
 
 LONGEST_WAIT = timedelta(hours=12)
 """The most that can be said: the wait of one day must be over well before the next day's begins."""
@@ -51,7 +51,7 @@ _OTHER_COUNTS = ("posix/", "right/")
 
 
 class CadenceKind(StrEnum):
-    """What a digest waits for: a wall-clock time, the mailing being complete, or nothing."""
+    """What a digest waits for: a wall-clock time, the announcement being complete, or nothing."""
 
     CLOCK = "clock"
     ANNOUNCEMENT = "on announcement"
@@ -67,7 +67,7 @@ class Cadence:
         days: weekdays, Monday being 0; only for `CLOCK`.
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
-        wait: how long after `at`, on the wall clock, it waits for an incomplete mailing at the latest.
+        wait: how long after `at`, on the wall clock, it waits for an incomplete announcement at the latest.
         fortnight: the Monday of a week in which it is due, where it is due in every second week only.
     """
 

@@ -89,7 +89,7 @@ _LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASC
 
 
 class DestinationKind(StrEnum):
-    """The ways out. `FEED` is pulled, and `FILE` with a feed's suffix is written whole each time."""
+    """The kinds of destination. `FEED` is pulled, and `FILE` with a feed's suffix is written whole each time."""
 
     MAIL = "mailto"
     SLACK = "slack"

@@ -56,14 +56,14 @@ def plan_digest(
         changes: every change it is to be told of, in any order; several of one paper become one entry.
         queries: its saved queries, parsed, by name; one that cannot be read any more is simply missing.
         seen: what its reader saw before, by paper key.
-        coverage: what was looked at; `matched` is filled in here.
+        coverage: what was checked; `matched` is filled in here.
         slot: its slot's name.
         occasion: why it exists.
         now: the moment of planning (UTC).
-        announced: of papers by their keys, the mailing that brought each and the day arXiv last changed its
+        announced: of papers by their keys, the announcement that brought each and the day arXiv last changed its
             record.
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
-            it; called only where the digest stands for several mailings, or is a weekly digest.
+            it; called only where the digest stands for several announcements, or is a weekly digest.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
     """
     subscription = due.subscription
@@ -109,7 +109,7 @@ def plan_digest(
 
 @lru_cache(maxsize=256)
 def _count_matched(coverage: Coverage, matched: int | None) -> Coverage:
-    """Fill in how many papers a digest holds, once for all of a mailing that hold as many."""
+    """Fill in how many papers a digest holds, once for all of an announcement that hold as many."""
     return replace(coverage, matched=matched)
 
 
@@ -160,9 +160,9 @@ _DAY = timedelta(days=1)
 
 
 def find_told_until(earlier: Sequence[EarlierDigest]) -> date | None:
-    """Return the last mailing that an earlier digest stands for to its end; None where none does.
+    """Return the last announcement that an earlier digest stands for to its end; None where none does.
 
-    A look back tells papers of old, whatever was looked at before it: it stands for no mailing.
+    A look back tells papers of old, whatever was checked before it: it stands for no announcement.
     """
     return max(
         (
@@ -175,13 +175,13 @@ def find_told_until(earlier: Sequence[EarlierDigest]) -> date | None:
 
 
 def is_told(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> bool:
-    """Whether an earlier digest stands for the last mailing already: then a quiet day is no news."""
+    """Whether an earlier digest stands for the last announcement already: then a quiet day is no news."""
     until = find_told_until(earlier)
     return until is not None and coverage.mailing is not None and until >= coverage.mailing
 
 
 def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> datetime | None:
-    """Return when papers that may be of these mailings were told last (UTC); None where none were.
+    """Return when papers that may be of these announcements were told last (UTC); None where none were.
 
     Args:
         coverage: what a digest without papers stands for.
@@ -194,7 +194,7 @@ def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> da
 
 
 def _has_seen(coverage: Coverage, mailing: date) -> bool:
-    """Whether anything of a mailing can have been there; of the one that was not out yet nothing was."""
+    """Whether anything of an announcement can have been there; of the one that was not out yet nothing was."""
     if coverage.mailing is None:
         return False
     return coverage.mailing - (_DAY if coverage.is_awaited else timedelta(0)) >= mailing
@@ -221,7 +221,7 @@ class Told(NamedTuple):
         changes: all its changes that are told, oldest first.
         occasion: why the digest exists.
         seen: what its reader saw before; None for nothing.
-        mailing: under whose day it is told; None where the digest stands for one mailing alone.
+        mailing: under whose day it is told; None where the digest stands for one announcement alone.
         sequel: what became of it since; see `find_sequel`.
     """
 
@@ -305,16 +305,17 @@ def find_telling(changes: Sequence[StoredChange], occasion: Occasion) -> StoredC
 def find_mailing(
     change: StoredChange, mailing: date | None, datestamp: date | None, coverage: Coverage
 ) -> date | None:
-    """Return the mailing under whose day a change is told; None where a digest stands for one mailing alone.
+    """Return the announcement under whose day a change is told; None where a digest stands for one announcement
+    alone.
 
-    A new paper's mailing is known by its id. What changed of another became public on the day of its
-    record, which lies behind the evening of the mailing, or else was found when it was.
+    A new paper's announcement is known by its id. What changed of another became public on the day of its
+    record, which lies behind the evening of the announcement, or else was found when it was.
 
     Args:
         change: the change that is told.
-        mailing: Eastern date of the mailing that brought the paper; None where it is not known.
+        mailing: Eastern date of the announcement that brought the paper; None where it is not known.
         datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
-        coverage: the mailings the digest stands for.
+        coverage: the announcements the digest stands for.
     """
     if coverage.since is None or coverage.mailing is None:
         return None

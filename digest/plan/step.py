@@ -1,7 +1,7 @@
 """Freezes one digest for each subscription that is due.
 
 Everything here holds for one pass at one moment. Papers and changes never change once they are stored; what
-was looked at is asked anew by the next pass.
+was checked is asked anew by the next pass.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Drafts:
         return self._maker
 
     def load_coverage(self, conn: Connection, moment: datetime | None = None) -> Coverage:
-        """Say what has been looked at, now or at an earlier moment (UTC).
+        """Say what has been checked, now or at an earlier moment (UTC).
 
         Ask before the matches that wait are read: then it never promises more than these hold. What was
         stored and not yet matched, as by another process at this moment, is not looked at.
@@ -100,7 +100,7 @@ class Drafts:
         return self._coverages[at]
 
     def _load_coverage_before(self, conn: Connection) -> Coverage:
-        """Say what has been looked at of the mailing before the last one."""
+        """Say what has been checked of the announcement before the last one."""
         last = self.load_coverage(conn)
         if last.mailing is None:
             return last
@@ -109,7 +109,8 @@ class Drafts:
     def load_earlier(
         self, conn: Connection, quiet: Iterable[DueSubscription]
     ) -> Mapping[int, Sequence[EarlierDigest]]:
-        """Return what some subscriptions without news were told since the first mailing they are to hear of."""
+        """Return what some subscriptions without news were told since the first announcement they are to hear
+        of."""
         since: dict[int, datetime] = {}
         mailing = self.load_coverage(conn).mailing
         for due in quiet if mailing is not None else ():
@@ -147,7 +148,7 @@ class Drafts:
             rows: the matches it tells, which were read.
             slot: its slot's name.
             occasion: why it exists.
-            is_missed: it is told as the turn before the last, and tells of the mailing before the last.
+            is_missed: it is told as the turn before the last, and tells of the announcement before the last.
             earlier: without matches to tell, what was told before; see `load_earlier`.
 
         Raises:
@@ -255,7 +256,8 @@ def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int
 
 
 def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
-    """Whether no digest of a subscription stands for all of a mailing yet; one of a look that failed does not."""
+    """Whether no digest of a subscription stands for all of an announcement yet; one of a check that failed does
+    not."""
     since = digest_store.load_earlier(conn, {due.id: mailing_moment(mailing)})
     told_until = find_told_until(since.get(due.id, ()))
     return told_until is None or mailing > told_until
@@ -273,7 +275,7 @@ class PlanReport:
         digests: what was frozen, in order.
         deliveries: how many deliveries they made.
         quiet: subscriptions whose turn passed without papers.
-        waiting: subscriptions whose mailing is not complete yet.
+        waiting: subscriptions whose announcement is not complete yet.
         resting: subscriptions whose quiet hours put their turn off.
         failures: subscriptions that could not be planned, and why.
     """
@@ -308,7 +310,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
 
     Args:
         site: the installation.
-        patience: how long a digest may wait past its time for a mailing that is still incomplete; None for
+        patience: how long a digest may wait past its time for an announcement that is still incomplete; None for
             as long as each cadence says.
     """
     report, now = PlanReport(), site.clock.now()

@@ -41,7 +41,7 @@ class Slot:
     Attributes:
         name: unique within the subscription.
         due_at: when it is due (UTC).
-        latest_at: until when it waits for an incomplete mailing at most (UTC), not before `due_at`; an
+        latest_at: until when it waits for an incomplete announcement at most (UTC), not before `due_at`; an
             announcement's own turn has no such moment, and stands here for itself.
     """
 
@@ -179,7 +179,7 @@ _INSTANT = timedelta(microseconds=1)
 class TurnOutcome(StrEnum):
     """What becomes of a turn.
 
-    `TELL` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its mailing is
+    `TELL` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its announcement is
     complete, `REST` puts it off to the end of the quiet hours.
     """
 
@@ -216,9 +216,9 @@ class TurnFacts:
         due_at: when the first turn that nobody took was due (UTC).
         taken: the slots taken last; see `digest.plan.turns`.
         now: the moment (UTC), not before `due_at`.
-        coverage: what was looked at on the subscription's behalf.
+        coverage: what was checked on the subscription's behalf.
         newest_run: the last match run with papers that wait for it; 0 where none wait.
-        patience: how long it may wait past its time for a mailing that is not complete; None for as long
+        patience: how long it may wait past its time for an announcement that is not complete; None for as long
             as its cadence says.
         waiting_since: when the first of the papers that wait was matched (UTC); None for just now.
     """
@@ -256,7 +256,7 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
 
 
 def _tell_at_once(facts: TurnFacts) -> Turn:
-    """Tell all that waits. Without turns none is quiet, and a first look may have told all there was."""
+    """Tell all that waits. Without turns none is quiet, and a first digest may have told all there was."""
     if not facts.newest_run:
         return Turn(TurnOutcome.PASS, "", None, facts.taken)
     slot = f"run:{facts.newest_run}"
@@ -316,9 +316,10 @@ def _find_next(subscription: Subscription | Rhythm, after: datetime, taken: str)
 
 
 def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> datetime | None:
-    """Return when a turn that waits for the rest of the mailing is due meanwhile; None where it does not wait.
+    """Return when a turn that waits for the rest of the announcement is due meanwhile; None where it does not
+    wait.
 
-    Turns that were missed wait together for the last one's mailing, while there is nothing yet to be told;
+    Turns that were missed wait together for the last one's announcement, while there is nothing yet to be told;
     but somebody who wants to hear even of failures is told, so that no run of misfortunes keeps that back.
     """
     if _is_waiting(subscription, first, facts):
@@ -334,9 +335,9 @@ def _speaks_by_then(subscription: Subscription | Rhythm, facts: TurnFacts) -> bo
 
 
 def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFacts) -> bool:
-    """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
+    """Whether a turn waits for the rest of the announcement; a quiet day must have been seen to its end.
 
-    A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
+    A digest `on announcement` waits for its announcement as long as that takes, but papers that have come are
     not kept back for those that may be missing: in the morning they go out, with a line that says so, and
     so does a heartbeat.
     """
@@ -355,9 +356,9 @@ def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFact
 def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> Turn | None:
     """Tell what should have been told at the turn before the last; None where it waits for the last.
 
-    Where arXiv is looked at once a night, no mailing may ever be complete at that hour: papers that came by an
-    earlier one wait for no other. They take the turn before, so that the last one is still there for its mailing.
-    A heartbeat that found no look before the next mailing's moment does the same.
+    Where arXiv is checked once a night, no announcement may ever be complete at that hour: papers that came by an
+    earlier one wait for no other. They take the turn before, so that the last one is still there for its
+    announcement. A heartbeat that found no check before the next announcement's moment does the same.
     """
     cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
     if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.mailing is None:
@@ -382,7 +383,7 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
 def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFacts) -> Turn | None:
     """Tell what quiet hours put off from the turn before the last to the last one's own moment; None for nothing.
 
-    It has waited for its mailing as long as it may: taken for the last turn's it would wait every day anew.
+    It has waited for its announcement as long as it may: taken for the last turn's it would wait every day anew.
     """
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     if cadence.kind is not CadenceKind.CLOCK or quiet is None:

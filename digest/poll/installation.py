@@ -60,7 +60,7 @@ class Site:
         clock: the time.
         open_renderer: makes `renderer` when it is first needed: most looks find nothing to render.
         client: the way to arXiv, behind the gate.
-        open_transport: opens a way out; called once for each kind in use.
+        open_transport: opens the transport of a kind of destination; called once for each kind in use.
         owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         progress: is told what happens.
@@ -131,7 +131,7 @@ class Site:
             return not self._interrupting.wait_for(lambda: self._interrupts != since, seconds)
 
     def close(self) -> None:
-        """Close every way out and the store; harmless when done twice."""
+        """Close every transport and the store; harmless when done twice."""
         for transport in self._transports.values():
             transport.close()
         self._transports.clear()

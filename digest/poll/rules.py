@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 CONFIRMED_AFTER = timedelta(minutes=30)
-"""An answer that nothing is there is believed when a second look at least so much later says it again."""
+"""An answer that nothing is there is believed when a second check at least so much later says it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """A look that came to its end.
+    """A check that came to its end.
 
     Attributes:
         window_from: the first UTC day asked for.
@@ -67,7 +67,7 @@ def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | 
 
     Args:
         walked: the search.
-        last_total: how many papers arXiv had for it at the last complete look; None before the first.
+        last_total: how many papers arXiv had for it at the last complete check; None before the first.
         last_empty: when the search before it ended (UTC), if that one found nothing either.
     """
     if walked.papers or walked.quarantined or not last_total:
@@ -97,9 +97,9 @@ def find_missing(
 
     Args:
         stored: numbers of the papers stored, by month (`YYYYMM`).
-        mark: `ArxivId.announcement_order` of the newest paper when Digest first looked: what lies below is
+        mark: `ArxivId.announcement_order` of the newest paper when Digest first checked arXiv: what lies below is
             no business of ours.
-        months: how many of the latest months are looked at.
+        months: how many of the latest months are checked.
     """
     for month in sorted(stored)[-months:]:
         numbers = frozenset(stored[month])
@@ -145,8 +145,8 @@ def explain_void(gap: Gap) -> str:
 
 
 POLL_TIMES = (time(0, 30), time(3, 30), time(9, 0), time(15, 0), time(22, 45))
-"""Eastern times from which a new look is worth a request: OAI-PMH shows a mailing towards 22:30, the
-others catch late batches and deferred mailings."""
+"""Eastern times from which a new check is worth a request: OAI-PMH shows an announcement towards 22:30, the
+others catch late batches and deferred announcements."""
 
 BOOTSTRAP_DAYS = 10
 """How far the very first harvest looks back."""
@@ -166,28 +166,28 @@ LEAST_OVERLAP = 1
 SEARCH_LOOKBACK = 8
 
 CONFIRM_AFTER = timedelta(minutes=35)
-"""So long after a look that brought news another is made, to see whether that was all."""
+"""So long after a check that brought news another is made, to see whether that was all."""
 
 SEARCHED_BY_WORDS = 5
 """Distinct saved queries that arXiv's search is asked for as they are; more are asked for by their categories."""
 
 REQUESTS_A_RUN = 6
 REQUESTS_A_DAY = 30
-"""Requests to arXiv that looks which can wait keep to; a look that is due is made whatever it takes."""
+"""Requests to arXiv that looks which can wait keep to; a check that is due is made whatever it takes."""
 
 FALLBACK_AFTER = timedelta(hours=3)
 """A harvest that has failed for so long is stood in for by the search."""
 
 EDIT_MARGIN = timedelta(days=7)
-"""A never-stored higher version counts as news if submitted up to so long before Digest first looked."""
+"""A never-stored higher version counts as news if submitted up to so long before Digest first checked arXiv."""
 
 RETRY_AFTER_FAILURE = timedelta(minutes=10)
 LONGEST_RETRY = timedelta(hours=2)
-"""A look that failed is made again after ten minutes, then after twice as long each time, up to this."""
+"""A check that failed is made again after ten minutes, then after twice as long each time, up to this."""
 
 
 def latest_poll_time(now: datetime) -> datetime:
-    """Return the last moment (UTC) from which a new look was worth a request."""
+    """Return the last moment (UTC) from which a new check was worth a request."""
     today = now.astimezone(EASTERN).date()
     moments = (
         datetime.combine(day, at, tzinfo=EASTERN).astimezone(UTC)
@@ -198,7 +198,7 @@ def latest_poll_time(now: datetime) -> datetime:
 
 
 def next_poll_time(now: datetime) -> datetime:
-    """Return the next moment (UTC) from which a new look is worth a request."""
+    """Return the next moment (UTC) from which a new check is worth a request."""
     today = now.astimezone(EASTERN).date()
     moments = (
         datetime.combine(day, at, tzinfo=EASTERN).astimezone(UTC)
@@ -209,7 +209,7 @@ def next_poll_time(now: datetime) -> datetime:
 
 
 def next_look_at(last: LastLooks) -> datetime | None:
-    """Return from when on the next look is worth a request (UTC); None for at once."""
+    """Return from when on the next check is worth a request (UTC); None for at once."""
     if last.failure is not None:
         doublings = min(max(last.failures - 1, 0), 9)
         return last.failure + min(RETRY_AFTER_FAILURE * (1 << doublings), LONGEST_RETRY)
@@ -220,7 +220,7 @@ def next_look_at(last: LastLooks) -> datetime | None:
 
 
 def is_poll_due(last: LastLooks, now: datetime) -> bool:
-    """Whether to ask now. A failure is repeated after a while, whenever the last complete look was."""
+    """Whether to ask now. A failure is repeated after a while, whenever the last complete check was."""
     next_at = next_look_at(last)
     return next_at is None or next_at <= now
 
@@ -237,12 +237,12 @@ def describe_pause(last: LastLooks, now: datetime) -> str:
 def choose_reach(
     steps: Sequence[tuple[int, timedelta]], least: int, last_reaching: Mapping[int, datetime | None], now: datetime
 ) -> int:
-    """Return how many days the next look reaches back: as many as are due, the most first.
+    """Return how many days the next check reaches back: as many as are due, the most first.
 
     Args:
         steps: `HARVEST_OVERLAPS` or `SEARCH_LOOKBACKS`.
         least: the days where none of them is due.
-        last_reaching: when the last complete look started that reached so many days or more (UTC).
+        last_reaching: when the last complete check started that reached so many days or more (UTC).
         now: the moment (UTC).
     """
     for days, every in steps:
@@ -253,7 +253,7 @@ def choose_reach(
 
 
 def spare_requests(made_in_run: int, made_in_day: int) -> int:
-    """Return how many requests what can wait may make now: first looks, checks of gaps.
+    """Return how many requests what can wait may make now: first digests, checks of gaps.
 
     Args:
         made_in_run: requests of the run so far.
@@ -265,7 +265,7 @@ def spare_requests(made_in_run: int, made_in_day: int) -> int:
 def search_until(last_complete: datetime | None, now: datetime, days: int) -> datetime:
     """Return how old a paper's present version may be (UTC) for the next search to want it.
 
-    Counted from the last complete look, so that what came out while nobody looked is met, too.
+    Counted from the last complete check, so that what came out while nobody checked is met, too.
     """
     return min(last_complete or now, now) - timedelta(days=days)
 
@@ -297,16 +297,17 @@ JOINT_LOOKBACKS = (*SEARCH_LOOKBACKS, (SEARCH_LOOKBACK, timedelta(hours=20)))
 """As for one query, but the eight days are looked through once a day: for many they take many requests."""
 
 JOINT_LOOKBACK = 4
-"""So far the other looks for many reach: from a Sunday evening's mailing to its earliest papers, and a day."""
+"""So far the other checks for many reach: from a Sunday evening's announcement to its earliest papers, and a
+day."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPast:
-    """What has been looked for so far on behalf of a saved query, in whichever way; moments are in UTC.
+    """What has been searched for so far on behalf of a saved query, in whichever way; moments are in UTC.
 
     Attributes:
-        complete: when the last complete look started; None before the first.
-        reaching: by days, when the last complete look started that reached back so many days or more.
+        complete: when the last complete check started; None before the first.
+        reaching: by days, when the last complete check started that reached back so many days or more.
     """
 
     complete: datetime | None = None
@@ -319,7 +320,7 @@ def is_asked_together(texts: Collection[str]) -> bool:
 
 
 def join_pasts(pasts: Sequence[SearchPast]) -> SearchPast:
-    """Return what has been looked for on behalf of each of several queries: as far as the least of them."""
+    """Return what has been searched for on behalf of each of several queries: as far as the least of them."""
     complete = [past.complete for past in pasts if past.complete is not None]
     days = {days for past in pasts for days in past.reaching}
     return SearchPast(
@@ -346,7 +347,7 @@ def plan_joint_search(pasts: Sequence[SearchPast], now: datetime) -> tuple[int, 
     """Return how many days the next search for several queries reaches back, and until when (UTC).
 
     Args:
-        pasts: of those queries that have been looked for before. Without any, the first search is as
+        pasts: of those queries that have been searched for before. Without any, the first search is as
             narrow as a usual one: by its newest paper it tells what is news later.
         now: the moment (UTC).
     """

@@ -2,7 +2,7 @@
 
 What a harvest lost between two pages, and what arXiv's own index filled in late, is found here. An id
 that arXiv does not know is asked for again for a week and then void. A check is a line of the ledger
-even where nothing is missing: it is what shows that a mailing is all there.
+even where nothing is missing: it is what shows that an announcement is all there.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 RESERVED = 2
-"""Requests of a run for ids never asked for yet, whatever else was asked that day: a mailing is not complete
+"""Requests of a run for ids never asked for yet, whatever else was asked that day: an announcement is not complete
 before they were."""
 
 
@@ -136,7 +136,7 @@ WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
     """Ask arXiv for whatever is due, by harvest or by saved query, and store what it announced.
 
-    An error of arXiv ends the look, is kept with the run, and is returned in the report: the rest of
+    An error of arXiv ends the check, is kept with the run, and is returned in the report: the rest of
     the pass (digests due, deliveries waiting) goes on without it.
     """
     report = PollReport()
@@ -193,7 +193,7 @@ def _walk(
 ) -> Iterator[Fetched[OaiPage]]:
     """Go through the harvest; where one was broken off, from there on.
 
-    A first look goes on with the page after the last one stored. Any other reads that page's day from its
+    A first check continues with the page after the last one stored. Any other reads that page's day from its
     beginning: what was touched meanwhile has left the day's list, others have moved up into what was read
     already, and a change among them would never be met again.
     """

@@ -284,7 +284,7 @@ def analyse(paper: Paper | AnalysedPaper) -> AnalysedPaper:
 
 
 class Run(NamedTuple):
-    """Words looked for at fixed distances.
+    """Words searched for at fixed distances.
 
     Attributes:
         terms: folded words, or their stems.
@@ -358,7 +358,7 @@ class WordPattern:
         return terms[0] if len(terms) == 1 else ""
 
     def is_met(self, text: WordText) -> bool:
-        """Tell whether a text has what is looked for."""
+        """Tell whether a text has what is searched for."""
         numbers = text.numbers
         for runs in self.clauses:
             if not any(run.is_in(numbers) for run in runs):

@@ -106,7 +106,7 @@ def fold_as_arxiv(part: str) -> str:
 
 
 def list_spellings(part: str) -> tuple[str, ...]:
-    """Return a folded part, and beside it how `fold_umlauts` spells it: a beginning is looked for in both."""
+    """Return a folded part, and beside it how `fold_umlauts` spells it: a beginning is searched for in both."""
     return tuple(dict.fromkeys((part, fold_umlauts(part))))
 
 

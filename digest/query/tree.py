@@ -215,7 +215,7 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
 
 
 def spread_beyond_words(shape: Shape, text: str) -> tuple[Condition, ...]:
-    """Return those of an `all:` condition's conditions that look for no words: on authors, and for a keyword."""
+    """Return those of an `all:` condition's conditions that search for no words: on authors, and for a keyword."""
     keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
     return (*_spread_name(shape, text), *keywords)
 

@@ -35,7 +35,7 @@ LONGEST_HEADLINE = 90
 
 @dataclass(frozen=True, slots=True)
 class WatchReport:
-    """What one look brought.
+    """What one check brought.
 
     Attributes:
         alarms: what is amiss.

@@ -53,7 +53,7 @@ class Jobs:
     def poll(self) -> None:
         """Ask arXiv for what is due, unless another worker is at it, and match what came.
 
-        What a worker stored that died before it matched waits for no other look, nor for the end of that one's.
+        What a worker stored that died before it matched waits for no other check, nor for the end of that one's.
         """
         with self.metrics.time_verb(Verb.MATCH):
             self._note_match(match(self._site, first_digests=False))
@@ -99,7 +99,7 @@ class Jobs:
         return told != before
 
     def deliver(self, lane: Lane) -> None:
-        """Send what is due on some ways out."""
+        """Send what is due on some kinds of destination."""
         with self.metrics.time_verb(Verb.DELIVER):
             report = self._steps.deliver(lane, should_stop=self._is_stopping)
         for transport, messages in sorted(report.sent.items()):

@@ -141,13 +141,13 @@ _INSTANT = timedelta(microseconds=1)
 def find_announced(change: StoredChange, mailing: date | None, datestamp: date | None) -> datetime:
     """Return when arXiv announced a change (UTC), as near as can be told; when in doubt, later.
 
-    Whatever comes with a mailing stands in a record of the UTC day that begins that evening. A record that
+    Whatever comes with an announcement stands in a record of the UTC day that begins that evening. A record that
     was edited comes with none: all that is known is that it was by the end of its day. A version dated behind
     the day of its own record is misdated, and its date tells nothing.
 
     Args:
         change: what was found, perhaps long after.
-        mailing: Eastern date of the mailing that brought the paper; None where it is not known.
+        mailing: Eastern date of the announcement that brought the paper; None where it is not known.
         datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
     """
     if change.kind is Kind.NEW and mailing is not None:

@@ -55,10 +55,10 @@ EVERY: Mapping[str, float] = MappingProxyType(
 _DELIVERING = tuple(f"deliver-{lane.name}" for lane in LANES)
 
 _AT_ONCE = ("poll", *_DELIVERING)
-"""Jobs that begin with the schedule; the others wait for a first look at arXiv to wake them."""
+"""Jobs that begin with the schedule; the others start after the first check of arXiv."""
 
 _LONG_LOOK = timedelta(minutes=15)
-"""After so long without an end to the first look at arXiv, what is amiss is told without waiting for it, nor for
+"""After so long without an end to the first digest at arXiv, what is amiss is told without waiting for it, nor for
 what was due while nobody worked to be planned."""
 
 _BREAK_AGAIN = 0.25
@@ -132,7 +132,7 @@ class Schedule:
         )
 
     def start(self) -> None:
-        """Begin. Nothing is planned before arXiv has been looked at, or the look has failed."""
+        """Begin. Nothing is planned before arXiv has been checked, or the check has failed."""
         self._beat()
         now = SystemClock().now()
         self._add("heartbeat", self._beat, now)

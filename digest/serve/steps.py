@@ -82,8 +82,8 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
 
     Args:
         site: the installation.
-        poll_anyway: ask arXiv even if the last look is fresh.
-        patience: how long a due digest may wait for a mailing that is not complete.
+        poll_anyway: ask arXiv even if the last check is fresh.
+        patience: how long a due digest may wait for an announcement that is not complete.
 
     Raises:
         StoreBusy: another process is at work on this database.
@@ -108,8 +108,8 @@ class Steps:
     Args:
         site: the installation.
         report: takes what each step did last.
-        poll_anyway: ask arXiv even if the last look is fresh.
-        patience: how long a due digest may wait for a mailing that is not complete; None for as long as its
+        poll_anyway: ask arXiv even if the last check is fresh.
+        patience: how long a due digest may wait for an announcement that is not complete; None for as long as its
             cadence says.
     """
 
@@ -164,7 +164,7 @@ class Steps:
     def deliver(
         self, lane: Lane | None = None, *, should_stop: Callable[[], bool] = lambda: False
     ) -> DeliverReport:
-        """Send what is due, on some ways out or on all."""
+        """Send what is due, on some kinds of destination or on all."""
         self._site.progress.begin("deliver", "")
         if lane is None:
             self.report.deliver = deliver(self._site)
@@ -200,7 +200,8 @@ def recover(site: Site) -> None:
 
 
 def _refuse_moment_to_come(last: datetime | None, now: datetime) -> None:
-    """Refuse a database whose last look at arXiv lies ahead: what is due, and what was told, nobody could say."""
+    """Refuse a database whose last check of arXiv is in the future: nobody could say what is due and what was
+    sent."""
     if last is not None and last > now + CLOCKS_DIFFER:
         raise StoreError(
             f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"

@@ -347,7 +347,7 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
 
 
 def _leave_standby(context: ExceptionContext) -> None:
-    """Drop every connection to a server that takes no writes any more: the primary is to be looked for anew."""
+    """Drop every connection to a server that takes no writes any more: the primary is to be searched for anew."""
     wants_to_write = context.connection is None or not context.connection.get_execution_options().get(
         "postgresql_readonly"
     )

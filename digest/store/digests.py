@@ -141,7 +141,7 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
 def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:
     """Return the digests that some subscriptions had since a moment of their own, the oldest first.
 
-    Digests are opened only of those who had any: as a rule nobody had since the last mailing went out.
+    Digests are opened only of those who had any: as a rule nobody had since the last announcement went out.
 
     Returns:
         What each had; who had none is missing.

@@ -289,7 +289,7 @@ def migrate(url: str) -> MigrationReport:
 
 
 def connect(url: str, *, create: bool = False, pool: int = POOL) -> Store:
-    """Open a database without a look at its tables; see `open_store`."""
+    """Open a database without a check at its tables; see `open_store`."""
     parsed = _read_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _connect_sqlite(parsed, create=create)

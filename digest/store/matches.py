@@ -49,7 +49,7 @@ class MatchRow:
 
     Attributes:
         match_run_id: grows with time.
-        occasion: a poll's matches, or the first look of a new saved query.
+        occasion: a poll's matches, or the first digest of a new saved query.
         changes: change ids in growing order.
         papers: how many distinct papers these are.
         matched_at: when (UTC).
@@ -264,7 +264,8 @@ def load_seen_papers(conn: Connection, subscription_id: int, paper_keys: Iterabl
 
 
 def load_first_digests(conn: Connection) -> list[FirstDigest]:
-    """Return the first looks still to come, of live subscriptions and readable saved queries, in a fixed order."""
+    """Return the first digests still to come, of live subscriptions and readable saved queries, in a fixed
+    order."""
     current = current_revision().subquery()
     found = (
         select(subscriptions.c.id.label("subscription_id"), subscriptions.c.first_digest, current)
@@ -285,13 +286,13 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
 
 
 def is_first_digest_owed(conn: Connection, first_digest: FirstDigest) -> bool:
-    """Whether nobody has given a first look since it was read."""
+    """Whether nobody has given a first digest since it was read."""
     owed = select(subscription_queries.c.query_id).where(*_is_owed(first_digest))
     return conn.execute(owed).first() is not None
 
 
 def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id: int) -> None:
-    """Record that a first look was given.
+    """Record that a first digest was given.
 
     Raises:
         StoreBusy: another process gave it meanwhile: roll back.
@@ -305,7 +306,7 @@ def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id
 
 
 def load_unplanned_looks(conn: Connection) -> list[int]:
-    """Return the active subscriptions whose first look waits to be made a digest and has somewhere to go."""
+    """Return the active subscriptions whose first digest waits to be made a digest and has somewhere to go."""
     found = (
         select(matches.c.subscription_id, subscription_destinations.c.destination)
         .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)

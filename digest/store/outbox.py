@@ -170,7 +170,7 @@ def claim(
         limit: how many at most.
         now: the moment (UTC).
         lease_seconds: how long they are kept for this process without a sign of life.
-        kinds: only deliveries on these ways out; None for all.
+        kinds: only deliveries on these kinds of destination; None for all.
     """
     is_blocked = exists().where(
         destination_addresses.c.destination == deliveries.c.destination,
@@ -245,7 +245,7 @@ def next_claimable_at(
     """Return the earliest moment from which `claim` would find something, None where it never would.
 
     A delivery behind an unsent part, or to a destination being written to, counts once that is over. Only
-    deliveries on some ways out are looked at where `kinds` names them.
+    deliveries on some kinds of destination are checked where `kinds` names them.
     """
     blocked_until = (
         select(destination_addresses.c.blocked_until)
@@ -267,7 +267,7 @@ def reap(
     Args:
         conn: a writing transaction.
         now: the moment (UTC).
-        settle: how long to wait before looking into the unknown ones, by way out.
+        settle: how long to wait before looking into the unknown ones, by kind of destination.
 
     Returns:
         How many are safe to claim anew, and how many in doubt.
@@ -343,7 +343,7 @@ def goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
 
 
 def _goes_to(kind: DestinationKind) -> ColumnElement[bool]:
-    if kind is DestinationKind.CONSOLE:  # the one way out without an address
+    if kind is DestinationKind.CONSOLE:  # the one kind of destination without an address
         return deliveries.c.destination == kind
     return deliveries.c.destination.startswith(f"{kind}:")
 

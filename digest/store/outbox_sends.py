@@ -203,7 +203,7 @@ def take_unknown(
         conn: a writing transaction.
         now: the moment (UTC).
         limit: how many at most.
-        kinds: only deliveries on these ways out; None for all.
+        kinds: only deliveries on these kinds of destination; None for all.
     """
     picked = (
         select(deliveries.c.id)
@@ -375,7 +375,7 @@ def _is_doubtful(row: Row[Any, Any, Any, Any]) -> bool:
 
 
 ASKED = (DestinationKind.SLACK,)
-"""Ways out whose other side can be asked whether a message is there."""
+"""Destinations whose other side can be asked whether a message is there."""
 
 _PACE = timedelta(seconds=1)
 """A destination that asked to be left alone gets its next message so much later, at the operator's word."""
@@ -388,17 +388,17 @@ _OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = False) -> DeliveryState | None:
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
-    What may have arrived is looked for first where the other side can be asked. The parts given up because of
+    What may have arrived is searched for first where the other side can be asked. The parts given up because of
     it come back with it, and its destination is left alone no longer.
 
     Args:
         conn: a writing transaction.
         delivery_id: which.
         now: the moment (UTC).
-        anyway: send it without a look; it may arrive twice.
+        anyway: send it without a check; it may arrive twice.
 
     Returns:
-        `READY`: it goes out. `UNKNOWN`: it is looked for, and goes out if it is missing. None: its state allows
+        `READY`: it goes out. `UNKNOWN`: it is searched for, and goes out if it is missing. None: its state allows
         neither.
 
     Raises:

@@ -46,8 +46,8 @@ class Reach:
     Attributes:
         since: UTC day from which on the first harvest asked for everything.
         until: when the last complete harvest began (UTC).
-        told_from: Eastern date of the first mailing of which it is kept what it brought; what was out at the
-            first harvest is known, but not by mailing.
+        told_from: Eastern date of the first announcement of which it is kept what it brought; what was out at the
+            first harvest is known, but not by announcement.
     """
 
     since: date
@@ -76,7 +76,7 @@ def load_reach(conn: Connection) -> Reach | None:
 
 
 def _find_told_from(conn: Connection, looked_at: datetime, mark: tuple[int, int]) -> date:
-    """Return the first mailing that had not come at all when the first harvest began (see `Reach.told_from`).
+    """Return the first announcement that had not come at all when the first harvest began (see `Reach.told_from`).
 
     That is the one last due where arXiv was late with it: nothing was there of what was submitted for it.
     """
@@ -108,7 +108,7 @@ def _select_papers() -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A paper met as new whose mailing has yet to be told.
+    """A paper met as new whose announcement has yet to be told.
 
     Attributes:
         key: the stored paper's key.
@@ -122,7 +122,7 @@ class Announced:
 
 
 def load_unassigned(conn: Connection) -> list[Announced]:
-    """Return the papers met as new that belong to no mailing yet, in the order of their announcement."""
+    """Return the papers met as new that belong to no announcement yet, in the order of their announcement."""
     found = (
         select(papers.c.id, papers.c.month, papers.c.number, versions.c.published)
         .join(changes_table, changes_table.c.paper_id == papers.c.id)
@@ -134,14 +134,15 @@ def load_unassigned(conn: Connection) -> list[Announced]:
 
 
 def assign_mailings(conn: Connection, mailings: Mapping[int, date]) -> None:
-    """Keep which mailing brought each paper, by its key."""
+    """Keep which announcement brought each paper, by its key."""
     if mailings:
         assign = update(papers).where(papers.c.id == bindparam("key")).values(mailing=bindparam("of"))
         conn.execute(assign, [{"key": key, "of": mailing} for key, mailing in mailings.items()])
 
 
 def count_announced(conn: Connection, first: date, last: date) -> dict[date, int]:
-    """Return how many papers each mailing of a span of Eastern dates brought; those without any are missing."""
+    """Return how many papers each announcement of a span of Eastern dates brought; those without any are
+    missing."""
     counted = (
         select(papers.c.mailing, func.count())
         .where(papers.c.mailing >= first, papers.c.mailing <= last)
@@ -151,7 +152,8 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
 
 
 def load_first_day(conn: Connection, keys: Iterable[int]) -> date | None:
-    """Return the earliest mailing that brought one of some papers, by their keys; None where none is known."""
+    """Return the earliest announcement that brought one of some papers, by their keys; None where none is
+    known."""
     found = [
         conn.execute(select(func.min(papers.c.mailing)).where(papers.c.id.in_(chunk))).scalar()
         for chunk in in_chunks(keys)
@@ -160,7 +162,8 @@ def load_first_day(conn: Connection, keys: Iterable[int]) -> date | None:
 
 
 def load_mailings(conn: Connection, keys: Iterable[int]) -> dict[int, tuple[date | None, date | None]]:
-    """Return of papers, by their keys, the mailing that brought each and the day arXiv last changed its record."""
+    """Return of papers, by their keys, the announcement that brought each and the day arXiv last changed its
+    record."""
     return {
         row.id: (row.mailing, row.datestamp)
         for chunk in in_chunks(keys)

@@ -79,13 +79,13 @@ class PollRun:
         pages: pages stored.
         papers: papers compared.
         total: how many papers arXiv said there are; None where it did not.
-        new: papers announced for the first time; none in a source's first look.
+        new: papers announced for the first time; none in a source's first check.
         changed: papers that differ from what was stored.
         highest_id: the newest id met, "" where none was.
-        is_bootstrap: the source's first look: nothing it found is news.
+        is_bootstrap: the source's first check: nothing it found is new.
         failure: why it is not complete, "" where it is.
         requests: how many requests it took, retries among them.
-        lookback: days it was to reach back behind the last complete look, or behind its own start.
+        lookback: days it was to reach back behind the last complete check, or behind its own start.
         next_token: asks for the page after the last one stored; "" where there is none.
     """
 
@@ -128,7 +128,7 @@ _FAILURES_COUNTED = 12
 """More in a row make no difference to anybody."""
 
 _RECENT = timedelta(days=4)
-"""Reaches back over a long weekend without mailings."""
+"""Reaches back over a long weekend without announcements."""
 
 
 def start_run(
@@ -244,7 +244,7 @@ def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime
 
 
 def load_last_total(conn: Connection, source: str, query_key: str) -> int | None:
-    """Return how many papers arXiv said there were at the last complete look; None where it never did."""
+    """Return how many papers arXiv said there were at the last complete check; None where it never did."""
     latest = (
         select(poll_runs.c.total)
         .where(
@@ -261,7 +261,7 @@ def load_last_total(conn: Connection, source: str, query_key: str) -> int | None
 def load_last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
     """Return when a source was last looked at and with what; runs whose process died say nothing.
 
-    News of a search are not told: a second look soon after would prove nothing.
+    News of a search are not told: a second check soon after would prove nothing.
     """
     ended = (
         select(poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap)
@@ -320,9 +320,9 @@ class Cursor:
         query_key: see `PollRun`.
         last_complete_run_id: that run.
         last_complete_at: when that run started (UTC).
-        mark_month: with `mark_number`, the announcement order of the newest paper at the first complete look.
+        mark_month: with `mark_number`, the announcement order of the newest paper at the first complete check.
         mark_number: see `mark_month`.
-        bootstrapped_at: when the first complete look started (UTC).
+        bootstrapped_at: when the first complete check started (UTC).
     """
 
     source: str
@@ -340,7 +340,7 @@ class Cursor:
 
     @property
     def is_bootstrapped(self) -> bool:
-        """Whether there was a complete look."""
+        """Whether there was a complete check."""
         return self.bootstrapped_at is not None
 
 
@@ -349,7 +349,7 @@ class Together:
     """Saved queries that one search looks for together, as canonical texts.
 
     Attributes:
-        known: those that have been looked for before.
+        known: those that have been searched for before.
         newcomers: those that begin with this look.
         mark: announcement order of the newest paper that is no news to newcomers.
         takes_newest: where there is no mark, the newest paper met is it.
@@ -391,7 +391,7 @@ def move_cursor(
         run_id: the complete run.
         started_at: when it began (UTC).
         query_key: see `Cursor`.
-        mark: announcement order of the newest paper met; only the first complete look's counts.
+        mark: announcement order of the newest paper met; only the first complete check's counts.
         gate_token: the grant under which its last page came; None where no gate is kept.
 
     Returns:
@@ -428,7 +428,7 @@ def move_together(
     together: Together,
     mark: tuple[int, int],
 ) -> None:
-    """Record that one complete run looked for many queries, in the transaction that moves its own cursor.
+    """Record that one complete run searched for many queries, in the transaction that moves its own cursor.
 
     Args:
         conn: that transaction.

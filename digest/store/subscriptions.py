@@ -287,7 +287,7 @@ NOT_NAMED = "the file no longer names it"
 """Why a destination is disabled; named again, it is active again."""
 
 NO_FIRST_DIGEST = 0
-"""In place of a match run's id: a first look was never wanted."""
+"""In place of a match run's id: a first digest was never wanted."""
 
 
 def sync_subscriptions(
@@ -413,7 +413,7 @@ class _Syncing:
     def _choose_turn(
         self, subscription: Subscription, row: Row[Any], edits: Mapping[str, Any], *, had: bool, has: bool
     ) -> dict[str, Any]:
-        """Return what changes of the next turn: rescheduled, begun with a first way out, or none any more."""
+        """Return what changes of the next turn: rescheduled, begun with a first destination, or none any more."""
         turn: dict[str, Any] = {}
         if has and not had:
             turn["plan_after"] = self._newest_run

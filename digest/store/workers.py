@@ -116,9 +116,9 @@ def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
     """Return the active subscriptions with a digest that should be planned by a moment (UTC); None for none.
 
     A turn by the clock is overdue when its time was before that, and so is one `at once`. One that may wait longer
-    for its mailing than is usual is late by so much later. One `on announcement` has no hour to be late by: it is
-    overdue when papers wait for it that no mailing keeps back any more. A first look waits for no turn: it is
-    overdue when nothing has held it back since that moment.
+    for its announcement than is usual is late by so much later. One `on announcement` has no hour to be late by:
+    it is overdue when papers wait for it that no announcement keeps back any more. A first digest waits for no
+    turn: it is overdue when nothing has held it back since that moment.
     """
     late = sorted([*_find_overdue_turns(conn, before), *_find_overdue_papers(conn, before)])
     return Overdue(len(late), late[0][1], late[0][0]) if late else None
@@ -134,7 +134,7 @@ def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[tuple[da
 
 
 def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
-    """Yield whose papers wait that no mailing keeps back, and then whose first looks."""
+    """Yield whose papers wait that no announcement keeps back, and then whose first digests."""
     mine, owed = subscriptions.c, find_owed(before)
     on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
     is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)

@@ -282,7 +282,7 @@ def _mask(destination: Destination) -> str:
 
 
 def show_home(request: Request) -> Response:
-    """Say what this is, what was looked at last, and whom to ask."""
+    """Say what this is, what was checked last, and whom to ask."""
     shell = shell_of(request)
     site = shell.site
     with site.store.read() as conn:

@@ -288,10 +288,10 @@ def paging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 @pytest.mark.parametrize(
     ("kind", "skip", "because"),
     [
-        ("empty_page", 1, "10 papers should have come, of 47 in all, but none did"),
+        ("empty_page", 1, "10 papers were expected, of 47 in all, but none came"),
         ("empty_zero", 0, "arXiv found nothing where it had 40 papers"),
         ("empty_zero", 1, "the results moved while they were read"),
-        ("short_page", 0, "4 papers should have come, of 47 in all, but only 3 did"),
+        ("short_page", 0, "4 papers were expected, of 47 in all, but only 3 came"),
     ],
 )
 def test_papers_that_never_come_are_no_end_of_a_search(kind: str, skip: int, because: str, paging: World) -> None:

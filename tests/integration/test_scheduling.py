@@ -176,7 +176,7 @@ def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_t
     assert not schedule.pulse.board.stuck
     monkeypatch.setattr(alarm_rules, "LONGEST_TURNS", {"deliver-mail": 0.2})
     wait_until(lambda: "deliver-mail" in schedule.pulse.board.stuck)
-    assert "the job deliver-mail has been at the same turn for 0 min" in find_failures(site, schedule.pulse)
+    assert "the job deliver-mail has been busy with one run for 0 min" in find_failures(site, schedule.pulse)
     assert schedule.stop(grace=0.1, force=5)
     site.close()
 
@@ -207,8 +207,10 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         world.mail.wait_for(1)
         file.write_text("[nonsense]\n[defaults]\nwhen = 'never'\n")
         schedule.reload(load)  # type: ignore[arg-type]  # what it returns is a Config
-        wait_until(lambda: "not taken over" in caplog.text)
-        (refusal,) = (record.getMessage() for record in caplog.records if "not taken over" in record.getMessage())
+        wait_until(lambda: "digest.toml is not used" in caplog.text)
+        (refusal,) = (
+            record.getMessage() for record in caplog.records if "digest.toml is not used" in record.getMessage()
+        )
         assert f"{file}: 3 things to mend. `digest config check` says what is left" in refusal
         assert "\n" not in refusal
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team"]

@@ -1,4 +1,4 @@
-"""Posts once over HTTP: no redirects, no proxies, a last look before it goes, an end in any case."""
+"""Posts once over HTTP: no redirects, no proxies, a last check before it goes, an end in any case."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _MOST_PAGES = 100
 """Pages read before a list counts as endless."""
 
 _AROUND = timedelta(days=1)
-"""So long before or after a post was begun it is looked for: a host's clock may be hours off, and a process may
+"""So long before or after a post was begun it is searched for: a host's clock may be hours off, and a process may
 have been paused. Its metadata tells it from others; what a channel heard before and since may be without end."""
 
 _LISTED_FOR = 900.0

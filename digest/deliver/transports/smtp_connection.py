@@ -264,7 +264,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool) -> str:
         return "Check the mail server's user and DIGEST_MAIL_PASSWORD."
     if category == "5.7":
         return (
-            "The server refuses the mail by its rules. Ask its operator about relaying, and check the sender's"
+            "The server's policy refuses the mail. Ask its operator about relaying, and check the sender's"
             " domain "
             "(SPF, DKIM, DMARC) and block lists."
         )

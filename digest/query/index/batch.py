@@ -37,7 +37,7 @@ _NEEDS_READING = re.compile(rf"[\\${DROPPED}]|--")
 
 
 _PARTED = {code: chr(code).lower() if chr(code).isalnum() or chr(code) in "_.,;'" else " " for code in range(128)}
-"""Signs that part words wherever they stand go; words are looked at in lower case anyhow."""
+"""Signs that part words wherever they stand go; words are checked in lower case anyhow."""
 
 _COMMON = (". ", ", ", "-", "(", ")")
 """The commonest of them, which go from other texts."""

@@ -137,7 +137,7 @@ class PairTable:
 
 
 class Beginnings:
-    """Beginnings that words are looked for by.
+    """Beginnings that words are searched for by.
 
     Args:
         tables: beginning -> leaf, each of a kind of its own.

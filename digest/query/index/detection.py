@@ -1,4 +1,4 @@
-"""Finds what a batch of papers meets of all that is looked for."""
+"""Finds what a batch of papers meets of all that is searched for."""
 
 from __future__ import annotations
 
@@ -421,7 +421,7 @@ def _find_leaves(
 def _find_beginnings(
     tables: WordTables, batch: Batch, words: NumberedWords
 ) -> tuple[list[PairsDetectingWords], Unions]:
-    """Return the papers with words that begin as is looked for, or whose stems in stemmed columns do.
+    """Return the papers with words that begin as is searched for, or whose stems in stemmed columns do.
 
     Each such word is a node of this batch, and each beginning the union of its words: papers are listed
     once a word, however many beginnings it has. A rare word is not worth a node.

@@ -195,7 +195,7 @@ class NameLeaf(NamedTuple):
 
 
 class Lexicon:
-    """All that is looked for: tables from what a paper may say to the leaf that meets.
+    """All that is searched for: tables from what a paper may say to the leaf that meets.
 
     Attributes:
         graph: where the leaves lie.

@@ -177,7 +177,7 @@ def test_tables_of_somebody_else_are_not_touched(make_empty: Callable[[], str]) 
     other = engine.connect(url, create=True)
     with other.begin() as conn:
         conn.execute(text("CREATE TABLE digests (their_own TEXT)"))
-    with pytest.raises(StoreError, match="can't be brought up to date") as caught:
+    with pytest.raises(StoreError, match="can't be updated") as caught:
         open_store(url, create=True)
     assert "same names" in caught.value.hint
     with other.read() as conn:

@@ -37,7 +37,7 @@ def test_config_check_names_what_cannot_be_read(digest: Shell, world: World) -> 
     digest("config", "check")
     world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
     said = digest("config", "check", expect=3)
-    assert "subscriptions.perf-team.exclude: 'Lindquell' is no full name" in said.err
+    assert "subscriptions.perf-team.exclude: 'Lindquell' is not a full name" in said.err
 
 
 def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: World) -> None:
@@ -46,6 +46,6 @@ def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: Wor
         spoilt = update(subscriptions).where(subscriptions.c.name == "perf-team")
         conn.execute(spoilt.values(exclude_queries="author:Lindquell"))
     store.close()
-    assert "what perf-team excludes can't be read: 'Lindquell' is no full name" in digest("status").out
+    assert "what perf-team excludes can't be read: 'Lindquell' is not a full name" in digest("status").out
     shown = digest("subscription", "show", "perf-team").out
-    assert "author:Lindquell   can't be read, excludes nothing: 'Lindquell' is no full name" in shown
+    assert "author:Lindquell   can't be read, excludes nothing: 'Lindquell' is not a full name" in shown

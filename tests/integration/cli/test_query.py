@@ -16,7 +16,7 @@ def test_the_list_as_json_has_the_canonical_text_and_the_problem(digest: Shell) 
     assert queries["gpu"]["canonical"] == "abs:gpu OR ti:gpu"
     assert queries["gpu"]["papers_30_days"] == 4
     assert queries["perf"]["subscriptions"] == ["perf-mail", "perf-team"]
-    assert queries["broken"]["problem"].startswith("OR has nothing behind it")
+    assert queries["broken"]["problem"].startswith("OR has nothing after it")
 
 
 def test_checking_as_json_gives_the_notes_with_their_places(digest: Shell) -> None:
@@ -80,8 +80,8 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_and_its_papers_are_told(wo
     world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.PF AND ("')
     world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="x")
     said = digest("run", "--now")
-    assert "saved query perf can't be read and goes on as it was read before:\nThis parenthesis is" in said.err
-    instead = "saved query perf can't be read and goes on as it was read before: This parenthesis is never closed"
+    assert "saved query perf can't be read and is still used as it was before:\nThis parenthesis is" in said.err
+    instead = "saved query perf can't be read and is still used as it was before: This parenthesis is never closed"
     assert instead in digest("status").out
     assert digest("query", "list").out.endswith(
         "perf can't be read: This parenthesis is never closed\n"

@@ -208,9 +208,9 @@ def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> N
         connection.execute("UPDATE deliveries SET ended_at = NULL WHERE id = 1")
         connection.commit()
     said = digest("db", "check", expect=1)
-    assert "1     what has ended says when, and nothing else does" in said.out
+    assert "1     a delivery has a time of its end once it has ended" in said.out
     found = digest("db", "check", "--json", expect=1).json
-    assert found["violations"] == {"what has ended says when, and nothing else does": 1}
+    assert found["violations"] == {"a delivery has a time of its end once it has ended": 1}
     assert "is not sound" in digest("db", "backup", expect=3).err
     assert "is not sound" in digest("db", "copy", "--to", "sqlite:///other.db", expect=3).err
 

@@ -79,7 +79,7 @@ def test_the_store_and_arxiv_bring_the_same_papers(digest: Shell) -> None:
 @pytest.mark.usefixtures("world")
 def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(digest: Shell) -> None:
     said = digest("query", "preview", "perv", "--days", "7")
-    assert "no saved query is called 'perv' (there is 'perf')" in said.err
+    assert "there is no saved query 'perv' (there is 'perf')" in said.err
     assert "0 papers in 7 days" in said.out
 
 
