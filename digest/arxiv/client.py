@@ -1,7 +1,7 @@
 """Asks arXiv: the query API and OAI-PMH, at one pace and over one connection.
 
 The terms (https://info.arxiv.org/help/api/tou.html) count all three interfaces together. Before each
-request, each retry among them, the gate is asked; afterwards it is told, whatever happened.
+request, each retry among them, the gate is asked; afterwards it hears of the outcome.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class ArxivClient:
         user_agent: name, version and how to reach the operator.
         gate: gives leave for each request.
         clock: dates what is fetched.
-        on_request: told of every request after it ended and the gate was released.
+        on_request: called for every request after it ended and the gate was released.
         deadline: seconds one request may take in all.
 
     Raises:

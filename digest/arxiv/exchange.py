@@ -47,7 +47,7 @@ _CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next ch
 
 @dataclass(frozen=True, slots=True)
 class AskedRequest:
-    """What is to be asked.
+    """One request to make.
 
     Attributes:
         url: the whole of it, as a GET would be written; also where a form is sent instead.
@@ -151,7 +151,7 @@ class Line:
             raise ArxivUnreachable(message, hint=_CHECK_NETWORK)
 
     def hang_up(self) -> None:
-        """End the connection in use at once, from another thread: whoever waits on it is woken."""
+        """End the connection in use at once, from another thread; a thread that waits on it wakes up."""
         if self._socket is not None:
             with contextlib.suppress(OSError):  # it may have ended by itself just now
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -221,7 +221,7 @@ class RequestLog:
         milliseconds: from the request to the end of the answer.
         size: bytes of the body, unpacked.
         sha256: of the body, hex; "" where there is none.
-        outcome: what the gate was told.
+        outcome: what the gate heard.
         detail: what was wrong; "" for a good page.
     """
 
@@ -321,7 +321,7 @@ def read_retry_after(text: str) -> float | None:
 
 
 def gate_outcome(error: ArxivError | None) -> GateOutcome:
-    """Return what the gate is told of a request that ended in this error, or in none."""
+    """Return what the gate hears of a request that ended in this error, or in none."""
     if isinstance(error, ArxivThrottled):
         return GateOutcome(RequestOutcome.THROTTLED, error.retry_after)
     if isinstance(error, ArxivRefused):

@@ -38,8 +38,7 @@ SHORT_WAIT = timedelta(seconds=10)
 """A pass waits this long for the pace of a channel rather than leaving its parts to the next pass."""
 
 _POSTS = 4
-"""Sends at once on all kinds of destination that are no mail; to one Slack channel they go one by one all the
-same."""
+"""Sends at once on all kinds of destination but mail; to one Slack channel they still go one by one."""
 
 _LOOKS_AT_ONCE = 8
 _TIDY_EVERY = 5.0
@@ -95,7 +94,7 @@ def deliver(
         try:
             wait(passes)
         except BaseException:
-            # Whoever waits here was interrupted, and is not to be kept waiting for a mail server.
+            # This wait was interrupted, and must not last as long as a mail server takes.
             is_broken.set()
             if isinstance(site.clock, SystemClock):
                 site.clock.wake()
@@ -116,7 +115,7 @@ class _Pass:
     Args:
         site: the installation.
         lane: which kinds of destination.
-        report: is told what comes of each delivery.
+        report: gets the result of each delivery.
         is_over: whether nothing more may be begun.
     """
 
@@ -170,7 +169,7 @@ class _Pass:
         return len(claimed)
 
     def _tidy(self) -> None:
-        """Take back what other processes let lapse, and have somebody look into what may have arrived."""
+        """Free what other processes let lapse, and have what may have arrived checked."""
         now = self._site.clock.now()
         with self._site.store.begin() as conn:
             outbox_module.reap(conn, now, settle=settling_times(self._site.config))
@@ -183,7 +182,7 @@ class _Pass:
         future.add_done_callback(self._done.put)
 
     def _look_into(self, unknown: Iterable[UnknownDelivery]) -> None:
-        """Look into some, as long as there is time: the others wait for the next pass."""
+        """Check some, as long as there is time: the others wait for the next pass."""
         for one in unknown:
             if not self._is_over():
                 settle_one(self._site, one)

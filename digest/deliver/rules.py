@@ -20,11 +20,11 @@ LONGEST_WISH = timedelta(hours=24)
 
 MAX_TRIES = 60
 MAX_AGE, FEWEST_TRIES = timedelta(days=5), 12
-"""A refusal that may pass is tried for five days (RFC 5321 §4.5.4.1), and then so often at least: whoever was off
-for a week has tried once."""
+"""A refusal that may pass is tried again for five days (RFC 5321 §4.5.4.1), and at least so often. So even a
+process that was off for a week tries once."""
 
 MAX_DOUBTS = 24
-"""So often a message is sent that never arrived, as the other side says, before a person has to look."""
+"""So often a message is sent that never arrived, as the other side says, before a person has to check."""
 
 _TRUSTED = 5
 """So often the other side's own wish is taken as it is; then pauses grow all the same."""
@@ -82,11 +82,11 @@ def decide_failure(
 
     Args:
         error: what the transport said.
-        settling: how long a message that may have arrived is left alone before it is looked into.
+        settling: how long a message that may have arrived is not touched before it is checked.
         tries: what was tried already.
         now: the moment (UTC).
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
-            do not come back at once.
+            do not return at once.
         is_divisible: smaller parts can be made of it.
         is_for_another: what would wait for the operator is left to another process: it started later, and may
             have been configured since.
@@ -143,7 +143,7 @@ def split_share(share: Share, *, is_first: bool) -> tuple[Share, ...]:
     digest keeps its place, and gives papers to the one behind it until it has none.
 
     Args:
-        share: which papers it told, and in which form.
+        share: which papers it showed, and in which form.
         is_first: it is the digest's first message, which says more than its papers.
     """
     if share.is_brief:

@@ -119,13 +119,13 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
 
     Args:
         site: the installation.
-        report: is told what comes of it.
+        report: gets the result.
         delivery: as claimed.
         is_ours: whether the claim still holds, asked right before the point of no return.
 
     Raises:
         StoreError: the database is away. Where the other side was asked nothing, the claim lapses; where it
-            answered, the process was told to stop before the database was back: the answer is lost, and what
+            answered, the process had to stop before the database was back: the answer is lost, and what
             became of the delivery is found out later.
     """
     is_begun = False
@@ -145,11 +145,11 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
 
 
 def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) -> tuple[Delivery, Message] | None:
-    """Store the intent to send, with the bytes; return None where nothing is to be sent.
+    """Store the intent to send, with the bytes; return None where nothing may be sent.
 
     Args:
         site: the installation.
-        report: is told where it ends here.
+        report: gets the result where it ends here.
         delivery: as claimed.
         address: what the other side calls its destination; "" where it calls it nothing else.
     """
@@ -306,18 +306,17 @@ def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -
 
 
 _ASKED = frozenset({DestinationKind.SLACK, DestinationKind.FILE})
-"""Destinations of which it can be found out what they took."""
+"""Destinations that can be asked what they took."""
 
 _WEBHOOK_WAIT = timedelta(seconds=60)
-"""Until a post whose answer was lost is repeated: its receiver tells repetitions by their id."""
+"""Until a post whose answer was lost is repeated: its receiver knows repetitions by their id."""
 
 
 def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
-    """Return how long a message that may have arrived is left alone, by kind of destination; none for those
-    missing.
+    """Return how long a message that may have arrived is not touched, by kind of destination; none if missing.
 
     A mail server may take minutes to say what it took, Slack's history lags a little behind what was
-    posted, and a process that was paused while sending may come back.
+    posted, and a process that was paused while sending may continue.
     """
     return {
         DestinationKind.MAIL: config.mail.ambiguous_wait,
@@ -339,7 +338,7 @@ def foretell(config: Config, kind: DestinationKind) -> str:
 
 
 def take_settled(site: Site, kinds: Collection[DestinationKind], limit: int) -> list[UnknownDelivery]:
-    """Take ambiguous deliveries on some kinds of destination whose settling time is over, to look into each."""
+    """Take ambiguous deliveries on some kinds of destination whose settling time is over, to check each."""
     with site.store.begin() as conn:
         return outbox.take_unknown(conn, site.clock.now(), limit=limit, kinds=kinds)
 
@@ -349,7 +348,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
     again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A signed webhook goes out
-    again under the same id, without counting: receivers tell repetitions by it. Whatever else cannot be told, as
+    again under the same id, without counting: receivers know repetitions by it. What else cannot be known, as
     what Slack's webhooks took, is held for the operator.
 
     Raises:
@@ -368,7 +367,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
     except ConfigurationError as error:
         # This transport is no longer configured. One such delivery must not stop all others.
         doubt, is_unknown_here = error.message, True
-    except Exception as error:  # noqa: BLE001 - a fault of ours in looking into one is to stop no other
+    except Exception as error:  # noqa: BLE001 - a fault of ours in checking one must stop no other
         _log.error(
             "checking whether delivery %d reached %s failed", delivery.id, delivery.destination, exc_info=error
         )

@@ -1,7 +1,7 @@
 """Unsubscribes and resubscribes people, for the link in a mail and for the command line.
 
-Leaving is never refused and beats the operator's file. Coming back takes a leave to take back, and
-the wish of whoever left: see `digest.model.subscriptions`.
+Unsubscribing is never refused and beats the operator's file. Only a person who unsubscribed can
+resubscribe, and only at their own wish: see `digest.model.subscriptions`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class WayOut:
     """What a link in a mail ends.
 
     Attributes:
-        destination: who leaves.
+        destination: who unsubscribes.
         subscription: the name of what is left.
         title: what its digests are called.
         has_left: it was left before.
@@ -43,7 +43,7 @@ class WayOut:
 
 
 def find_way_out(conn: Connection, token: str) -> WayOut | None:
-    """Return what the link with this token ends; None where there is no such link."""
+    """Return what the link with this token unsubscribes from; None where there is no such link."""
     stored = token_store.load_token(conn, secrets.token_hash(token))
     if stored is None or stored.purpose is not token_store.TokenPurpose.LEAVE:
         return None
@@ -56,7 +56,7 @@ def find_way_out(conn: Connection, token: str) -> WayOut | None:
 
 
 def leave_by_link(conn: Connection, token: str, *, at: datetime) -> WayOut | None:
-    """Leave what a link ends, and return it; twice is as good as once. None where there is no such link."""
+    """Unsubscribe from what a link names, and return it; None where there is no such link. Twice is as once."""
     way_out = find_way_out(conn, token)
     if way_out is not None:
         subscriber_store.leave(conn, way_out.destination, way_out.subscription, how=ONE_CLICK, at=at)
@@ -64,11 +64,11 @@ def leave_by_link(conn: Connection, token: str, *, at: datetime) -> WayOut | Non
 
 
 def leave(conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime) -> bool:
-    """Stop writing to a destination from this commit on; False where it had left already.
+    """Stop sending to a destination from this commit on; False where it had unsubscribed already.
 
     Args:
         conn: a writing transaction.
-        destination: who leaves.
+        destination: who unsubscribes.
         subscription: the name of the subscription; `EVERYTHING` for all, for good.
         how: `operator`, `mail` …; kept with the consent.
         at: the moment (UTC).
@@ -84,20 +84,20 @@ def leave(conn: Connection, destination: Destination, subscription: str, *, how:
 def come_back(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> tuple[str, ...]:
-    """Take back a leave, at the wish of whoever left; what was matched meanwhile is not sent.
+    """Resubscribe, because the person who unsubscribed asks for it; what was matched meanwhile is not sent.
 
     Args:
         conn: a writing transaction.
-        destination: who comes back.
-        subscription: what was left; `EVERYTHING` where all was left.
-        how: whose word it was; kept with the consent.
+        destination: who resubscribes.
+        subscription: the name of the subscription; `EVERYTHING` for all.
+        how: who asked for it; kept with the consent.
         at: the moment (UTC).
 
     Returns:
-        The names of the subscriptions that it comes back to all but: each was left by itself, too.
+        The names of the subscriptions that stay unsubscribed, because each was also left by itself.
 
     Raises:
-        UsageError: it never left, or left everything and would come back to a part only.
+        UsageError: it never unsubscribed, or did so from everything and would resubscribe only to a part.
     """
     left = subscriber_store.load_departures(conn, destination)
     if subscription != EVERYTHING and EVERYTHING in left:

@@ -115,16 +115,14 @@ last."""
 
 
 def make_papers(until: date = MAILING) -> tuple[DemoPaper, ...]:
-    """Return every state of every paper up to an announcement, in order of announcement; every call returns the
-    same."""
+    """Return every state of every paper up to an announcement, in order. Every call returns the same."""
     papers = [paper for paper in _announce() if paper.announced <= mailing_moment(until)]
     states = [*papers, *_change({paper.title: paper for paper in papers})]
     return tuple(sorted(states, key=lambda paper: (paper.announced, paper.order)))
 
 
 def _announce() -> Iterator[DemoPaper]:
-    """Give each manuscript an id and a date of submission within its announcement's window, or before it where
-    held."""
+    """Give each manuscript an id and a date of submission in its announcement's window, or earlier if held."""
     number = _FIRST_NUMBER
     for day, manuscripts in _ANNOUNCED.items():
         opens, closes = open_window(day)

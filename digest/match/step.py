@@ -1,7 +1,7 @@
 """Matches all changes not yet matched, and gives new saved queries their first digest.
 
 However many first digests are owed, what is stored is read once; each is then given in a transaction of its
-own, so that whoever dies in between has given some of them and owes the others.
+own, so that a process that dies in between has made some of them and owes the others.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class FirstDigests:
 
 
 def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
-    """Give every first digest that is owed and can be given now.
+    """Make every first digest that is owed and can be made now.
 
     Args:
         site: the installation.
@@ -151,7 +151,7 @@ class MatchReport:
 
     Attributes:
         changes: changes held against the saved queries.
-        by_query: news that entered or changed, by saved query's name.
+        by_query: new papers that entered or changed, by saved query's name.
         news: the distinct changes among these -> the keys of their papers.
         papers: distinct papers chosen for any subscription.
         excluded: distinct papers that some subscription excludes.
@@ -168,8 +168,7 @@ class MatchReport:
     looked_back: set[int] = field(default_factory=set)
 
     def describe(self) -> str:
-        """Say how many papers each saved query brought, how many they are together, and what first digests
-        hold."""
+        """Say how many papers each saved query brought, how many in all, and what first digests hold."""
         news = self._describe_news()
         if not self.looked_back:
             return news or ("nothing new for any saved query" if self.changes else "nothing new to match")

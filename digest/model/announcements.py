@@ -56,7 +56,7 @@ NO_MAILING_DAYS = frozenset(
 class Kind(StrEnum):
     """What a run found out about a paper.
 
-    `KNOWN` marks a paper stored without being news: found at the first start, or an old paper edited.
+    `KNOWN` marks a paper stored without being new: found at the first start, or an old paper edited.
     """
 
     NEW = "new"
@@ -129,7 +129,7 @@ def earliest_mailing(submitted: datetime) -> date:
 
 
 def estimate_mailings(submitted: Sequence[datetime], candidates: Sequence[date]) -> list[date]:
-    """Tell which of several announcements brought each of some papers, from the order of their ids.
+    """Return which of several announcements brought each of some papers, from the order of their ids.
 
     Ids grow from announcement to announcement, and within one most papers were submitted just before it; the few
     that were held back stand between neighbours that were not.

@@ -250,7 +250,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """What the gate is told after a request; `retry_after` is what arXiv asked for, in seconds."""
+    """What the gate hears after a request; `retry_after` is what arXiv asked for, in seconds."""
 
     outcome: RequestOutcome
     retry_after: float | None = None

@@ -33,7 +33,7 @@ class Occasion(StrEnum):
 
     @property
     def is_look_back(self) -> bool:
-        """Whether its papers are no news."""
+        """Whether its papers are not new."""
         return self in _LOOKS_BACK
 
 
@@ -49,8 +49,8 @@ class Coverage:
         is_complete: every paper of that announcement has been seen, as far as the source can tell.
         looked_at: papers that run compared.
         matched: papers of this digest; None for a first digest, whose papers are older than that announcement, and
-            where an earlier digest told what matched.
-        checked_at: when the looking ended (UTC).
+            where an earlier digest showed what matched.
+        checked_at: when the check ended (UTC).
         source: "harvest" or "query".
         failure: what went wrong with the last check, "" where nothing did.
         new: papers that announcement is known to have brought; 0 where that is not known.
@@ -61,7 +61,7 @@ class Coverage:
         mailings: how many announcements were expected from `since` on; 1 where it stands for one alone.
         total: papers a search on its own names, where only the newest were checked and older ones may belong
             to the digest, too; 0 otherwise. Of trials alone, which are never stored.
-        told_at: of a digest without papers, when an earlier one last told papers of these announcements (UTC);
+        told_at: of a digest without papers, when an earlier one last showed papers of these announcements (UTC);
             None where none did: then nothing in them matched.
     """
 
@@ -95,9 +95,9 @@ class Sequel:
 
     Attributes:
         kind: replacement or withdrawal.
-        day: Eastern date of the announcement that told it.
-        before: the paper as it is told.
-        after: the paper as it has been since; it may be the entry's own, where both are told.
+        day: Eastern date of the announcement that brought it.
+        before: the paper as it is shown.
+        after: the paper as it has been since; it may be the entry's own, where both are shown.
     """
 
     kind: Kind
@@ -119,7 +119,7 @@ class DigestEntry:
         reasons: which clauses matched, and where.
         found_at: when the run that found it stored it (UTC).
         change_id: the change this entry reports.
-        mailing: Eastern date of the announcement that brought it, told only where a digest stands for several.
+        mailing: Eastern date of the announcement that brought it, given only where a digest covers several.
         before: what a replacement, withdrawal or edit is held against: the text its reader had, else the one
             stored before; None for new papers, and where neither is known.
         sequel: what became of it since; None where nothing did.
@@ -467,7 +467,7 @@ class Transport(Protocol):
         ...
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:
-        """Look whether the message was taken after all; None where it was not.
+        """Check whether the message was taken after all; None where it was not.
 
         Args:
             message: what.
@@ -475,7 +475,7 @@ class Transport(Protocol):
             begun_at: when sending it began, by the clock of the host that sent.
 
         Raises:
-            DeliveryError: it cannot be told (`permanent`: never by this transport as configured).
+            DeliveryError: that is not known (`permanent`: never by this transport as configured).
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Polls: where papers come from, how looks ended, and which ids are missing."""
+"""Polls: where papers come from, how checks ended, and which ids are missing."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class PollSummary:
 
 @dataclass(frozen=True, slots=True)
 class LastLooks:
-    """When a source was last looked at; moments are in UTC, None where there is none.
+    """When a source was last checked; moments are in UTC, None where there is none.
 
     Attributes:
         complete: when the last complete check started.
         failure: when the last check ended, if it failed.
-        failures: how many looks in a row have failed.
+        failures: how many checks in a row have failed.
         news: when the last complete check ended, if it brought papers announced for the first time.
     """
 

@@ -63,7 +63,7 @@ def move_subscriber(state: SubscriberState | None, event: ConsentEvent) -> Subsc
     """Return the state an event leads to; `state` is None for an address not known before.
 
     Raises:
-        UsageError: nothing was asked for that could be confirmed, or taken back.
+        UsageError: nothing was asked for that could be confirmed or cancelled.
     """
     if event is ConsentEvent.LEFT:
         return SubscriberState.LEFT
@@ -132,7 +132,7 @@ class Destination:
             kind = DestinationKind(word)
         except ValueError:
             raise ConfigurationError(
-                f"{text!r} is not a destination", hint=_suggest_way_out(text.strip())
+                f"{text!r} is not a destination", hint=_suggest_destination(text.strip())
             ) from None
         takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
         if takes_address and not address.strip():
@@ -157,7 +157,7 @@ class Destination:
         return f"{self.kind}:{self.address}" if self.address else str(self.kind)
 
 
-def _suggest_way_out(text: str) -> str:
+def _suggest_destination(text: str) -> str:
     """Return what to write where an address or a channel stands without its way, or behind another word."""
     if "@" in text:
         return f"Write mailto:{text.rpartition(':')[2].strip()}."
@@ -171,7 +171,7 @@ def normalise_address(text: str) -> str:
 
     Case is folded on both sides of the @, since no mail server in use tells `Reader@` from `reader@` and
     who left under one spelling must not be written to under the other. Only the form is judged, by RFC 5321
-    and 5322 (as the package email-validator reads them); nothing is looked up.
+    and 5322 (as the package email-validator reads them); no server is asked.
 
     Raises:
         UsageError: it is no address, or its part before the @ is not ASCII (RFC 6531 is not spoken).
@@ -263,8 +263,8 @@ class Subscription:
         replacements: how its digests tell what changed in a paper.
         weekly: what it gets where its cadence has one day a week.
         title: what a digest is called; the name where none is given.
-        exclude: queries; what they bring is never told to it.
-        exclude_papers: papers never told to it, in whichever version.
+        exclude: queries; it never shows what they match.
+        exclude_papers: papers it never shows, in any version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
     """
 

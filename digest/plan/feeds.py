@@ -81,9 +81,9 @@ def spread_moments(
     what a run brought never changes, so neither do they.
 
     Args:
-        changes: those that are told.
+        changes: those that are shown.
         matched_at: when the run was (UTC).
-        brought: the ids of all that it brought, also of what is not told.
+        brought: the ids of all that it brought, also of what is not shown.
     """
     seconds = {id_: place for place, id_ in enumerate(sorted(brought, reverse=True))}
     return [
@@ -144,7 +144,7 @@ def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
 
 
 def _find_update(found: Sequence[Matched]) -> datetime:
-    """Return when a paper last changed in a way that is told (UTC)."""
+    """Return when a paper last changed in a way that is shown (UTC)."""
     told = [one.told_at for one in found if one.change.kind is not Kind.KNOWN]
     return max(told, default=found[0].told_at)
 

@@ -60,7 +60,7 @@ _KEPT_ENTRIES = 50_000
 
 
 class Drafts:
-    """Makes drafts of digests; what is told alike to several subscriptions of a pass is made once.
+    """Makes drafts of digests; what several subscriptions of a pass show alike is made once.
 
     Attributes:
         now: the moment everything is planned at (UTC).
@@ -89,7 +89,7 @@ class Drafts:
         """Say what has been checked, now or at an earlier moment (UTC).
 
         Ask before the matches that wait are read: then it never promises more than these hold. What was
-        stored and not yet matched, as by another process at this moment, is not looked at.
+        stored and not yet matched, as by another process at this moment, does not count.
         """
         at = moment or self.now
         if at not in self._coverages:
@@ -109,8 +109,7 @@ class Drafts:
     def load_earlier(
         self, conn: Connection, quiet: Iterable[DueSubscription]
     ) -> Mapping[int, Sequence[EarlierDigest]]:
-        """Return what some subscriptions without news were told since the first announcement they are to hear
-        of."""
+        """Return what some subscriptions without new papers were sent since their first announcement now due."""
         since: dict[int, datetime] = {}
         mailing = self.load_coverage(conn).mailing
         for due in quiet if mailing is not None else ():
@@ -148,8 +147,8 @@ class Drafts:
             rows: the matches it tells, which were read.
             slot: its slot's name.
             occasion: why it exists.
-            is_missed: it is told as the turn before the last, and tells of the announcement before the last.
-            earlier: without matches to tell, what was told before; see `load_earlier`.
+            is_missed: it is sent as the turn before the last, and covers the announcement before the last.
+            earlier: without matches to show, what was sent before; see `load_earlier`.
 
         Raises:
             DigestError: it cannot be planned, such as for a template that fails.
@@ -256,8 +255,7 @@ def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int
 
 
 def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
-    """Whether no digest of a subscription stands for all of an announcement yet; one of a check that failed does
-    not."""
+    """Whether no digest of a subscription covers an announcement yet; one of a failed check does not."""
     since = digest_store.load_earlier(conn, {due.id: mailing_moment(mailing)})
     told_until = find_told_until(since.get(due.id, ()))
     return told_until is None or mailing > told_until
@@ -319,7 +317,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
             return report
     with site.store.begin() as conn:
         if database.is_restored(conn):
-            return report  # what this copy takes for news may have been told
+            return report  # what is new to this copy may have been sent
         make_due_what_waits(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
@@ -388,8 +386,8 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     looks = [row for row in pending if row.occasion == Occasion.FIRST_DIGEST]
     if not looks:
         return PlanReport()
-    # A reader's very first digest has the news too, unless its own turn has come: it may be days away, and
-    # news waits for it only where there were digests before.
+    # A reader's very first digest has the new papers too, unless its own turn has come: it may be days away, and
+    # new papers wait for it only where there were digests before.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     had_digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
     rows = looks if has_turn or due.last_slot or had_digests else pending

@@ -1,6 +1,6 @@
 """Decides when a subscription is due, in its zone and outside its quiet hours.
 
-Pure: the step that plans loads the facts, asks here, and writes down what it is told.
+Pure: the step that plans loads the facts, asks here, and writes down the answer.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class Turn:
         slot: the name of the digest that is made, "" for none.
         next_due_at: when the subscription is due next (UTC); None where an event makes it due.
         taken: see `digest.plan.turns`.
-        is_missed: it is told as the turn before the last, which is still to come.
+        is_missed: it is sent as the turn before the last, which is still to come.
     """
 
     outcome: TurnOutcome
@@ -256,7 +256,7 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
 
 
 def _tell_at_once(facts: TurnFacts) -> Turn:
-    """Tell all that waits. Without turns none is quiet, and a first digest may have told all there was."""
+    """Send all that waits. Without turns none is quiet, and a first digest may have shown all there was."""
     if not facts.newest_run:
         return Turn(TurnOutcome.PASS, "", None, facts.taken)
     slot = f"run:{facts.newest_run}"
@@ -288,7 +288,7 @@ def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> d
 def realign_due(subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
     """Return when a stored turn is due by the quiet hours and the zone's data as they are now.
 
-    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is told at
+    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is sent at
     once has no turn: it goes out when the quiet hours let it.
 
     Args:
@@ -316,11 +316,10 @@ def _find_next(subscription: Subscription | Rhythm, after: datetime, taken: str)
 
 
 def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> datetime | None:
-    """Return when a turn that waits for the rest of the announcement is due meanwhile; None where it does not
-    wait.
+    """Return when a turn that waits for more of the announcement is due; None where it does not wait.
 
-    Turns that were missed wait together for the last one's announcement, while there is nothing yet to be told;
-    but somebody who wants to hear even of failures is told, so that no run of misfortunes keeps that back.
+    Turns that were missed wait together for the last one's announcement, while there is nothing yet to send;
+    but a subscription that wants to hear even of failures gets its digest, so that no failures keep it back.
     """
     if _is_waiting(subscription, first, facts):
         return facts.due_at
@@ -330,7 +329,7 @@ def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, fac
 
 
 def _speaks_by_then(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
-    """Whether there is something to tell once it was waited for long enough: papers, or that looking failed."""
+    """Whether there is something to send after the longest wait: papers, or that checking failed."""
     return facts.newest_run > 0 or subscription.quiet_days is QuietDays.HEARTBEAT
 
 
@@ -354,7 +353,7 @@ def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFact
 
 
 def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> Turn | None:
-    """Tell what should have been told at the turn before the last; None where it waits for the last.
+    """Send what should have gone out at the turn before the last; None where it waits for the last.
 
     Where arXiv is checked once a night, no announcement may ever be complete at that hour: papers that came by an
     earlier one wait for no other. They take the turn before, so that the last one is still there for its
@@ -405,7 +404,7 @@ def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFa
 def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
     """Whether a heartbeat may have been due before: a subscription that took no turn yet is new.
 
-    Where looking failed that is told all the same: till it succeeds no turn might ever be taken.
+    Where checking failed, that is sent all the same: otherwise no turn might be taken until it succeeds.
     """
     taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
     return taken is not None or facts.coverage.failure != ""

@@ -41,7 +41,7 @@ def assess_coverage(
     A harvest shows an announcement when its newest paper is newer than before the announcement. The announcement
     is complete when two complete harvests at least half an hour apart end at the same newest paper, or when
     after one of them no id below its newest is missing without arXiv having been asked for it; then it has come
-    to its end, too, where that harvest was made late enough. A search tells too little of the rest of arXiv for
+    to its end, too, where that harvest was made late enough. A search shows too little of all of arXiv for
     all that: it counts when it is made late enough.
 
     Where the announcement before was not searched for either, newer papers may all be of that one, so the papers
@@ -105,7 +105,7 @@ def _find_arrived(
     before = [poll for poll in polls if poll.started_at < sent]
     complete = [poll for poll in since if poll.is_complete]
     looked = max((poll.started_at for poll in before if poll.is_complete), default=sent)
-    # An announcement is not there yet when it goes out: who looked that early has not seen it.
+    # An announcement is not there yet when it goes out: a check that early has not seen it.
     may_have_seen = looked - HARVEST_VISIBLE_AFTER
     if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(may_have_seen, sent)):
         return []

@@ -24,7 +24,7 @@ JOINT = ""
 
 
 def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
-    """Say what has been checked of the last mailing: one harvest, or one search, looks for all saved queries.
+    """Say what has been checked of the last announcement: one harvest or one search is for all saved queries.
 
     Args:
         conn: a reading transaction.

@@ -1,4 +1,4 @@
-"""Decides when to look, how far back, which looks to believe, and which ids are missing."""
+"""Decides when to check, how far back, which checks to believe, and which ids are missing."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | 
 
 
 ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4), timedelta(days=7))
-"""How long after it was missed an id is asked for; after the last time it is void."""
+"""How long after it was missed an id is asked for; after the last time it is given up."""
 
 SPARSE_FROM = 1_000
-"""So many missing ids at once that are also most of their span are no gaps: whoever answers numbers otherwise."""
+"""So many missing ids at once, if also most of their span, are no gaps: that server numbers otherwise."""
 
 _ALONE = 2
 """So many ids are asked for one by one, of the interface that knows a paper first."""
@@ -119,7 +119,7 @@ def is_sparse(stored: Mapping[int, Collection[int]], missing: Sequence[ArxivId],
 
 
 def choose_due(gaps: Sequence[Gap], now: datetime) -> list[Gap]:
-    """Return the gaps that arXiv is to be asked for now: those never asked for first, then the newest."""
+    """Return the gaps to ask arXiv for now: those never asked for first, then the newest."""
     due = [gap for gap in gaps if gap.asks < len(ASKED_AT) and now - gap.missed_at >= ASKED_AT[gap.asks]]
     return sorted(due, key=lambda gap: (gap.asks > 0, tuple(-part for part in gap.id.announcement_order)))
 
@@ -149,10 +149,10 @@ POLL_TIMES = (time(0, 30), time(3, 30), time(9, 0), time(15, 0), time(22, 45))
 others catch late batches and deferred announcements."""
 
 BOOTSTRAP_DAYS = 10
-"""How far the very first harvest looks back."""
+"""How far the very first harvest reaches back."""
 
 WIDER_BOOTSTRAP_DAYS = 35
-"""How far it looks back where that brings nothing at all, before it is believed that there is nothing."""
+"""How far it reaches back where that brings nothing, before Digest believes that there is nothing."""
 
 HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
 """A harvest starts so many days before the last complete one if none so wide was made for so long, else one
@@ -166,20 +166,20 @@ LEAST_OVERLAP = 1
 SEARCH_LOOKBACK = 8
 
 CONFIRM_AFTER = timedelta(minutes=35)
-"""So long after a check that brought news another is made, to see whether that was all."""
+"""So long after a check that brought new papers another is made, to see whether that was all."""
 
 SEARCHED_BY_WORDS = 5
 """Distinct saved queries that arXiv's search is asked for as they are; more are asked for by their categories."""
 
 REQUESTS_A_RUN = 6
 REQUESTS_A_DAY = 30
-"""Requests to arXiv that looks which can wait keep to; a check that is due is made whatever it takes."""
+"""The most requests of checks that can wait; a check that is due makes all it needs."""
 
 FALLBACK_AFTER = timedelta(hours=3)
 """A harvest that has failed for so long is stood in for by the search."""
 
 EDIT_MARGIN = timedelta(days=7)
-"""A never-stored higher version counts as news if submitted up to so long before Digest first checked arXiv."""
+"""A never-stored higher version counts as new if submitted up to so long before Digest first checked arXiv."""
 
 RETRY_AFTER_FAILURE = timedelta(minutes=10)
 LONGEST_RETRY = timedelta(hours=2)
@@ -291,10 +291,10 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
 
 
 FIRST_DIGEST_PAPERS = 15
-"""Shown of a new saved query where the days looked back hold fewer."""
+"""Shown of a new saved query where its last days hold fewer."""
 
 JOINT_LOOKBACKS = (*SEARCH_LOOKBACKS, (SEARCH_LOOKBACK, timedelta(hours=20)))
-"""As for one query, but the eight days are looked through once a day: for many they take many requests."""
+"""As for one query, but the eight days are checked once a day: for many they take many requests."""
 
 JOINT_LOOKBACK = 4
 """So far the other checks for many reach: from a Sunday evening's announcement to its earliest papers, and a
@@ -337,7 +337,7 @@ def _find_earliest(moments: Sequence[datetime | None]) -> datetime | None:
 def plan_search(past: SearchPast, now: datetime) -> tuple[int, datetime]:
     """Return how many days the next search for a few queries reaches back, and until when (UTC).
 
-    The first one reaches as far as any: what it does not meet is news when it comes.
+    The first one reaches as far as any: what it does not meet is new when it comes.
     """
     days = choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, past.reaching, now)
     return days, search_until(past.complete, now, days)
@@ -348,7 +348,7 @@ def plan_joint_search(pasts: Sequence[SearchPast], now: datetime) -> tuple[int, 
 
     Args:
         pasts: of those queries that have been searched for before. Without any, the first search is as
-            narrow as a usual one: by its newest paper it tells what is news later.
+            narrow as a usual one: by its newest paper it decides what is new later.
         now: the moment (UTC).
     """
     if not pasts:

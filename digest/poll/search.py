@@ -124,23 +124,23 @@ JOINT_PAGE = 1000
 """Papers asked for at once where much is expected."""
 
 FALLBACK_DAYS = 4
-"""How far behind the last complete harvest a search in its place looks: what a Sunday evening's announcement
+"""How far behind the last complete harvest a search in its place reaches: what a Sunday evening's announcement
 brings was submitted from Thursday on. What was held for longer is met by the next harvest."""
 
 EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
 """A search for all of arXiv; a few papers carry dates from before its beginning."""
 
 _FRESH = timedelta(days=2)
-"""So long after a check for all queries its newest paper tells what is news to a query that comes in."""
+"""So long after a check for all queries its newest paper decides what is new to an added query."""
 
 _RUNS_SEARCHED = 24
 
 
 def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
-    """Ask for all saved queries by one search, whoever is new among them.
+    """Ask for all saved queries by one search, new ones among them.
 
     A few are asked for as they are, and where one is new as far back as any check reaches: what that does not meet
-    is news when it comes. Many are asked for by their categories: ids are given out in order, so by the
+    is new when it comes. Many are asked for by their categories: ids are given out in order, so by the
     newest one met it is known what was out before a query came in. So is what arXiv fails at inside.
     """
     now = site.clock.now()
@@ -205,8 +205,8 @@ def _join(texts: Collection[str]) -> str:
 def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) -> dict[str, SearchPast]:
     """Return what has been searched for on behalf of each query: by a search or by a harvest.
 
-    A query with a mark has news above it only, so a check so far back as to meet what was held for long is
-    due a while after its beginning, not at once.
+    For a query with a mark only papers above it are new, so a check that reaches far back is due
+    a while after its beginning, not at once: it finds what was held for long.
     """
     reached = {days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in JOINT_LOOKBACKS}
     pasts: dict[str, SearchPast] = {}
@@ -226,8 +226,7 @@ def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) ->
 
 
 def find_rest(conn: Connection, now: datetime) -> Horizon:
-    """Return what is news to queries that have not been searched for: what came out after the last check for
-    all."""
+    """Return what is new to queries that have not been searched for: what the last check for all did not see."""
     runs = run_store.load_last_runs(conn, Source.QUERY, _RUNS_SEARCHED, query_key=JOINT)
     last = next((run for run in runs if run.is_complete), None)
     if last is None or not last.highest_id or now - last.started_at > _FRESH:
@@ -244,7 +243,7 @@ def stand_in_for_harvest(
 ) -> None:
     """Search for what a harvest that keeps failing does not bring, once for each time that it was due.
 
-    Not where arXiv wants to be left alone: it means all of its interfaces. The harvest's cursor stays, so
+    Not where arXiv asks for a pause: it means all of its interfaces. The harvest's cursor stays, so
     the next one meets everything again, and knows it.
 
     Args:
@@ -252,7 +251,7 @@ def stand_in_for_harvest(
         report: is added to.
         failure: how the harvest has just failed.
         last: when it was checked before.
-        horizons: what is news to it.
+        horizons: what is new to it.
     """
     now = site.clock.now()
     poll_time = latest_poll_time(now)

@@ -1,7 +1,7 @@
 """Harvests what is due, then asks for missing ids.
 
 What a harvest lost between two pages, and what arXiv's own index filled in late, is found here. An id
-that arXiv does not know is asked for again for a week and then void. A check is a line of the ledger
+that arXiv does not know is asked for again for a week and then given up. A check is a line of the ledger
 even where nothing is missing: it is what shows that an announcement is all there.
 """
 
@@ -136,7 +136,7 @@ WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
     """Ask arXiv for whatever is due, by harvest or by saved query, and store what it announced.
 
-    An error of arXiv ends the check, is kept with the run, and is returned in the report: the rest of
+    An error of arXiv ends the check, is kept with the run, and is returned in the report: what remains of
     the pass (digests due, deliveries waiting) goes on without it.
     """
     report = PollReport()

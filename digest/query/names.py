@@ -135,7 +135,7 @@ class NamePattern:
 
     Attributes:
         anywhere: parts the name must have, in any order; a trailing `*` stands for any ending. Whole parts are
-            spelled by `fold_umlauts`, here as in the rest.
+            spelled by `fold_umlauts`, here as in the other parts.
         last: parts the last name must end with.
         given: how the first names must begin, one after the other: an initial, or a whole name.
     """
@@ -339,7 +339,7 @@ class PersonPattern:
 
     @property
     def endings(self) -> frozenset[str]:
-        """Parts one of which every form of the name has: who knows where these occur need look nowhere else."""
+        """Parts one of which every form of the name has: only texts with these can have the name."""
         return frozenset(last[-1] for last in self.last_names)
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:

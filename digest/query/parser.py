@@ -370,7 +370,7 @@ def parse_query(text: str) -> Query:
 
 
 def _open_source(text: str) -> tuple[QuerySource, str]:
-    """Return what is to be read: the text itself, or the query made of something pasted, which comes again."""
+    """Return the text to read: the text itself, or the query made of something pasted, to be read again."""
     pasted = read_pasted(text) if len(text) <= MAX_LENGTH else None
     if pasted is None:
         return QuerySource(text), ""
@@ -468,7 +468,7 @@ class _Parser:
             self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
 
     def _find_formula(self) -> str:
-        """Return how to look for a formula such as `SU(2)`, where its parenthesis stands; else ""."""
+        """Return how to search for a formula such as `SU(2)`, where its parenthesis stands; else ""."""
         match self._tokens[self._index - 1 : self._index + 3]:
             case [TermToken(is_quoted=False) as name, OpenToken() as opening, TermToken() as inner, CloseToken()]:
                 prefix = f"{name.prefix}:" if name.prefix else ""
@@ -478,7 +478,7 @@ class _Parser:
                 return ""
 
     def _find_phrase(self) -> str:
-        """Return how to look for words in a row side by side, where the second of them stands; else ""."""
+        """Return how to search for words in a row side by side, where the second of them stands; else ""."""
         *earlier, first = self._tokens[max(0, self._index - 2) : self._index]
         if not _is_plain_word(first) or _ends_row(first):
             return ""

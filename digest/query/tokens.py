@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 WILDCARDS: Final = "a * may only end a word, and no other sign stands for letters"
-"""What a sign that can't stand where it does is told."""
+"""What is said of a sign in a place where it cannot stand."""
 
 
 class NoteKind(StrEnum):
@@ -193,7 +193,7 @@ class Scanner:
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
         match = pattern.match(self._text, self._place)
-        if match is None:  # callers have looked at the next character
+        if match is None:  # callers have seen the next character
             self._source.fail(self._place, f"{self._next()!r} cannot be used here")
         return match
 

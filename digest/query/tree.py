@@ -87,7 +87,7 @@ def split_range(spelling: str) -> tuple[str, str]:
 
 
 class Prefix(StrEnum):
-    """What a condition looks into, as written before the colon."""
+    """The part of a paper that a condition searches, as written before the colon."""
 
     __hash__ = str.__hash__  # that of Enum is Python code, called whenever a condition is looked up
 
@@ -261,7 +261,7 @@ def spread_keyword(text: str) -> tuple[Condition, ...]:
 
 
 def is_doi(text: str) -> bool:
-    """Tell whether a text looks like a DOI: `10.`, a registrant, `/`, and anything that can be quoted."""
+    """Return whether a text looks like a DOI: `10.`, a registrant, `/`, and anything that can be quoted."""
     return _DOI.fullmatch(text) is not None
 
 

@@ -71,7 +71,7 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 _ASCII_WORD = re.compile(
-    # What stands behind a _ is no new start: else each of a row of them would look along all of it.
+    # What follows a _ is no new start: else each of many in a row would search through all of them.
     r"(?<!_)(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*",
     re.ASCII,
 )

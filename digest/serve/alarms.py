@@ -1,7 +1,7 @@
 """Tells the operator of each fact once and when it is over, and pings while all is well.
 
-Telling is not of the outbox, which may be what is amiss. An alarm is claimed before it is told and marked
-told afterwards: whoever dies in between leaves it to be told again, rather than never.
+Alarms do not use the outbox, which may be what is wrong. An alarm is claimed before it is sent and marked
+as sent afterwards: if a process dies in between, it is sent again, rather than never.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WatchReport:
 
     Attributes:
         alarms: what is amiss.
-        due: those of them that were to be told now; all of them where the configuration names nobody to be told.
+        due: those of them to send now; all of them where the configuration names no address for alarms.
         failures: where that failed, and why, in sentences; so did a sign of life.
     """
 
@@ -49,7 +49,7 @@ class WatchReport:
 
 
 def watch(site: Site, *, planning: str = "") -> WatchReport:
-    """Look once whether everything that should have happened has, and see that somebody knows if not.
+    """Check once whether everything that should have happened has, and send an alarm if not.
 
     Args:
         site: the installation.
@@ -70,7 +70,7 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
 
 
 def send_test(site: Site) -> tuple[list[tuple[Destination, Receipt | DigestError]], str]:
-    """Send a message that says it is a test everywhere the operator is told, and ping.
+    """Send a message that says it is a test to every address for alarms, and ping.
 
     Returns:
         Each destination with what came of it; and what is wrong with the ping, "" for nothing.
@@ -91,7 +91,7 @@ def send_test_to(site: Site, destination: Destination) -> Receipt:
     Raises:
         DigestError: it was not taken.
     """
-    from digest.render import AlarmContext  # noqa: PLC0415 - most looks have nothing to render
+    from digest.render import AlarmContext  # noqa: PLC0415 - most checks have nothing to render
 
     now = site.clock.now()
     headline, installation = "Digest: a test of its alarms", _name_installation(site)
@@ -100,7 +100,7 @@ def send_test_to(site: Site, destination: Destination) -> Receipt:
 
 
 def ping(url: str) -> list[str]:
-    """Give a sign of life; return what went wrong, in sentences."""
+    """Request the ping address; return what went wrong, in sentences."""
     from digest.deliver.transports.http import send_ping  # noqa: PLC0415 - only where it is wanted
 
     try:
@@ -111,9 +111,9 @@ def ping(url: str) -> list[str]:
 
 
 def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
-    """Tell of several alarms in one message; return where that failed, in sentences.
+    """Send several alarms in one message; return where that failed, in sentences.
 
-    They count as told once any destination took it.
+    They count as sent once any destination took it.
     """
     context = _describe(site, claimed, now)
     name = " ".join(f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.told_at}" for alarm in claimed)
@@ -131,7 +131,7 @@ def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str
 
 
 def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> AlarmContext:
-    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most looks have nothing to render
+    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
 
     views = []
     for alarm in sorted(claimed, key=lambda alarm: alarm.ended_at is not None):
@@ -153,7 +153,7 @@ def _cut(alarm: StoredAlarm) -> str:
 
 
 def _send(site: Site, destination: Destination, context: AlarmContext, name: str, now: datetime) -> Receipt:
-    from digest.render import Envelope, MailIdentity  # noqa: PLC0415 - most looks have nothing to render
+    from digest.render import Envelope, MailIdentity  # noqa: PLC0415 - most checks have nothing to render
 
     with site.store.read() as conn:
         scope = database.load_secret(conn)

@@ -42,7 +42,7 @@ class RosterReport:
         going_on: those of them that go on as they were read before.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         let_go: what waited for subscriptions and destinations that are named no more, and goes nowhere.
-        kept_away: (destination, new subscription, the one left): who left keeps being left alone.
+        kept_away: (destination, new subscription, the one left): a person who unsubscribed stays unsubscribed.
     """
 
     added: tuple[str, ...] = ()

@@ -50,7 +50,7 @@ def open_site(
         clock: the time.
         owner: a name no other process has, for claims and leases.
         jitter: a number from 0 up to 1, for back-off.
-        progress: is told what happens.
+        progress: gets what happens.
         create: make the database where there is none.
 
     Raises:
@@ -129,7 +129,7 @@ class SignsOfLife:
                 workers.save_turns(conn, self._site.owner, turns)
 
     def sign_off(self) -> None:
-        """Give no more signs; where the database can't be told, the silence tells."""
+        """Give no more signs; where the database can't record that, the silence shows it."""
         with self._lock:
             self._is_over = True
             try:
@@ -174,7 +174,7 @@ def at_work(site: Site, *, beat: float = workers.BEAT) -> Iterator[None]:
 def polling_alone(site: Site) -> Iterator[str]:
     """Be the one worker that asks arXiv, which has no use for the same questions from each of several.
 
-    Nothing but politeness rests on it: two that ask all the same keep the pace together, and store each paper
+    Only politeness depends on it: two that ask all the same keep the pace together, and store each paper
     once.
 
     Yields:

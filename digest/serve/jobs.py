@@ -33,18 +33,18 @@ class Jobs:
 
     Args:
         site: the installation.
-        is_stopping: whether nothing new is to be begun.
+        is_stopping: whether nothing new may begin.
 
     Attributes:
         metrics: what was counted.
-        told: what the log was told last, by outcome: what stays the same is told once.
+        logged: what was logged last, by outcome: what stays the same is logged once.
         remarks: what could not be done in a job's last turn, which went to its end all the same, by job; those
             without any are missing.
     """
 
     def __init__(self, site: Site, is_stopping: Callable[[], bool]) -> None:
         self.metrics = Metrics()
-        self.told: dict[str, Sequence[str]] = {}
+        self.logged: dict[str, Sequence[str]] = {}
         self.remarks: dict[str, str] = {}
         self._site, self._is_stopping = site, is_stopping
         self._steps = Steps(site, PassReport())
@@ -92,11 +92,11 @@ class Jobs:
                 log_event(Verb.PLAN, outcome, level=level, subscriptions=names)
         self.remarks = {"plan": planned.trouble} if planned.trouble else {}
 
-    def _is_news(self, outcome: str, told: Sequence[str]) -> bool:
+    def _is_news(self, outcome: str, lines: Sequence[str]) -> bool:
         """Whether what stays the same from turn to turn has changed."""
-        before = self.told.get(outcome, [])
-        self.told[outcome] = told
-        return told != before
+        before = self.logged.get(outcome, [])
+        self.logged[outcome] = lines
+        return lines != before
 
     def deliver(self, lane: Lane) -> None:
         """Send what is due on some kinds of destination."""

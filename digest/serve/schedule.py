@@ -58,8 +58,8 @@ _AT_ONCE = ("poll", *_DELIVERING)
 """Jobs that begin with the schedule; the others start after the first check of arXiv."""
 
 _LONG_LOOK = timedelta(minutes=15)
-"""After so long without an end to the first digest at arXiv, what is amiss is told without waiting for it, nor for
-what was due while nobody worked to be planned."""
+"""After so long alarms are sent even if the first check of arXiv has not ended. They then do not wait either until
+what was due before the start is planned."""
 
 _BREAK_AGAIN = 0.25
 _LAST_MOMENT = 0.5
@@ -117,7 +117,7 @@ class Schedule:
                 Job("watch", self.jobs.watch, goes_beside=True),
             )
         }
-        # A job that is late is run all the same, once; one still at it, and one that failed, is told by the
+        # A job that is late is run all the same, once; one still at it, and one that failed, is reported by the
         # events, not by warnings of APScheduler's own.
         logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
         logging.getLogger("apscheduler.executors.default").setLevel(logging.CRITICAL)

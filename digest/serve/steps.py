@@ -38,7 +38,7 @@ CLOCKS_DIFFER = timedelta(days=1)
 """By how much the clocks of hosts may differ; what is less passes by itself."""
 
 ORPHANS_SETTLE = timedelta(minutes=1)
-"""How long a message a dead process may have sent is left alone at most: the other side may still be taking it."""
+"""The longest time a message that a dead process may have sent is not touched: it may still arrive."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class PassReport:
     """What one pass did, verb by verb; `watch` says what is amiss.
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
-    be looked into; `holds` are the messages held for the operator, of this pass and of earlier ones;
+    be checked; `holds` are the messages held for the operator, of this pass and of earlier ones;
     `is_restored` says that nothing is sent before `digest db resume`.
     """
 
@@ -122,7 +122,7 @@ class Steps:
     def poll(self) -> PollReport:
         """Ask arXiv for what is due, for ids that are missing, and for the past of new saved queries.
 
-        Where another process is at it this one leaves arXiv alone. Each look also deletes what has had its time.
+        While another process checks arXiv, this one does not. Each check also deletes what is too old.
         """
         site = self._site
         with polling_alone(site) as other:
@@ -200,8 +200,7 @@ def recover(site: Site) -> None:
 
 
 def _refuse_moment_to_come(last: datetime | None, now: datetime) -> None:
-    """Refuse a database whose last check of arXiv is in the future: nobody could say what is due and what was
-    sent."""
+    """Refuse a database whose last check of arXiv is in the future: what is due then is not known."""
     if last is not None and last > now + CLOCKS_DIFFER:
         raise StoreError(
             f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"

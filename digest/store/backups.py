@@ -54,7 +54,7 @@ def back_up(
         store: what is backed up.
         path: the file; it is readable by its owner only.
         now: the moment (UTC).
-        tell: is told what is being done, and how far it has come.
+        tell: called with what is being done, and how far it has come.
         replace: write over a file that is there.
 
     Raises:
@@ -123,7 +123,7 @@ def _copy_file(path: Path, copy: Path) -> None:
 
 
 def _finish(copy: Path, name: str, now: datetime) -> tuple[datetime, dict[str, int]]:
-    """Mark a copy as what it is, look all through it, and wait until it is on the disk as one file.
+    """Mark a copy as a copy, check all of it, and wait until it is on the disk as one file.
 
     Args:
         copy: the file.
@@ -168,7 +168,7 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
     Args:
         source: where it works now.
         url: the new database; its tables are made.
-        tell: is told a table's name and how many of its rows are through.
+        tell: called with a table's name and how many of its rows are done.
 
     Returns:
         How many rows of each table both sides hold.
@@ -194,7 +194,7 @@ def copy_rows(out: Connection, into: Connection, tell: Callable[[str, int], None
     Args:
         out: a transaction on the source that sees one state throughout.
         into: a writing transaction on the target, which is empty; see `refuse_filled`.
-        tell: is told a table's name and how many of its rows are through.
+        tell: called with a table's name and how many of its rows are done.
 
     Raises:
         StoreError: the two sides differ afterwards, or the copy breaks an invariant: roll back.
@@ -309,7 +309,7 @@ def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, i
         url: the database.
         backup: a file that `back_up` made.
         now: the moment (UTC).
-        tell: is told what is being done, and how far it has come.
+        tell: called with what is being done, and how far it has come.
 
     Raises:
         AnotherWorker: a process works on the database.

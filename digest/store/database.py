@@ -156,7 +156,7 @@ def numbered_tables() -> list[Table]:
 
 
 def _find_damage(conn: Connection) -> Iterator[Violation]:
-    """Let SQLite look through its own file."""
+    """Let SQLite check its own file."""
     said = [row[0] for row in conn.exec_driver_sql("PRAGMA integrity_check(20)")]
     if said != ["ok"]:
         yield Violation(f"the file is whole ({said[0]})", len(said))
@@ -276,7 +276,7 @@ def name_line(conn: Connection) -> str:
 
 
 def mark_copy(conn: Connection, at: datetime) -> None:
-    """Let whoever starts on this database know that it is a backup, taken at a moment (UTC)."""
+    """Mark this database as a backup, taken at a moment (UTC), for every process that starts on it."""
     conn.execute(update(installation).values(copied_at=at))
 
 

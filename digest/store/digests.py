@@ -68,7 +68,7 @@ class DigestDraft:
 
     Attributes:
         subscription_id: whose.
-        digest: what is told.
+        digest: what is shown.
         plans: its parts on their ways.
         consumed: the match runs whose rows it tells.
     """

@@ -116,7 +116,7 @@ _READING = {"is_reading": True}
 _READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 _SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
-"""What every SQLite connection must report after it was asked to: without `synchronous` FULL, 2, a power cut
+"""What every SQLite connection must report. Without `synchronous` FULL, 2, a power cut
 loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
 _SECRETS = ("password", "sslpassword")
@@ -126,13 +126,13 @@ _TURN = 30.0
 """Seconds a thread waits for another of its process that writes to the same SQLite file."""
 
 _MODE_ATTEMPTS = 5
-"""So many processes may start on a new file at the same moment before one is told that it is locked."""
+"""So many processes may start on a new file at the same moment before one sees that it is locked."""
 
 
 class _Turn:
     """Lets one thread of this process at a time write to a SQLite file, the urgent ones first.
 
-    SQLite looks again only now and then whether its file is free: who waits here is woken.
+    SQLite checks only now and then whether its file is free: here a waiting thread is woken.
     """
 
     def __init__(self, path: Path) -> None:
@@ -347,7 +347,7 @@ def _create_file(path: Path, *, create: bool) -> None:
 
 
 def _set_sqlite_modes(connection: SqliteConnection, _: object = None) -> None:
-    """Take transactions into our own hands, and make sure of the modes that durability rests on."""
+    """Take transactions into our own hands, and check the modes that durability needs."""
     connection.isolation_level = None
     try:
         for name, wanted in _SQLITE_MODES.items():
@@ -391,7 +391,7 @@ _LOCK_KEY = 0x64696765
 """PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
 
 _TABLE_PATIENCE = "3s"
-"""How long a migration waits for a table that others use: whoever works meanwhile queues up behind it."""
+"""How long a migration waits for a table that others use; meanwhile others wait behind it."""
 
 _revision_table = table("alembic_version", column("version_num", Text))
 

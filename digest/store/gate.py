@@ -1,8 +1,8 @@
 """The pace of requests to arXiv, kept as one row that every process of an installation obeys.
 
-Before each request one UPDATE must change the row: whoever asks gets a lease longer than any request
+Before each request one UPDATE must change the row: the process that asks gets a lease longer than any request
 lives, and the moment of the next request moves on. So requests never overlap and never come closer than
-the spacing, however many processes ask and whoever of them dies or is paused. Time is the database's,
+the spacing, however many processes ask, and even if one dies or is paused. Time is the database's,
 so that no process's clock matters; under a simulated clock it is that clock's.
 """
 
@@ -53,7 +53,7 @@ LONGEST_RETRY_AFTER = 24 * 3600.0
 """A longer wish of arXiv's is taken for a mistake."""
 
 _LONGEST_NAP = 1.0
-"""Seconds slept at most before looking again: another process may have let go early."""
+"""Seconds slept at most before asking again: another process may have let go early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class StoreGate:
             self._sleep(left)
 
     def _try_acquire(self) -> Grant | None:
-        asked_at = monotonic()  # before the database looks at its own clock
+        asked_at = monotonic()  # before the database reads its own clock
         with self._store.begin() as conn:
             now = _now(self._clock)
             take = (

@@ -264,8 +264,7 @@ def load_seen_papers(conn: Connection, subscription_id: int, paper_keys: Iterabl
 
 
 def load_first_digests(conn: Connection) -> list[FirstDigest]:
-    """Return the first digests still to come, of live subscriptions and readable saved queries, in a fixed
-    order."""
+    """Return the first digests to come of live subscriptions and readable saved queries, in a fixed order."""
     current = current_revision().subquery()
     found = (
         select(subscriptions.c.id.label("subscription_id"), subscriptions.c.first_digest, current)
@@ -286,13 +285,13 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
 
 
 def is_first_digest_owed(conn: Connection, first_digest: FirstDigest) -> bool:
-    """Whether nobody has given a first digest since it was read."""
+    """Whether no process has made this first digest since it was read."""
     owed = select(subscription_queries.c.query_id).where(*_is_owed(first_digest))
     return conn.execute(owed).first() is not None
 
 
 def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id: int) -> None:
-    """Record that a first digest was given.
+    """Record that a first digest was made.
 
     Raises:
         StoreBusy: another process gave it meanwhile: roll back.
@@ -385,12 +384,12 @@ def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], 
 def split_told(
     conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
 ) -> list[int]:
-    """Part the changes that were told from those that were not, so that each match is wholly one or the other.
+    """Separate the changes that were sent from the others, so that each match is wholly one or the other.
 
     `rows` are its waiting matches, as read in this transaction.
 
     Returns:
-        The match runs whose row holds only what was told.
+        The match runs whose row holds only what was sent.
     """
     paper_of = load_papers_of(conn, {id_ for row in rows for id_ in row.changes})
     runs = []

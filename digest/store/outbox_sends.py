@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 SETTLING_PAUSE = timedelta(minutes=2)
-"""How long a delivery that is being looked into is not handed to anybody else."""
+"""How long a delivery that is being checked is not given to another process."""
 
 _BEGUN = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 _DOUBTFUL = (DeliveryState.UNKNOWN,)
@@ -51,12 +51,12 @@ _MAY_BECOME = {
 """Out of which states a delivery that was not sent comes to where it waits or ends."""
 
 _OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
-"""States in which an answer under the last claim is news, however late: nobody has claimed it since."""
+"""States in which even a late answer under the last claim counts: nobody has claimed it since."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownDelivery:
-    """A delivery that may have arrived, to be looked into.
+    """A delivery that may have arrived and must be checked.
 
     Attributes:
         delivery: in state `unknown`.
@@ -181,7 +181,7 @@ def mark_unsent(
             `SUPPRESSED`, and the parts behind it with it.
         reason: why.
         now: the moment (UTC).
-        not_before: from when on it is claimed, or looked into, again; None for at once.
+        not_before: from when on it is claimed or checked again; None for at once.
 
     Returns:
         False, with nothing changed, where somebody else has claimed it since.
@@ -378,7 +378,7 @@ ASKED = (DestinationKind.SLACK,)
 """Destinations whose other side can be asked whether a message is there."""
 
 _PACE = timedelta(seconds=1)
-"""A destination that asked to be left alone gets its next message so much later, at the operator's word."""
+"""How much later a destination that asked for a pause gets its next message, if the operator retries."""
 
 _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
@@ -389,7 +389,7 @@ def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = F
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
     What may have arrived is searched for first where the other side can be asked. The parts given up because of
-    it come back with it, and its destination is left alone no longer.
+    it return with it, and the pause of its destination ends.
 
     Args:
         conn: a writing transaction.
@@ -483,7 +483,7 @@ def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
 
 
 def _look_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
-    """Have a delivery looked into."""
+    """Have a delivery checked."""
     is_as_read = (deliveries.c.id == row.id, deliveries.c.state == row.state, deliveries.c.token == row.token)
     move = update(deliveries).where(*is_as_read).values(state=DeliveryState.UNKNOWN, not_before=now)
     if conn.execute(move).rowcount != 1:

@@ -108,7 +108,7 @@ def _select_papers() -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A paper met as new whose announcement has yet to be told.
+    """A paper met as new whose announcement is not known yet.
 
     Attributes:
         key: the stored paper's key.
@@ -141,8 +141,7 @@ def assign_mailings(conn: Connection, mailings: Mapping[int, date]) -> None:
 
 
 def count_announced(conn: Connection, first: date, last: date) -> dict[date, int]:
-    """Return how many papers each announcement of a span of Eastern dates brought; those without any are
-    missing."""
+    """Return how many papers each announcement of a span of Eastern dates brought, if any."""
     counted = (
         select(papers.c.mailing, func.count())
         .where(papers.c.mailing >= first, papers.c.mailing <= last)
@@ -152,8 +151,7 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
 
 
 def load_first_day(conn: Connection, keys: Iterable[int]) -> date | None:
-    """Return the earliest announcement that brought one of some papers, by their keys; None where none is
-    known."""
+    """Return the earliest announcement that brought one of some papers, by their keys; None if not known."""
     found = [
         conn.execute(select(func.min(papers.c.mailing)).where(papers.c.id.in_(chunk))).scalar()
         for chunk in in_chunks(keys)
@@ -162,8 +160,7 @@ def load_first_day(conn: Connection, keys: Iterable[int]) -> date | None:
 
 
 def load_mailings(conn: Connection, keys: Iterable[int]) -> dict[int, tuple[date | None, date | None]]:
-    """Return of papers, by their keys, the announcement that brought each and the day arXiv last changed its
-    record."""
+    """Return by papers' keys the announcement that brought each and the day arXiv last changed its record."""
     return {
         row.id: (row.mailing, row.datestamp)
         for chunk in in_chunks(keys)
@@ -207,7 +204,7 @@ def allocate_changes(conn: Connection, count: int) -> int:
     """Take so many change ids in a row; return the first.
 
     The row stays locked until the transaction ends, so ids become visible in growing order on PostgreSQL
-    too: whoever sees change N sees every change before it. A sequence would not promise that.
+    too: a reader that sees change N sees every change before it. A sequence would not promise that.
     """
     advance = (
         update(marks).where(marks.c.name == STORED).values(value=marks.c.value + count).returning(marks.c.value)
@@ -332,7 +329,7 @@ def save_changes(
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements for all.
 
-    Call it in the transaction in which `load_known` told what the changes were compared with.
+    Call it in the transaction in which `load_known` read what the changes were compared with.
 
     Args:
         conn: a writing transaction.
@@ -340,10 +337,10 @@ def save_changes(
         hash_text: `digest.compare.content_hash`: texts that hash alike are one text.
         run_id: the poll run that found them.
         at: when it did (UTC).
-        as_of: arXiv's own time of the answer that told (UTC).
+        as_of: arXiv's own time of the answer (UTC).
 
     Raises:
-        StoreBusy: another process stored one of these papers in the meantime: roll back and look again.
+        StoreBusy: another process stored one of these papers in the meantime: roll back and read again.
     """
     if not changes:
         return ()

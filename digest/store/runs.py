@@ -66,7 +66,7 @@ def log_request(conn: Connection, request: Mapping[str, object]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PollRun:
-    """One look at arXiv.
+    """One check of arXiv.
 
     Attributes:
         id: its number.
@@ -110,7 +110,7 @@ class PollRun:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it looked at everything it asked for."""
+        """Whether it got everything it asked for."""
         return self.outcome in _COMPLETE
 
     @property
@@ -141,7 +141,7 @@ def start_run(
 ) -> int:
     """Begin a run; return its id.
 
-    `owner` is the worker whose signs of life keep it; for the rest see `PollRun`.
+    `owner` is the worker whose signs of life keep it; for the other columns see `PollRun`.
     """
     empty: dict[str, Any] = dict.fromkeys(("pages", "papers", "new", "changed", "requests", "lookback"), 0)
     empty |= {"failure": "", "next_token": "", "owner": "", "highest_id": "", "is_bootstrap": False}
@@ -151,7 +151,7 @@ def start_run(
 
 
 def widen_run(conn: Connection, run_id: int, window_from: date) -> None:
-    """Note that a run looks further back than it was begun with."""
+    """Note that a run checks further back than planned."""
     conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(window_from=window_from))
 
 
@@ -259,9 +259,9 @@ def load_last_total(conn: Connection, source: str, query_key: str) -> int | None
 
 
 def load_last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
-    """Return when a source was last looked at and with what; runs whose process died say nothing.
+    """Return when a source was last checked, and the outcome; runs whose process died do not count.
 
-    News of a search are not told: a second check soon after would prove nothing.
+    New papers of a search do not count: a second check soon after would prove nothing.
     """
     ended = (
         select(poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap)
@@ -313,7 +313,7 @@ def _read_run(row: Row[Any]) -> PollRun:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a source has been looked through. A source never asked has the cursor of defaults.
+    """How far a source has been checked. A source never asked has the cursor of defaults.
 
     Attributes:
         source: see `PollRun`.
@@ -346,12 +346,12 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Saved queries that one search looks for together, as canonical texts.
+    """Saved queries that one search covers together, as canonical texts.
 
     Attributes:
         known: those that have been searched for before.
-        newcomers: those that begin with this look.
-        mark: announcement order of the newest paper that is no news to newcomers.
+        newcomers: those that begin with this check.
+        mark: announcement order of the newest paper that is not new to newcomers.
         takes_newest: where there is no mark, the newest paper met is it.
     """
 
@@ -362,13 +362,13 @@ class Together:
 
 
 def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:
-    """Return how far a source has been looked through."""
+    """Return how far a source has been checked."""
     row = conn.execute(select(cursors).where(*_is_cursor(source, query_key))).mappings().one_or_none()
     return Cursor(**row) if row else Cursor(source, query_key)
 
 
 def load_cursors(conn: Connection, source: str) -> dict[str, Cursor]:
-    """Return how far a source has been looked through, by query; queries it was never asked for are missing."""
+    """Return how far a source has been checked, by query; queries it was never asked for are missing."""
     rows = conn.execute(select(cursors).where(cursors.c.source == source)).mappings()
     return {row["query_key"]: Cursor(**row) for row in rows}
 
@@ -437,7 +437,7 @@ def move_together(
         started_at: when it began (UTC).
         together: the queries; the marks of those known stay, newcomers begin anew, also where they had a
             cursor long ago.
-        mark: announcement order of the newest paper that is no news to newcomers.
+        mark: announcement order of the newest paper that is not new to newcomers.
     """
     reached = {
         "last_complete_run_id": run_id,
@@ -483,8 +483,8 @@ class GapLine:
     Attributes:
         gap: the id and how it was asked for.
         state: what became of it.
-        ended_at: since when it is found or void (UTC); None while it is open.
-        reason: why it is void, "" otherwise.
+        ended_at: since when it is found or given up (UTC); None while it is open.
+        reason: why it is given up, "" otherwise.
     """
 
     gap: Gap
@@ -545,7 +545,7 @@ def count_gaps(conn: Connection) -> dict[GapState, int]:
 
 
 def close_found(conn: Connection, at: datetime) -> int:
-    """Note which of the ids that were missing or void are stored by now; return how many."""
+    """Note which of the ids that were missing or given up are stored by now; return how many."""
     is_stored = exists().where(
         and_(
             papers.c.month == gaps.c.month,

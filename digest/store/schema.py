@@ -266,7 +266,7 @@ matches = Table(
 ACTIVE_DELIVERY = text("state IN ('ready', 'claimed', 'sending', 'unknown')")
 
 STUCK_DELIVERY = text("state IN ('held', 'dead')")
-"""What somebody may have to look at; few among millions that were sent."""
+"""What may need a person; few among millions that were sent."""
 
 deliveries = Table(
     "deliveries",

@@ -420,7 +420,7 @@ class _Syncing:
         if not has:
             turn["next_due_at"] = None
         elif had and self._is_overdue(row):
-            pass  # what was due by the old words is told now; the new ones are for the turns to come
+            pass  # what was due by the old text is sent now; the new text is for later turns
         elif "cadence" in edits or not had or row.next_due_at is None:
             paused_until = row.paused_until if row.state == SubscriptionState.PAUSED else None
             turn["next_due_at"] = self._schedule.next_due(subscription, row.last_slot, paused_until)
@@ -541,7 +541,7 @@ def _configured(subscription: Subscription) -> dict[str, Any]:
 
 
 def _has_way_out(places: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether anything is sent: some active destination is not merely read by whoever fetches it."""
+    """Whether anything is sent: some active destination is more than a feed that readers fetch."""
     return any(
         place["state"] == DestinationState.ACTIVE and not Destination.parse(destination).is_pulled
         for destination, place in places.items()

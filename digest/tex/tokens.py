@@ -19,7 +19,7 @@ _NEXT = re.compile(r"\s*(.?)", re.DOTALL)
 
 
 class TexSetting(NamedTuple):
-    """How what is read is to be set.
+    """How the text that is read is set.
 
     Attributes:
         is_formula: whether this is inside a formula.

@@ -236,7 +236,7 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
 
 
 def _last_look(conn: Connection, site: Site) -> datetime | None:
-    """Return when arXiv was last looked at completely: of several saved queries, the one that waits longest."""
+    """Return when arXiv was last checked completely: of several saved queries, the one that waits longest."""
     source = site.config.arxiv.source
     keys = [""] if source == "harvest" else [revision.canonical for revision in query_store.active_revisions(conn)]
     looks = [cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys]

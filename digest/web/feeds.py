@@ -204,7 +204,7 @@ class FeedDesk:
         return copy
 
     async def _look(self, came: float, hashed: str) -> None:
-        """Ask the database what was matched last, and where the address may be new or void for its whole table.
+        """Ask the database what was matched last, and for its whole table if the address may be new or invalid.
 
         One reading answers all who came before it began.
 

@@ -110,7 +110,7 @@ BAD = 400
 """From this status on an answer is a refusal."""
 
 _PREFIXES = ("f", "u", "d", "refs")
-"""Of the pages below the first three the rest of the path is a secret; of papers it tells what somebody reads."""
+"""Below the first three the path is a secret; for papers it shows what somebody reads."""
 
 _KNOWN = frozenset({"/", "/livez", "/readyz"})
 

@@ -30,7 +30,7 @@ class ConsoleTransport:
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:  # noqa: ARG002 - a console has one address: itself
-        """Return "": there is nothing to look up."""
+        """Return "": a console has no address."""
         return ""
 
     def send(
@@ -70,4 +70,4 @@ class ConsoleTransport:
         )
 
     def close(self) -> None:
-        """Do nothing: the stream belongs to whoever gave it."""
+        """Do nothing: the stream belongs to the caller."""

@@ -1,4 +1,4 @@
-"""Posts once over HTTP: no redirects, no proxies, a last check before it goes, an end in any case."""
+"""Posts once over HTTP: no redirects, no proxies, a last check before sending, an end in any case."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class HttpSender:
                 raise exchange.judge(who, error, is_change=is_change) from error
 
     def hang_up(self) -> None:
-        """End every exchange at once, from another thread: whoever waits on one is woken, and fails."""
+        """End every exchange at once, from another thread; a thread that waits on one wakes up and fails."""
         with self._lock:
             for exchange in self._under_way:
                 exchange.break_off()
@@ -218,7 +218,7 @@ class _Exchange:
     def watch(self, event: str, info: Mapping[str, Any]) -> None:
         """Follow httpcore: its trace shows the socket first, and is the last place before the request leaves."""
         if event == "connection.connect_tcp.complete":
-            # A handle of our own: what secures a socket with TLS takes it from whoever held it.
+            # A handle of our own: what secures a socket with TLS takes it from its holder.
             stream = info["return_value"]
             self._socket = stream.get_extra_info("socket").dup()
             try:

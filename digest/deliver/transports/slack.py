@@ -1,6 +1,6 @@
 """Posts by Slack's Web API, judges its answers, and finds a message again by its metadata.
 
-Scopes: `chat:write` to post; `channels:read` and `groups:read` to look channels up by name;
+Scopes: `chat:write` to post; `channels:read` and `groups:read` to find channels by name;
 `channels:history` and `groups:history` to find out whether a post of unknown fate arrived.
 """
 
@@ -45,8 +45,8 @@ _MOST_PAGES = 100
 """Pages read before a list counts as endless."""
 
 _AROUND = timedelta(days=1)
-"""So long before or after a post was begun it is searched for: a host's clock may be hours off, and a process may
-have been paused. Its metadata tells it from others; what a channel heard before and since may be without end."""
+"""So long before or after its start a post is searched for. A clock may be hours off, and a process may have been
+paused. Its metadata tells it from others; what a channel heard before and since may be without end."""
 
 _LISTED_FOR = 900.0
 """Seconds a list of channels is relied upon."""
@@ -87,7 +87,7 @@ class SlackTransport:
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:
-        """Return the channel's id: ids pass through, names are looked up, and once in a while anew.
+        """Return the channel's id: ids pass through, names are searched for, and again once in a while.
 
         A channel may be renamed, or be made anew under the same name: it has another id then.
 
@@ -133,7 +133,7 @@ class SlackTransport:
         return Receipt(answer.text("ts"), detail)
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Look through a channel or a thread, a day around, for a post with this message's metadata.
+        """Search a channel or a thread, a day around, for a post with this message's metadata.
 
         Raises:
             DeliveryError: the history can't be read (a scope may be missing), has no end, or Slack did not answer.
@@ -311,7 +311,7 @@ class SlackClient(WebClient):
 
 
 TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
-"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and told by no number."""
+"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and without a number."""
 
 _HOURS = 3600.0
 """Seconds to wait where Slack says a state lasts hours."""

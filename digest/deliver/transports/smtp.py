@@ -69,7 +69,7 @@ class SmtpTransport:
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:
-        """Return the address as the mail server is told it.
+        """Return the address as the mail server gets it.
 
         Raises:
             DeliveryError: it is no mail address.

@@ -469,7 +469,7 @@ class SmtpConnection:
         return _Link(self._hold, host, port, timeout=seconds)
 
     def _hold(self, line: socket.socket) -> None:
-        """Keep a handle of our own: what secures a socket takes it from whoever held it."""
+        """Keep a handle of our own: what secures a socket takes it from its holder."""
         self._handle = line.dup()
         if self.is_broken_off:
             raise ConnectionAbortedError
@@ -569,7 +569,7 @@ def _choose_options(link: smtplib.SMTP, sender: Mailbox, recipient: Mailbox, dat
             permanent=True,
             hint="Use an address of ASCII characters, or a mail server that offers SMTPUTF8.",
         )
-    # smtplib encodes commands as ASCII unless told otherwise.
+    # smtplib encodes commands as ASCII by default.
     link.command_encoding = "utf-8" if needs_utf8 else "ascii"
     return "".join(
         option

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TAKEN = range(200, 300)
 _MOST_TEXT = 300
-"""Characters of an answer's body that a refusal is told with."""
+"""Characters of an answer's body that a refusal quotes."""
 
 _LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
 """Refusals that a later attempt may meet otherwise, besides 408 and 429 (RFC 4918 §11.3, RFC 8470 §5.2)."""

@@ -5,7 +5,7 @@
     index.match(papers)["gpu"]  # the indexes of its papers
 
 What two queries have in common is stored, searched for and worked out once (`graph`, `lexicon`). A batch of
-papers is read once (`scanning`), then it is told what it meets of all that is searched for (`detecting`), and
+papers is read once (`scanning`), then what it meets of all that is searched for is found (`detecting`), and
 the graph is evaluated from there on (`bitsets`). The answer is that of `matches` for every pair.
 
 numpy is imported by the first match; who only adds queries does without.

@@ -119,7 +119,7 @@ def _has_many_tokens(text: str) -> bool:
 
 
 def _resolve_part(before: str, text: str, behind: str) -> str | None:
-    """Return a text without formulas, but with other TeX, resolved; None where that needs a closer look.
+    """Return a text without formulas, but with other TeX, resolved; None where that needs a full reading.
 
     Args:
         before: the character before it, "" for none.
