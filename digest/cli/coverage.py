@@ -29,7 +29,7 @@ _STATES = {
     "late": "red",
     "not looked at": "red",
 }
-_GAP_WORDS = {"open": "asked for", "found": "found after all", "void": "void"}
+_GAP_WORDS = {"open": "asked for", "found": "found after all", "given up": "given up"}
 _WIDEST_FAILURE, _WIDEST_URL = 70, 90
 
 

@@ -26,7 +26,7 @@ ONE_CLICK = "one-click"
 
 
 @dataclass(frozen=True, slots=True)
-class WayOut:
+class Departure:
     """What a link in a mail ends.
 
     Attributes:
@@ -42,7 +42,7 @@ class WayOut:
     has_left: bool
 
 
-def find_way_out(conn: Connection, token: str) -> WayOut | None:
+def find_departure(conn: Connection, token: str) -> Departure | None:
     """Return what the link with this token unsubscribes from; None where there is no such link."""
     stored = token_store.load_token(conn, secrets.token_hash(token))
     if stored is None or stored.purpose is not token_store.TokenPurpose.LEAVE:
@@ -52,15 +52,15 @@ def find_way_out(conn: Connection, token: str) -> WayOut | None:
     destination = Destination.parse(stored.destination)
     left = subscriber_store.load_departures(conn, destination)
     has_left = stored.subscription in left or EVERYTHING in left
-    return WayOut(destination, stored.subscription, title or stored.subscription, has_left)
+    return Departure(destination, stored.subscription, title or stored.subscription, has_left)
 
 
-def leave_by_link(conn: Connection, token: str, *, at: datetime) -> WayOut | None:
+def leave_by_link(conn: Connection, token: str, *, at: datetime) -> Departure | None:
     """Unsubscribe from what a link names, and return it; None where there is no such link. Twice is as once."""
-    way_out = find_way_out(conn, token)
-    if way_out is not None:
-        subscriber_store.leave(conn, way_out.destination, way_out.subscription, how=ONE_CLICK, at=at)
-    return way_out
+    departure = find_departure(conn, token)
+    if departure is not None:
+        subscriber_store.leave(conn, departure.destination, departure.subscription, how=ONE_CLICK, at=at)
+    return departure
 
 
 def leave(conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime) -> bool:
@@ -81,7 +81,7 @@ def leave(conn: Connection, destination: Destination, subscription: str, *, how:
     return subscriber_store.leave(conn, destination, subscription, how=how, at=at)
 
 
-def come_back(
+def resubscribe(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> tuple[str, ...]:
     """Resubscribe, because the person who unsubscribed asks for it; what was matched meanwhile is not sent.
@@ -115,7 +115,7 @@ def come_back(
             f"{destination} has not unsubscribed from {subscription or 'anything'}",
             hint="For a new destination, name it in digest.toml.",
         ) from error
-    subscriber_store.come_back(conn, destination, subscription, how=how, at=at)
+    subscriber_store.resubscribe(conn, destination, subscription, how=how, at=at)
     return tuple(subscriber_store.load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
 
 

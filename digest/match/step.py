@@ -23,6 +23,7 @@ from digest.match.rules import (
 from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
 from digest.model.errors import QueryError, count
+from digest.model.messages import Occasion
 from digest.model.polls import Source
 from digest.query import StandingQueries, parse_query
 from digest.store import matches as match_store
@@ -132,10 +133,14 @@ def _give(
             return
         # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
         chosen = _drop_seen(conn, look, candidates)
-        run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion="first look")
+        run_id = match_store.begin_match_run(
+            conn, from_change=0, to_change=mark, at=at, occasion=Occasion.FIRST_DIGEST
+        )
         ids = tuple(sorted(change.id for change in chosen))
         if ids:
-            match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion="first look")
+            match_store.save_matches(
+                conn, run_id, {look.subscription_id: ids}, at=at, occasion=Occasion.FIRST_DIGEST
+            )
         match_store.close_first_digest(conn, look, run_id)
     given.given += bool(ids)
     given.papers.update(change.paper_key for change in chosen)

@@ -14,7 +14,7 @@ _INSTANT = timedelta(microseconds=1)
 class AlarmName(StrEnum):
     """What can be wrong; each is one alarm, however often it happens."""
 
-    MAILING = "mailing"
+    ANNOUNCEMENT = "announcement"
     DIGEST = "digest"
     OUTBOX = "outbox"
     FAILED = "failed"

@@ -94,10 +94,10 @@ class Cadence:
             raise ConfigurationError(
                 f"{phrase!r} is not a time when a digest can be due",
                 hint=_suggest_time(text)
-                or 'Write "on announcement", "at once", or days and a time such as '
-                '"daily at 07:30 UTC", "weekdays at 09:00 Europe/Berlin, at the latest 12:00", '
-                '"tuesdays and fridays at 08:00 UTC", "every second monday at 08:00 UTC" '
-                'or "weekly on monday at 08:00 America/New_York".',
+                or 'Write "on announcement", "at once", or days and a time: "daily at 07:30 UTC". '
+                'Others are "weekdays at 09:00 Europe/Berlin, at the latest 12:00", "tuesdays and fridays at'
+                ' 08:00 UTC". '
+                'Or "every second monday at 08:00 UTC", "weekly on monday at 08:00 America/New_York".',
             )
         days, hour, minute, zone, late_hour, late_minute, late_zone = match.groups()
         if zone and late_zone and zone != late_zone:

@@ -27,8 +27,8 @@ class Occasion(StrEnum):
     __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
 
     SCHEDULED = "scheduled"
-    FIRST_DIGEST = "first look"
-    TAKEN_AS_TOLD = "taken as told"
+    FIRST_DIGEST = "first digest"
+    ALREADY_SENT = "already sent"
     TRIAL = "trial"
 
     @property

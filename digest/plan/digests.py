@@ -84,7 +84,7 @@ def plan_digest(
             mailing, datestamp = ((tells_days and announced) or {}).get(key, (None, None))
             day = find_mailing(find_telling(found, occasion), mailing, datestamp, told)
             sequel = find_sequel(found, since, occasion, datestamp)
-        return (make or make_entry)(Told(found, occasion, seen.get(key), day, sequel), readable)
+        return (make or make_entry)(Shown(found, occasion, seen.get(key), day, sequel), readable)
 
     entries = order_entries(
         (tell(key, found) for key, found in by_paper.items()), subscription.group_by, [name for name, _ in texts]
@@ -201,7 +201,7 @@ def _has_seen(coverage: Coverage, mailing: date) -> bool:
 
 
 if TYPE_CHECKING:
-    EntryMaker: TypeAlias = Callable[["Told", Mapping[str, Query]], DigestEntry]
+    EntryMaker: TypeAlias = Callable[["Shown", Mapping[str, Query]], DigestEntry]
 
 _DAYS_END = time(23, 59)
 _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST)
@@ -214,7 +214,7 @@ _UNLABELLED = (Kind.NEW, Kind.KNOWN)
 _EDITED = (Kind.REPLACEMENT, Kind.METADATA)
 
 
-class Told(NamedTuple):
+class Shown(NamedTuple):
     """What is shown of one paper.
 
     Attributes:
@@ -233,7 +233,7 @@ class Told(NamedTuple):
 
 
 def make_entry(
-    told: Told,
+    told: Shown,
     queries: Mapping[str, Query],
     *,
     ready: AnalysedPaper | None = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from digest.model.announcements import Kind
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed, FeedEntry, Occasion
 from digest.model.secrets import feed_uri
-from digest.plan.digests import Told, find_sequel, make_entry
+from digest.plan.digests import Shown, find_sequel, make_entry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -155,7 +155,7 @@ def _make_feed_entry(
     changes = [one.change for one in found]
     sequel = find_sequel(changes, (), Occasion.SCHEDULED, None)
     queries = _find_queries(wordings, found[-1].matched_at)
-    entry = make_entry(Told(changes, Occasion.SCHEDULED, sequel=sequel), queries)
+    entry = make_entry(Shown(changes, Occasion.SCHEDULED, sequel=sequel), queries)
     uri = feed_uri(*name, str(entry.paper.id))
     return FeedEntry(id=uri, entry=entry, published=found[0].told_at, updated=_find_update(found))
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from digest.model.announcements import StoredChange
     from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Seen
     from digest.model.subscriptions import ActiveRevision, DueSubscription
-    from digest.plan.digests import Told
+    from digest.plan.digests import Shown
     from digest.plan.links import LinkMaker
     from digest.plan.turns import Turn
     from digest.poll.installation import Site
@@ -160,7 +160,7 @@ class Drafts:
             coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
         asked = tuple(revision.id for revision in due.revisions)
 
-        def make(told: Told, queries: Mapping[str, Query]) -> DigestEntry:
+        def make(told: Shown, queries: Mapping[str, Query]) -> DigestEntry:
             found = tuple([change.id for change in told.changes])
             key = found, asked, told.seen, told.occasion, told.mailing, told.sequel
             entry = self._entries.get(key)
@@ -216,7 +216,7 @@ class Drafts:
             self._reached[key] = reach_back(conn, coverage, first, covered_until)
         return self._reached[key]
 
-    def _make_entry(self, told: Told, queries: Mapping[str, Query]) -> DigestEntry:
+    def _make_entry(self, told: Shown, queries: Mapping[str, Query]) -> DigestEntry:
         """Make the entry of a paper: other digests with the same saved queries tell the same."""
         last = told.changes[-1]
         ready = self._ready.get(last.id)
@@ -437,13 +437,13 @@ def _plan_turns(
         if decided.next_due_at != turn.next_due_at or decided.taken != turn.last_slot:
             taken[turn.id] = decided.next_due_at, decided.taken
         match decided.outcome:
-            case TurnOutcome.TELL:
+            case TurnOutcome.MAKE:
                 told[turn.id] = decided
             case TurnOutcome.PASS:
                 report.quiet.append(turn.name)
             case TurnOutcome.WAIT:
                 report.waiting.append(turn.name)
-            case TurnOutcome.REST:
+            case TurnOutcome.POSTPONE:
                 report.resting.append(turn.name)
     drafts.read(conn, (row for id_ in told for row in pending.get(id_, ())))
     whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}

@@ -179,14 +179,14 @@ _INSTANT = timedelta(microseconds=1)
 class TurnOutcome(StrEnum):
     """What becomes of a turn.
 
-    `TELL` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its announcement is
-    complete, `REST` puts it off to the end of the quiet hours.
+    `MAKE` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its announcement is
+    complete, `POSTPONE` moves it to the end of the quiet hours.
     """
 
-    TELL = "tell"
+    MAKE = "make"
     PASS = "pass"  # noqa: S105 - a turn that passes, no password
     WAIT = "wait"
-    REST = "rest"
+    POSTPONE = "postpone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     may_go_at = leave_quiet(cadence, quiet, facts.now)
     if may_go_at > facts.now:
-        return Turn(TurnOutcome.REST, "", may_go_at, facts.taken)
+        return Turn(TurnOutcome.POSTPONE, "", may_go_at, facts.taken)
     if cadence.kind is CadenceKind.AT_ONCE:
         return _tell_at_once(facts)
     last = latest_slot(cadence, quiet, facts.now)
@@ -251,7 +251,7 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
     taken = take_slot(facts.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
     if facts.newest_run or _speaks_on_quiet_days(subscription.quiet_days, facts.coverage):
-        return Turn(TurnOutcome.TELL, last.name, following, taken)
+        return Turn(TurnOutcome.MAKE, last.name, following, taken)
     return Turn(TurnOutcome.PASS, "", following, taken)
 
 
@@ -260,7 +260,7 @@ def _tell_at_once(facts: TurnFacts) -> Turn:
     if not facts.newest_run:
         return Turn(TurnOutcome.PASS, "", None, facts.taken)
     slot = f"run:{facts.newest_run}"
-    return Turn(TurnOutcome.TELL, slot, None, take_slot(facts.taken, slot))
+    return Turn(TurnOutcome.MAKE, slot, None, take_slot(facts.taken, slot))
 
 
 def next_due(
@@ -376,7 +376,7 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
         was_due = first != last or _may_have_missed(subscription, facts)
     if not was_due:
         return None
-    return Turn(TurnOutcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
+    return Turn(TurnOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
 
 
 def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFacts) -> Turn | None:
@@ -398,7 +398,7 @@ def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFa
         has_waited = has_heartbeat and _may_have_missed(subscription, facts)
     if not has_waited:
         return None
-    return Turn(TurnOutcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
+    return Turn(TurnOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name))
 
 
 def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:

@@ -124,7 +124,7 @@ def choose_due(gaps: Sequence[Gap], now: datetime) -> list[Gap]:
     return sorted(due, key=lambda gap: (gap.asks > 0, tuple(-part for part in gap.id.announcement_order)))
 
 
-def is_void(gap: Gap) -> bool:
+def is_given_up(gap: Gap) -> bool:
     """Whether an id that arXiv has just not known again is given up for good."""
     return gap.asks >= len(ASKED_AT)
 
@@ -137,7 +137,7 @@ def asked_one_by_one(ids: Sequence[ArxivId], spare: int) -> bool:
 SPARSE = "most ids around it are missing too: this server does not number papers as arXiv does"
 
 
-def explain_void(gap: Gap) -> str:
+def explain_giving_up(gap: Gap) -> str:
     """Say why an id is given up."""
     asked = f"{gap.asks} times" if gap.asks > 1 else "once"
     until = f" to {gap.asked_at:%-d %b %Y}" if gap.asked_at else ""
@@ -155,12 +155,12 @@ WIDER_BOOTSTRAP_DAYS = 35
 """How far it reaches back where that brings nothing, before Digest believes that there is nothing."""
 
 HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
-"""A harvest starts so many days before the last complete one if none so wide was made for so long, else one
-day: papers that move while pages are read are lost to one run, and met by the next ones."""
+"""A harvest starts so many days before the last complete one if none so wide was made for so long, else one day.
+Papers that move while pages are read are lost to one run. The next ones find them."""
 
 SEARCH_LOOKBACKS = ((100, timedelta(days=30)), (35, timedelta(days=7)))
-"""The same for searches, in days a paper's present version may be old; else `SEARCH_LOOKBACK`. 3.9 % of
-papers come out over a week after submission, 0.64 % over a month, 0.06 % over a hundred days."""
+"""The same for searches, in days since a paper's present version; else `SEARCH_LOOKBACK`. Over a week after
+submission come 3.9 % of papers, over a month 0.64 %, over a hundred days 0.06 %."""
 
 LEAST_OVERLAP = 1
 SEARCH_LOOKBACK = 8

@@ -27,12 +27,12 @@ from digest.poll.rules import (
     choose_due,
     choose_reach,
     describe_pause,
-    explain_void,
+    explain_giving_up,
     find_missing,
     harvest_from,
+    is_given_up,
     is_poll_due,
     is_sparse,
-    is_void,
     spare_requests,
 )
 from digest.poll.search import poll_queries, stand_in_for_harvest
@@ -68,7 +68,7 @@ def check_gaps(site: Site, report: PollReport) -> None:
         stored, mark = run_store.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
         missing = list(find_missing(stored, mark))
         if is_sparse(stored, missing, mark):
-            run_store.void_gaps(conn, [(gap, SPARSE) for gap in run_store.load_open(conn)], now)
+            run_store.give_up_gaps(conn, [(gap, SPARSE) for gap in run_store.load_open(conn)], now)
         else:
             run_store.note_missing(conn, missing, now)
         run_store.close_found(conn, now)
@@ -119,8 +119,8 @@ def _settle(site: Site, asked: Sequence[Gap]) -> None:
         run_store.close_found(conn, now)
         run_store.note_asked(conn, asked, now)
         still = {gap.id for gap in asked}
-        given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and is_void(gap)]
-        run_store.void_gaps(conn, [(gap, explain_void(gap)) for gap in given_up], now)
+        given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and is_given_up(gap)]
+        run_store.give_up_gaps(conn, [(gap, explain_giving_up(gap)) for gap in given_up], now)
 
 
 def _count(gaps: Sequence[Gap]) -> str:

@@ -291,7 +291,7 @@ class Scanner:
             self._source.fail(start, "An address must stand alone", hint)
         hint = (
             "Paste the address of a search, a listing, an author or a paper at arXiv, or write the query itself."
-            " a word with a colon in it needs quotes."
+            " A word with a colon in it needs quotes."
         )
         self._source.fail(start, "Only addresses at arXiv are understood", hint)
 

@@ -133,7 +133,7 @@ class Jobs:
         watched = self._steps.watch()
         for failure in watched.failures:
             _log.error("%s", failure)
-        self.metrics.late.set(any(alarm.name is AlarmName.MAILING for alarm in watched.alarms))
+        self.metrics.late.set(any(alarm.name is AlarmName.ANNOUNCEMENT for alarm in watched.alarms))
         alarms = [alarm.detail for alarm in watched.alarms]
         if self._is_news("alarms", alarms):
             for alarm in alarms:

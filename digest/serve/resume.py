@@ -124,7 +124,7 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
             match_store.load_seen_versions(conn, due.id, {changes[id_].paper_key for id_ in told}),
             load_coverage(conn, source, now),
             slot=f"restored:{now:%Y-%m-%dT%H:%M:%SZ}",
-            occasion=Occasion.TAKEN_AS_TOLD,
+            occasion=Occasion.ALREADY_SENT,
             now=now,
         )
         consumed = split_told(conn, due.id, told, rows)

@@ -403,7 +403,7 @@ def split_told(
             continue
         _keep(conn, subscription_id, row, kept, paper_of)
         beside = begin_match_run(
-            conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.TAKEN_AS_TOLD
+            conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.ALREADY_SENT
         )
         save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
         conn.execute(update(matches).where(matches.c.match_run_id == beside).values(brought=pack(row.brought)))

@@ -473,7 +473,7 @@ class GapState(StrEnum):
 
     OPEN = "open"
     FOUND = "found"
-    VOID = "void"
+    GIVEN_UP = "given up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,14 +567,14 @@ def note_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
     _set(conn, asked, {"asks": gaps.c.asks + 1, "asked_at": at}, {})
 
 
-def void_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
+def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
     """Give ids up, each with the reason."""
     pairs = list(given_up)
     reasons = {gap.id: reason for gap, reason in pairs}
     _set(
         conn,
         (gap for gap, _ in pairs),
-        {"state": GapState.VOID, "ended_at": at, "reason": bindparam("why")},
+        {"state": GapState.GIVEN_UP, "ended_at": at, "reason": bindparam("why")},
         {id_: {"why": reason} for id_, reason in reasons.items()},
     )
 

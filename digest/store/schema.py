@@ -245,7 +245,7 @@ digests = Table(
     UniqueConstraint("subscription_id", "slot"),
 )
 
-UNPLANNED_FIRST_DIGEST = text("digest_id IS NULL AND occasion = 'first look'")
+UNPLANNED_FIRST_DIGEST = text("digest_id IS NULL AND occasion = 'first digest'")
 
 matches = Table(
     "matches",

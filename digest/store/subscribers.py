@@ -252,7 +252,7 @@ def leave(conn: Connection, destination: Destination | str, subscription: str, *
     return is_first
 
 
-def come_back(
+def resubscribe(
     conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
 ) -> bool:
     """Resubscribe, because the person who unsubscribed asks for it; False if there was nothing to undo.

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.deliver.unsubscribe import find_way_out, leave_by_link
+from digest.deliver.unsubscribe import find_departure, leave_by_link
 from digest.model import secrets
 from digest.model.alarms import STUCK
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
@@ -249,13 +249,13 @@ def ask_to_leave(request: Request) -> Response:
     shell = shell_of(request)
     token = request.path_params["token"]
     with shell.site.store.read() as conn:
-        way_out = find_way_out(conn, token)
-    if way_out is None:
+        departure = find_departure(conn, token)
+    if departure is None:
         return shell.pages.fail(404)
-    if way_out.has_left:
-        return _confirm(shell, way_out.title, is_earlier=True)
+    if departure.has_left:
+        return _confirm(shell, departure.title, is_earlier=True)
     # Relative, so that it is right behind a proxy that serves us below a path of its own.
-    context = LeaveContext(way_out.title, _mask(way_out.destination), token, shell.site.config.web.base_url)
+    context = LeaveContext(departure.title, _mask(departure.destination), token, shell.site.config.web.base_url)
     return shell.pages.show("leave.html", context)
 
 
@@ -263,8 +263,8 @@ def leave(request: Request) -> Response:
     """Leave, once or again: nothing more is sent from this answer on."""
     shell = shell_of(request)
     with shell.site.store.begin() as conn:
-        way_out = leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
-    return _confirm(shell, way_out.title if way_out else "")
+        departure = leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
+    return _confirm(shell, departure.title if departure else "")
 
 
 def _confirm(shell: Shell, title: str, *, is_earlier: bool = False) -> Response:

@@ -5,7 +5,7 @@ import re
 import pytest
 from sqlalchemy import select, update
 
-from digest.deliver.unsubscribe import come_back, leave
+from digest.deliver.unsubscribe import leave, resubscribe
 from digest.model.subscriptions import Destination
 from digest.plan.step import plan
 from digest.serve.steps import run_pass
@@ -102,7 +102,7 @@ def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
     )
     assert "<form" not in again.text
     with desk.site.store.begin() as conn:
-        come_back(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
+        resubscribe(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
     assert "Unsubscribe from perf-team?" in desk.http.get(path).text
 
 
