@@ -161,9 +161,7 @@ def _read_refusal(entry: Element) -> ArxivError | None:
     message = fold_line(read_text(entry.find(_ATOM + "summary"))) or "no reason given"
     if "internal error" in message:
         return ArxivFaulted(f"arXiv had an error of its own: {message}", hint=TRY_AGAIN)
-    return ArxivRejected(
-        f"arXiv rejects the request: {message}", hint="Asking again cannot help. Correct the query."
-    )
+    return ArxivRejected(f"arXiv rejects the request: {message}", hint="Correct the query, then ask again.")
 
 
 def _is_unlinked_error(entry: Element) -> bool:

@@ -264,8 +264,7 @@ class ArxivClient:
                 return self._ask_once(asked, read, check, self._gate.acquire())
         error = ArxivUnreachable(
             f"no request could start in time, {_GRANTS} times in a row",
-            hint="This machine was paused or too busy for half a minute or more each time. The next check"
-            " tries again.",
+            hint="This machine was paused or too busy for half a minute each time. The next check tries again.",
         )
         _name_request(error, asked)
         raise error

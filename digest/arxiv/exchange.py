@@ -287,8 +287,7 @@ def judge_status(answer: ArxivAnswer, read: Callable[[bytes], object], *, place:
     elif status == _REFUSED:
         raise ArxivRefused(
             "arXiv refuses to answer this client (403)",
-            hint="Digest sends no requests for some hours. See https://info.arxiv.org/help/robots.html and"
-            " check [arxiv] contact.",
+            hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
         )
     elif status in _REDIRECTIONS:
         place = answer.headers.get("location", "another address, which it does not name")[:200]

@@ -158,10 +158,7 @@ def _refuse_errors(root: Element) -> bool:
             hint="Tokens end at midnight UTC. The harvest starts again from its first page.",
         )
     if "idDoesNotExist" in errors:
-        raise UnknownPaper(
-            "arXiv knows no such paper",
-            hint="Check the id. It may belong to no paper, or to one that is not announced yet.",
-        )
+        raise UnknownPaper("arXiv knows no such paper", hint="The id may be wrong, or not announced yet.")
     for code, message in errors.items():
         if code in _PERMANENT:
             raise ArxivRejected(f"arXiv rejects the request, {code}: {message}", hint="Asking again cannot help.")

@@ -77,8 +77,7 @@ def decide_failure(
 ) -> NextStep:
     """Decide what follows a failure.
 
-    A kind of destination that is away for everybody is no reason to give anybody's digest up, however long that
-    lasts.
+    A server that is away for everybody is no reason to give up anybody's digest, however long that lasts.
 
     Args:
         error: what the transport said.

@@ -99,13 +99,8 @@ class DeliverReport:
         words = [f"{_WAY_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
         words += [f"feed {feeds} ✓"] * bool(feeds)
         words += [f"divided {len(self.divided)}"] * bool(self.divided)
-        troubles = {
-            "retrying": self.retries,
-            "unconfirmed": self.unknown,
-            "needs you": self.held,
-            "failed": self.dead,
-        }
-        words += [f"{word} {len(lines)}" for word, lines in troubles.items() if lines]
+        others = {"retrying": self.retries, "unknown": self.unknown, "needs you": self.held, "failed": self.dead}
+        words += [f"{word} {len(lines)}" for word, lines in others.items() if lines]
         return "   ".join(words) or "nothing to send"
 
     @property
@@ -225,9 +220,7 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
             if delivery.destination.kind in SLACK_KINDS:
                 subscribers.block_destination(conn, delivery.destination, now + SLACK_SPACING)
         if not is_marked:
-            _log.warning(
-                "%s took delivery %d, which another process has claimed", delivery.destination, delivery.id
-            )
+            _log.warning("%s took delivery %d, which another process has", delivery.destination, delivery.id)
 
     _mark_stubbornly(site, delivery, mark)
 
@@ -368,9 +361,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
         # This transport is no longer configured. One such delivery must not stop all others.
         doubt, is_unknown_here = error.message, True
     except Exception as error:  # noqa: BLE001 - a fault of ours in checking one must stop no other
-        _log.error(
-            "checking whether delivery %d reached %s failed", delivery.id, delivery.destination, exc_info=error
-        )
+        _log.error("checking delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
         doubt = f"searching for it failed ({type(error).__name__})"
     is_missing = receipt is None and not doubt
     is_harmless = is_missing or kind is DestinationKind.WEBHOOK

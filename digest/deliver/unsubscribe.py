@@ -102,8 +102,7 @@ def resubscribe(
     left = subscriber_store.load_departures(conn, destination)
     if subscription != EVERYTHING and EVERYTHING in left:
         raise UsageError(
-            f"{destination} unsubscribed from everything,"
-            f" {'and also from' if subscription in left else 'not only from'} {subscription}",
+            f"{destination} unsubscribed from everything, not only from {subscription}",
             hint="Resubscribe to everything first:"
             f" `digest subscription resubscribe {subscription} {destination} --everything`.",
         )

@@ -1,7 +1,6 @@
 """A fortnight of a made-up arXiv: some thirty papers, always the same.
 
-The announcement the demo is about is that of Thu 19 Nov 2026. Every paper it changes was announced in the days
-before.
+The demo is about the announcement of Thu 19 Nov 2026. Every paper it changes was announced in the days before.
 """
 
 from __future__ import annotations
@@ -110,8 +109,7 @@ _ANNOUNCED: dict[date, tuple[Manuscript, ...]] = {
         write_plain("Lensing maps revisited: how the choice of a mask changes the growth rate", "astro-ph.CO"),
     ),
 }
-"""What each announcement brings, by its Eastern date, in the order of ids. No saved query matches any of the
-last."""
+"""What each announcement brings, by its Eastern date, in the order of ids. No saved query matches the last."""
 
 
 def make_papers(until: date = MAILING) -> tuple[DemoPaper, ...]:

@@ -133,14 +133,11 @@ def _give(
             return
         # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
         chosen = _drop_seen(conn, look, candidates)
-        run_id = match_store.begin_match_run(
-            conn, from_change=0, to_change=mark, at=at, occasion=Occasion.FIRST_DIGEST
-        )
+        occasion = Occasion.FIRST_DIGEST
+        run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
         ids = tuple(sorted(change.id for change in chosen))
         if ids:
-            match_store.save_matches(
-                conn, run_id, {look.subscription_id: ids}, at=at, occasion=Occasion.FIRST_DIGEST
-            )
+            match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
         match_store.close_first_digest(conn, look, run_id)
     given.given += bool(ids)
     given.papers.update(change.paper_key for change in chosen)

@@ -69,9 +69,8 @@ class Alarm:
 def find_owed(before: datetime) -> datetime:
     """Return until when papers and their turn must have come to be sent by a moment (both UTC).
 
-    That is what a digest `on announcement` is held to. It waits for the rest of an announcement until the next
-    morning, but not longer (see `digest.plan.turns`): until then only what waited before that announcement is
-    owed.
+    A digest `on announcement` waits for a complete announcement until the next morning, but not longer (see
+    `digest.plan.turns`). Until then only what waited before that announcement is owed.
     """
     mailing = latest_mailing(before)
     return before if alarm_moment(mailing) <= before else mailing_moment(mailing)

@@ -176,8 +176,7 @@ class QuietHours:
         if match is None:
             raise ConfigurationError(
                 f"{phrase!r} are not hours of a day",
-                hint='Write "22:00-07:00", with a time zone where the cadence has none: "22:00-07:00'
-                ' Europe/Berlin".',
+                hint='Write "22:00-07:00", or with a time zone if `when` has none: "22:00-07:00 Europe/Berlin".',
             )
         begin_hour, begin_minute, end_hour, end_minute, zone = match.groups()
         begin, end = _read_time(begin_hour, begin_minute, phrase), _read_time(end_hour, end_minute, phrase)
@@ -247,8 +246,7 @@ def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
 def _read_zone(zone: str, phrase: str) -> str:
     if zone in _MACHINES_OWN or zone.startswith(_OTHER_COUNTS):
         raise ConfigurationError(
-            f"{phrase!r}: {zone} does not name a place",
-            hint="Use a name such as Europe/Berlin, America/New_York or UTC.",
+            f"{phrase!r}: {zone} is not a place", hint="Use a name such as Europe/Berlin, America/New_York or UTC."
         )
     try:
         return ZoneInfo(zone).key

@@ -131,9 +131,7 @@ class Destination:
         try:
             kind = DestinationKind(word)
         except ValueError:
-            raise ConfigurationError(
-                f"{text!r} is not a destination", hint=_suggest_destination(text.strip())
-            ) from None
+            raise ConfigurationError(f"{text!r} is not a destination", hint=_suggest(text.strip())) from None
         takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
         if takes_address and not address.strip():
             raise ConfigurationError(f"{text!r} has no address after {word}:")
@@ -157,7 +155,7 @@ class Destination:
         return f"{self.kind}:{self.address}" if self.address else str(self.kind)
 
 
-def _suggest_destination(text: str) -> str:
+def _suggest(text: str) -> str:
     """Return what to write where an address or a channel stands without its way, or behind another word."""
     if "@" in text:
         return f"Write mailto:{text.rpartition(':')[2].strip()}."

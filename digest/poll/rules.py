@@ -57,9 +57,7 @@ def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, la
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
         return ""
-    return (
-        f"arXiv says that nothing was changed since {since}; Digest believes that when a later check says it too"
-    )
+    return f"arXiv says that nothing was changed since {since}; Digest waits until a later check confirms it"
 
 
 def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | None) -> str:
@@ -74,10 +72,7 @@ def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | 
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
         return ""
-    return (
-        f"arXiv found nothing where it had {last_total:,} papers; Digest believes that when a later check"
-        " says it too"
-    )
+    return f"arXiv found nothing where it had {last_total:,} papers; Digest waits until a later check confirms it"
 
 
 ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4), timedelta(days=7))
@@ -297,8 +292,7 @@ JOINT_LOOKBACKS = (*SEARCH_LOOKBACKS, (SEARCH_LOOKBACK, timedelta(hours=20)))
 """As for one query, but the eight days are checked once a day: for many they take many requests."""
 
 JOINT_LOOKBACK = 4
-"""So far the other checks for many reach: from a Sunday evening's announcement to its earliest papers, and a
-day."""
+"""So far other checks for many reach: from a Sunday evening's announcement to its earliest papers, and a day."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,8 +256,7 @@ class Person:
         if len(last) == 1 and _is_initial(fold(last[0])):
             letter, others = last[0].upper(), " ".join(given).title()
             raise UnclearPerson(
-                f"{last[0]!r} is not a last name unless a comma follows it: {others}, {letter} or {letter},"
-                f" {others}"
+                f"{last[0]!r} needs a comma to be a last name: {others}, {letter} or {letter}, {others}"
             )
         return cls(tuple(given), tuple(last))
 

@@ -128,11 +128,7 @@ def _refuse_wildcard(
         nearest = f'"{nearest}"' if is_name else f"({' AND '.join(nearest.split())})"
     prefix = Prefix.AUTHOR if is_name else term.prefix
     written = f"{prefix}:{nearest}" if prefix else nearest
-    hint = (
-        f"The nearest query that works is {written}."
-        if any(map(str.isalnum, nearest))
-        else "Write it like transf*."
-    )
+    hint = f"Write for example {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
     meant = None if term.prefix else _name_meant(term.value)
     sign = f"{found[0]} cannot be used here: {WILDCARDS}"
     source.fail(term.value_position + found.start(), sign, meant or hint)
@@ -209,11 +205,7 @@ def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition)
 
 def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
     if term.prefix is not None or term.is_quoted:
-        source.fail(
-            term.value_position,
-            f"There is no word in {term.value!r}",
-            "Digest searches for words only, not for signs.",
-        )
+        source.fail(term.value_position, f"There is no word in {term.value!r}", "Only words can be searched for.")
     source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} contains no word and was left out")
 
 
@@ -308,9 +300,7 @@ def _read_licence(source: QuerySource, term: TermToken, prefix: Prefix) -> Condi
     name = next((name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None)
     if name is None:
         source.fail(
-            term.value_position,
-            f"{term.value!r} is not a licence of arXiv",
-            f"Known licences: {', '.join(LICENCES)}.",
+            term.value_position, f"{term.value!r} is not a licence of arXiv", f"Known: {', '.join(LICENCES)}."
         )
     message = 'licences are known only of harvested papers (source = "harvest"), not of papers from a search'
     if not any(note.kind is NoteKind.LICENCE for note in source.notes):

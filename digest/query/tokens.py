@@ -254,9 +254,7 @@ class Scanner:
         has_blank = self._skip_blanks() > written.end()
         if not self._next() or self._next() == ")" or (has_blank and self._begins_anew()):
             self._source.fail(
-                start,
-                f"{written[0]} has nothing to search for",
-                f"Write the word directly after it: {known}:word.",
+                start, f"{written[0]} has nothing to search for", f"Write a word directly after it: {known}:word."
             )
         if name == "lastupdateddate":
             message = (

@@ -63,8 +63,7 @@ class RosterReport:
             " ones (`digest try NEW --against OLD` shows what changes)"
         )
         left_alone = (
-            f"{destination} unsubscribed from {old}, and {new} seems to be the same. `digest subscription"
-            " resubscribe` sends to it again"
+            f"{destination} unsubscribed from {old}, so it gets no {new} (`digest subscription resubscribe`)"
             for destination, new, old in self.kept_away
         )
         lost = (one.describe() for one in self.let_go)

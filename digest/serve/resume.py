@@ -75,8 +75,7 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
     if since is not None:
         if since > now:
             raise UsageError(
-                "the given moment is in the future",
-                hint="Name the last moment at which everything was sent, or an earlier one.",
+                "this moment is in the future", hint="Name the last moment when all was sent, or an earlier one."
             )
         if not _has_looked(conn, source, copied_at):
             raise UsageError(

@@ -248,9 +248,7 @@ def load_copied_at(conn: Connection) -> datetime | None:
     """
     row = conn.execute(select(installation.c.copied_at)).first()
     if row is None:
-        raise StoreError(
-            "the database does not say which installation it belongs to", hint="Restore the latest backup."
-        )
+        raise StoreError("the database does not name its installation", hint="Restore the latest backup.")
     copied_at: datetime | None = row.copied_at
     return copied_at
 

@@ -126,10 +126,7 @@ class StoreGate:
         try:
             self._write_release(grant, outcome)
         except StoreError as error:
-            _log.warning(
-                "the end of a request to arXiv was not recorded, so the next one waits until its lease ends: %s",
-                error.message,
-            )
+            _log.warning("the end of a request was not recorded; the next waits for its lease: %s", error.message)
 
     def _write_release(self, grant: Grant, outcome: GateOutcome) -> None:
         with self._store.begin() as conn:
@@ -185,8 +182,7 @@ class StoreGate:
             raise _throttled(row, row.breaker_until - now)
         if patience <= 0:
             raise StoreBusy(
-                f"{row.holder or 'another process'} was sending requests to arXiv for longer than"
-                f" {self._patience:.0f} s",
+                f"{row.holder or 'another process'} asked arXiv for longer than {self._patience:.0f} s",
                 hint="All processes together make one request at a time. Try again later.",
             )
         wait = max(row.lease_until, row.next_at, row.breaker_until) - now

@@ -90,7 +90,7 @@ def test_a_digest_waits_ninety_minutes_for_its_mailing_and_then_says_what_is_wro
     due = SUNDAY.replace(hour=2, minute=0)
     world.clock.sleep((due + timedelta(minutes=70) - world.clock.now()).total_seconds())
     with scheduled(world, OFTEN) as (schedule, _):
-        wait_until(lambda: schedule.jobs.told.get("waiting") == ["perf-team"])
+        wait_until(lambda: schedule.jobs.logged.get("waiting") == ["perf-team"])
         assert len(world.mail.mails) == 1
         world.clock.sleep(timedelta(minutes=25).total_seconds())
         mails = world.mail.wait_for(2)
@@ -122,8 +122,8 @@ def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(w
     world.arxiv.add(LATER)
     world.clock.sleep((SUNDAY + timedelta(hours=3) - world.clock.now()).total_seconds())
     with scheduled(world, SELDOM) as (schedule, site):
-        wait_until(lambda: "alarms" in schedule.jobs.told)
-        assert schedule.jobs.told["alarms"] == []
+        wait_until(lambda: "alarms" in schedule.jobs.logged)
+        assert schedule.jobs.logged["alarms"] == []
         assert AlarmName.DIGEST not in kept_alarms(site)
 
 

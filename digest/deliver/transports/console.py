@@ -53,8 +53,7 @@ class ConsoleTransport:
         except (OSError, ValueError) as error:  # ValueError: the stream has been closed
             raise DeliveryError(
                 f"the console can't be written to: {error}",
-                hint="Its reader has stopped, or its disk is full. Run again with the output to a terminal or"
-                " a file.",
+                hint="Its reader has stopped, or its disk is full. Run again with the output to a terminal.",
             ) from error
         return Receipt("", "printed")
 

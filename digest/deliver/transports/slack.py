@@ -398,8 +398,7 @@ def _judge_unreadable(*, is_post: bool) -> DeliveryError:
     return DeliveryError(
         "Slack's answer can't be read (HTTP 200)",
         ambiguous=is_post,
-        hint="Perhaps something else answers at the configured address. Check the address, and any proxy on"
-        " the way.",
+        hint="Perhaps something else answers at this address. Check the address, and any proxy on the way.",
     )
 
 

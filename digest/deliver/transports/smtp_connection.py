@@ -121,8 +121,7 @@ class MailServer:
             except OSError as error:
                 raise ConfigurationError(
                     f"the certificates in {self.ca_file} can't be read: {error}",
-                    hint="Name a PEM file with the authority's certificate, or remove the setting for public"
-                    " authorities.",
+                    hint="Name a PEM file with the authority's certificate, or remove the setting.",
                 ) from error
         return context
 
@@ -265,8 +264,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool) -> str:
     if category == "5.7":
         return (
             "The server's policy refuses the mail. Ask its operator about relaying, and check the sender's"
-            " domain "
-            "(SPF, DKIM, DMARC) and block lists."
+            " domain (SPF, DKIM, DMARC) and block lists."
         )
     if code == _NO_ROOM or category == "5.2":
         return "The mailbox is full or switched off, or the mail too large: a smaller `cap` shortens it."

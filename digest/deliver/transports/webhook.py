@@ -125,7 +125,5 @@ def _judge(who: str, answer: HttpAnswer) -> DeliveryError:
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:
-        failure.hint = "The reason is in the receiver's log, or here: " + (
-            answer.text("text") or "nothing was said."
-        )
+        failure.hint = "See the receiver's log, or its answer: " + (answer.text("text") or "it was empty.")
     return failure
