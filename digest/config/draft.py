@@ -31,7 +31,7 @@ _AFTERWARDS = "`digest doctor --quick` says what is left. It checks saved querie
 
 
 class Mistakes(ConfigurationError):
-    """Things to mend; `each` has them one by one, with key and hint, for who counts more besides."""
+    """Things to correct; `each` has them one by one, with key and hint, for who counts more besides."""
 
     def __init__(self, message: str, each: tuple[str, ...], *, hint: str) -> None:
         super().__init__(message, hint=hint)

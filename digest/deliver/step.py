@@ -169,7 +169,7 @@ def _judge(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryE
     if isinstance(error, DeliveryError):
         return error
     if isinstance(error, DigestError) and not is_begun:
-        # What is configured wrongly concerns more than this delivery, and is the operator's to mend.
+        # What is configured wrongly concerns more than this delivery, and is the operator's to correct.
         return DeliveryError(
             error.message,
             permanent=True,

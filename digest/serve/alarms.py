@@ -38,7 +38,7 @@ class WatchReport:
     """What one check brought.
 
     Attributes:
-        alarms: what is amiss.
+        alarms: what is wrong.
         due: those of them to send now; all of them where the configuration names no address for alarms.
         failures: where that failed, and why, in sentences; so did a sign of life.
     """
@@ -148,7 +148,7 @@ def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> Alar
 
 
 def _cut(alarm: StoredAlarm) -> str:
-    """Return what is or was amiss, without what to do about it."""
+    """Return what is or was wrong, without what to do about it."""
     return alarm.detail.partition(". ")[0]
 
 

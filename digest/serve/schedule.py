@@ -175,7 +175,7 @@ class Schedule:
                 slow the database is. Then this, too, is given up.
 
         Returns:
-            Whether everything has ended. What has not leaves nothing behind that the next start cannot mend.
+            Whether everything has ended. What has not leaves nothing behind that the next start cannot repair.
         """
         self._stopping.set()
         self._scheduler.pause()

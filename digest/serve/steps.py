@@ -43,7 +43,7 @@ ORPHANS_SETTLE = timedelta(minutes=1)
 
 @dataclass(slots=True)
 class PassReport:
-    """What one pass did, verb by verb; `watch` says what is amiss.
+    """What one pass did, verb by verb; `watch` says what is wrong.
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
     be checked; `holds` are the messages held for the operator, of this pass and of earlier ones;

@@ -60,7 +60,7 @@ class StoredAlarm:
 
     Attributes:
         name: `AlarmName` as text.
-        detail: what is amiss, and what to do, as it was found last.
+        detail: what is wrong, and what to do, as it was found last.
         since: when it was raised (UTC).
         told_at: when the alarm was sent (UTC); None before.
         ended_at: since when it is over (UTC); None while it lasts.
@@ -74,13 +74,13 @@ class StoredAlarm:
 
 
 def load_alarms(conn: Connection) -> list[StoredAlarm]:
-    """Return what is amiss as it was kept last, the oldest first."""
+    """Return what is wrong as it was kept last, the oldest first."""
     lasting = select(alarms).where(alarms.c.ended_at.is_(None))
     return [_read(row) for row in conn.execute(lasting.order_by(alarms.c.since, alarms.c.name))]
 
 
 def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
-    """Keep what is amiss now: new alarms are raised, known ones go on, all others are over.
+    """Keep what is wrong now: new alarms are raised, known ones go on, all others are over.
 
     One that is over before it was sent is forgotten. So is that messages failed: time alone ends it.
     """

@@ -97,7 +97,7 @@ class DiscordTransport:
             raise DeliveryError(
                 f"there is no Discord webhook called {destination.address!r}",
                 permanent=True,
-                whole_transport=True,  # the operator's to mend: it is held until then, not given up
+                whole_transport=True,  # the operator's to correct: it is held until then, not given up
                 hint="Its URL is missing: `digest doctor --quick` names the variable for it.",
             )
         return url

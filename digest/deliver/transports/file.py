@@ -151,7 +151,7 @@ def holds(path: Path, data: bytes) -> bool:
 
 
 def judge_disk(path: Path, error: OSError) -> DeliveryError:
-    """Turn a disk's failure into an error that says what to mend; nothing was written, so repeating is safe."""
+    """Turn a disk's failure into an error that says what to correct; nothing was written, so repeating is safe."""
     reason = error.strerror or str(error)
     return DeliveryError(f"{path} can't be written: {reason}", hint=_HINTS.get(error.errno or 0, ""))
 

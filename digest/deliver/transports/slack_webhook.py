@@ -102,7 +102,7 @@ class WebhookTransport:
             raise DeliveryError(
                 f"there is no Slack webhook called {destination.address!r}",
                 permanent=True,
-                whole_transport=True,  # the operator's to mend: it is held until then, not given up
+                whole_transport=True,  # the operator's to correct: it is held until then, not given up
                 hint=f"Its URL is missing: `digest doctor --quick` names the variable for it. Webhooks that are "
                 f"configured: {known}.",
             )

@@ -108,7 +108,7 @@ class SignedWebhookTransport:
         name = destination.address
         if name in self._hooks:
             return self._hooks[name]
-        # What is configured wrongly is the operator's to mend: nothing is given up for it, as little as where
+        # What is configured wrongly is the operator's to correct: nothing is given up for it, as little as where
         # Slack's token is missing.
         raise DeliveryError(
             f"there is no webhook {name!r} with url and secret",
