@@ -125,7 +125,7 @@ def _print(config: Config | None, problems: list[str], warnings: list[str]) -> N
     for problem in problems:
         click.echo(f"{click.style('error:', fg='red', bold=True)} {problem}", err=True)
     if len(problems) > 1:
-        click.echo(f"{len(problems)} things to mend.", err=True)
+        click.echo(f"{len(problems)} things to correct.", err=True)
     if config is not None and not problems:
         parts = [
             count(len(config.queries), "saved query", "saved queries"),

@@ -72,7 +72,7 @@ def test_a_subscription_nobody_knows_cannot_be_left(store: Store) -> None:
 
 
 def test_nobody_comes_back_who_never_left(store: Store) -> None:
-    with pytest.raises(UsageError, match="has not left team: there is nothing to take back"):
+    with pytest.raises(UsageError, match="has not unsubscribed from team"):
         resubscribe(store)
 
 
@@ -97,7 +97,7 @@ def test_whoever_comes_back_to_everything_stays_away_from_what_was_left_by_itsel
 def test_a_leave_of_one_is_taken_back_after_that_of_everything(store: Store) -> None:
     leave(store)
     leave(store, EVERYTHING)
-    with pytest.raises(UsageError, match="left everything, and also team alone") as caught:
+    with pytest.raises(UsageError, match="unsubscribed from everything, not only from team") as caught:
         resubscribe(store)
     assert "`digest subscription resubscribe team mailto:reader@example.org --everything`" in caught.value.hint
     with store.read() as conn:

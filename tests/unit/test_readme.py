@@ -115,7 +115,7 @@ def test_it_shows_many_queries() -> None:
 @pytest.mark.parametrize("text", QUERIES)
 def test_each_query_it_shows_is_read_without_a_remark(text: str) -> None:
     query = parse_query(text)
-    assert all("harvested papers only" in note.message for note in query.notes)
+    assert all("only of harvested papers" in note.message for note in query.notes)
     assert parse_query(query.canonical).canonical == query.canonical
 
 

@@ -105,7 +105,7 @@ def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: S
         "'gone' is not a kind",
     ):
         assert problem in said.err
-    assert said.err.endswith("\n2 things to mend.\n")
+    assert said.err.endswith("\n2 things to correct.\n")
     assert "hint" not in said.err
     assert len(digest("config", "check", "--json", expect=3).json["problems"]) == 2
 
