@@ -151,7 +151,7 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     if has_star and words[-1].end < len(plain):
         message = "* needs the beginning of a word directly before it"
         nearest = f"{term.prefix}:" * bool(term.prefix) + f"{words[-1].text}*"
-        source.fail(term.value_position + len(value), message, f"The nearest query that works is {nearest}.")
+        source.fail(term.value_position + len(value), message, f"Write for example {nearest}.")
     kept = [word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])]
     if not kept:
         message = f"{term.value!r} is too common to search for and was left out"

@@ -78,7 +78,7 @@ def test_nobody_comes_back_who_never_left(store: Store) -> None:
 
 def test_whoever_left_everything_does_not_come_back_to_a_part(store: Store) -> None:
     leave(store, EVERYTHING)
-    with pytest.raises(UsageError, match="left everything, not team alone"):
+    with pytest.raises(UsageError, match="unsubscribed from everything, not only from team"):
         resubscribe(store)
     with store.read() as conn:
         assert load_departures(conn, READER) == {EVERYTHING}
