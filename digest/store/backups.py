@@ -246,7 +246,7 @@ def _refuse_violations(conn: Connection, what: str) -> None:
         StoreError: it does; each one is named.
     """
     if violations := load_violations(conn):
-        broken = "; ".join(f"{violation.name}: {violation.count:,} rows break this" for violation in violations)
+        broken = "; ".join(f"{violation.name}: broken {violation.count:,}×" for violation in violations)
         raise StoreError(f"{what} is damaged: {broken}", hint="`digest db check` shows what is wrong.")
 
 

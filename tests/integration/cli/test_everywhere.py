@@ -70,7 +70,7 @@ def test_without_a_database_each_says_what_makes_it_and_makes_none(
     empty: World, digest: Shell, command: list[str]
 ) -> None:
     said = digest(*command, expect=3)
-    assert "there is not a database" in said.err
+    assert "there is no database" in said.err
     assert "`digest run`" in said.err
     assert not list(empty.folder.glob("digest.db*"))
 

@@ -81,7 +81,7 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_and_its_papers_are_told(wo
     world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="x")
     said = digest("run", "--now")
     assert "saved query perf can't be read and is still used as it was before:\nThis parenthesis is" in said.err
-    instead = "saved query perf can't be read and is still used as it was before: This parenthesis is never closed"
+    instead = "saved query perf can't be read and goes on as it was read before: This parenthesis is never closed"
     assert instead in digest("status").out
     assert digest("query", "list").out.endswith(
         "perf can't be read: This parenthesis is never closed\n"

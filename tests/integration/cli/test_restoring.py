@@ -124,8 +124,8 @@ def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(digest: Shell) -> 
     digest("db", "restore", "backup.db")
     digest("run", expect=3)
     said = digest("db", "resume", "--since", "2026-11-20T03:00Z", expect=2)
-    assert "not been looked at since the restore" in said.err
-    assert "lies ahead" in digest("db", "resume", "--since", "2027-01-01", expect=2).err
+    assert "not been checked since the restore" in said.err
+    assert "in the future" in digest("db", "resume", "--since", "2027-01-01", expect=2).err
     assert "is no moment" in digest("db", "resume", "--since", "tea time", expect=2).err
 
 
@@ -137,7 +137,7 @@ def test_the_operators_word_that_it_was_restored_holds_everything(world: World, 
     digest("run", expect=3)
     assert world.mail.mails == ()
     assert digest("db", "resume", "--json").json == {"released": 2, "dropped": 0, "told": 0}
-    assert "nothing is held back" in digest("db", "resume", expect=2).err
+    assert "sending is not stopped" in digest("db", "resume", expect=2).err
     digest("run")
     assert len(world.mail.mails) == 2
 
@@ -211,8 +211,8 @@ def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> N
     assert "1     a delivery has a time of its end once it has ended" in said.out
     found = digest("db", "check", "--json", expect=1).json
     assert found["violations"] == {"a delivery has a time of its end once it has ended": 1}
-    assert "is not sound" in digest("db", "backup", expect=3).err
-    assert "is not sound" in digest("db", "copy", "--to", "sqlite:///other.db", expect=3).err
+    assert "is damaged" in digest("db", "backup", expect=3).err
+    assert "is damaged" in digest("db", "copy", "--to", "sqlite:///other.db", expect=3).err
 
 
 def test_backups_are_pruned_where_nobody_named_their_file(world: World, digest: Shell) -> None:

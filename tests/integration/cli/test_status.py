@@ -170,7 +170,7 @@ def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None
             save_turns(conn, "lab1:x", turns)
         said = [line.partition("  →")[0] for line in attention(digest) if "the job " in line]
     assert said == [
-        "ATTENTION  the job poll has been busy with one run for 300 min",
+        "ATTENTION  the job poll has been at the same turn for 300 min",
         "ATTENTION  the job watch failed last time: StoreError",
     ]
     store.close()

@@ -79,7 +79,7 @@ def test_the_store_and_arxiv_bring_the_same_papers(digest: Shell) -> None:
 @pytest.mark.usefixtures("world")
 def test_a_name_that_is_nearly_a_saved_querys_is_read_as_a_query_with_a_note(digest: Shell) -> None:
     said = digest("query", "preview", "perv", "--days", "7")
-    assert "there is no saved query 'perv' (there is 'perf')" in said.err
+    assert "no saved query is called 'perv' (there is 'perf')" in said.err
     assert "0 papers in 7 days" in said.out
 
 
@@ -108,7 +108,7 @@ def test_nothing_has_to_be_installed_for_any_of_it(
     assert len(digest("query", "preview", "cat:cs.PF", "--json").json["papers"]) == 8
     assert digest("query", "explain", "cat:cs.PF", "2611.15012", "--json").json["matches"] is True
     assert (
-        "is stored here: there is not a database"
+        "is stored here: there is no database"
         in digest("query", "preview", "cat:cs.PF", "--from", "store", expect=2).err
     )
     assert not list(tmp_path.glob("*.db"))

@@ -129,7 +129,7 @@ def test_a_name_that_is_not_configured_says_what_is_missing() -> None:
     transport = SignedWebhookTransport(hooks={}, now=SystemClock().now)
     with pytest.raises(DeliveryError, match="no webhook 'lab' with url and secret") as caught:
         transport.resolve(LAB)
-    assert "digest config check" in caught.value.hint
+    assert "digest doctor --quick" in caught.value.hint
     assert caught.value.permanent
     assert caught.value.whole_transport, "the operator's to mend: it is held until then"
     with pytest.raises(DeliveryError, match="can't be asked"):
