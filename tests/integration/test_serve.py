@@ -167,10 +167,10 @@ def test_run_beside_serve_says_so_and_does_nothing(world: World) -> None:
     with world.serve() as served:
         done = world.run("run")
         assert done.returncode == 0, done.stderr
-        assert f"process {served.process.pid} works on this database already" in done.stdout
+        assert f"process {served.process.pid} already works on this database" in done.stdout
         again = world.run("serve")
         assert again.returncode == 3
-        assert f"process {served.process.pid} works on this database already" in again.stderr
+        assert f"process {served.process.pid} already works on this database" in again.stderr
         served.stop()
 
 

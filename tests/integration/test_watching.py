@@ -49,7 +49,9 @@ def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: Worl
     (mail,) = operator_mails(world)
     assert mail.splitlines()[0] == "Digest: the mailing of Sun 22 Nov is not out yet"
     told = " ".join(mail.split())
-    assert "mailing, since Mon 23 Nov 11:05 UTC The mailing of Sun 22 Nov is not out yet. Looks go on;" in told
+    assert (
+        "announcement, since Mon 23 Nov 11:05 UTC The mailing of Sun 22 Nov is not out yet. Looks go on;" in told
+    )
     (post,) = world.slack.messages
     assert post.text == "Digest: the mailing of Sun 22 Nov is not out yet"
 
@@ -68,7 +70,7 @@ def test_where_the_operator_cannot_be_told_that_is_said_and_tried_again(world: W
     write_alarms(world, "slack:#nowhere")
     pass_at(world)
     report = pass_at(world, MONDAY)
-    assert any("could not be told at slack:#nowhere: " in trouble for trouble in report.troubles)
+    assert any("could not be sent to slack:#nowhere: " in trouble for trouble in report.troubles)
     write_alarms(world, "mailto:ops@example.org", "slack:#nowhere")
     for minutes in (5, 20, 40):
         pass_at(world, MONDAY + timedelta(minutes=minutes))

@@ -113,7 +113,7 @@ def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_mis
     _, said = call_digest(world.folder, environ, "config", "check")
     assert "webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET" in said
     _, said = call_digest(world.folder, environ, "delivery", "show", "1")
-    assert "there is no webhook 'lab' with url and secret. `digest config check` says what it lacks" in said
+    assert "there is no webhook 'lab' with url and secret. `digest doctor --quick` says what it lacks" in said
     code, said = call_digest(world.folder, environ, "webhook", "test", "lab")
     assert (code, "there is no webhook 'lab' with url and secret" in said) == (2, True)
 

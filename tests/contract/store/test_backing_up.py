@@ -135,7 +135,7 @@ def test_what_is_not_sound_is_no_backup(here: Path) -> None:
     store = open_store(f"sqlite:///{here}")
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
-    with pytest.raises(StoreError, match="not sound: nothing is matched that is not stored"):
+    with pytest.raises(StoreError, match="is damaged: nothing is matched that is not stored"):
         back_up(store, here.parent / "new" / "backup.db", MORNING, quiet)
     store.close()
     assert not [*(here.parent / "new").iterdir()]

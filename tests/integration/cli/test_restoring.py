@@ -177,7 +177,7 @@ def test_serving_a_restored_database_sends_nothing_says_so_and_goes_on_when_told
     digest("db", "restore", "backup.db")
     with world.serve() as served:
         refused = digest("db", "restore", "backup.db", expect=3)
-        assert f"process {served.process.pid} works on this database already" in refused.err
+        assert f"process {served.process.pid} already works on this database" in refused.err
         wait_until(lambda: "1 paper waits" in digest("subscription", "list").out)
         report = digest("db", "backup", "--json", "beside.db").json
         assert report["rows"]["papers"] == 4
