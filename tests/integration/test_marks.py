@@ -79,7 +79,8 @@ def test_a_mark_is_tried_until_the_database_takes_it_and_little_is_said_of_it(
     assert len(world.mail.mails) == (name != "mark_unsent")
     first, last = told(caplog)
     assert re.fullmatch(
-        rf"the database does not record the result of delivery 1 to \S+; trying again: {AWAY} Wait for the coffee\.",
+        rf"the database does not record the result of delivery 1 to \S+; trying again: {AWAY}"
+        r" Wait for the coffee\.",
         first,
     )
     assert re.fullmatch(r"the result of delivery 1 to \S+ was recorded after \d+\.\d s", last)

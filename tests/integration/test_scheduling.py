@@ -219,8 +219,8 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         world.write_config(to=MAIL, extra=more)
         file.write_text(file.read_text().replace("digest@example.org", "other@example.org"))
         schedule.reload(load)  # type: ignore[arg-type]  # the same
-        wait_until(lambda: "counts after a restart" in caplog.text)
-        assert "what changed in mail counts after a restart" in caplog.text
+        wait_until(lambda: "restart `digest serve`" in caplog.text)
+        assert "restart `digest serve` for the changes in mail" in caplog.text
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team", "added"]
         assert site.config.mail.from_address == "digest@example.org"
 
