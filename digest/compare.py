@@ -30,16 +30,16 @@ INDEX_LAG = timedelta(days=2)
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """What a source had already announced when Digest first looked: behind it, nothing is news.
+    """What a source had already announced when Digest first checked arXiv: behind it, nothing is new.
 
     Attributes:
-        is_bootstrap: this run is that first look itself.
+        is_bootstrap: this run is that first check itself.
         mark: `ArxivId.announcement_order` of the newest paper then; a never-stored first version is
-            news only above it. (0, 0) where the source shows only what is recent anyway.
-        since: a never-stored higher version is news only if submitted from this moment on (UTC); an
+            new only above it. (0, 0) where the source shows only what is recent anyway.
+        since: a never-stored higher version is new only if submitted from this moment on (UTC); an
             older one was merely edited. None: never.
-        began_on: UTC day of that first look; what was last touched before it was public then, whatever its
-            id and whether or not the look met it. None where that is not known.
+        began_on: UTC day of that first check; what was last touched before it was public then, whatever its
+            id and whether or not the check met it. None where that is not known.
     """
 
     is_bootstrap: bool = False
@@ -72,7 +72,7 @@ def compare_papers(
     Args:
         papers: of one page.
         known: those of them that are stored.
-        horizon: what was announced before Digest first looked.
+        horizon: what was announced before Digest first checked arXiv.
         as_of: arXiv's own time of the page (UTC); None where it tells none.
     """
     changes = (_compare_one(paper, known.get(paper.id), horizon, as_of) for paper in keep_latest(papers))
@@ -106,7 +106,7 @@ def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool
     arXiv answers from replicas and caches, some of them hours behind, with today's date on the answer.
     What tells: the version; the harvest's datestamp of each paper; the time of the answer; and, on one and
     the same day, a text that was stored before and left behind. The search tells no datestamp and follows
-    the harvest with some delay, so for that long it is not asked about a version the harvest has told.
+    the harvest with some delay, so for that long it is not asked about a version the harvest has brought.
 
     Args:
         paper: as it came.
@@ -160,7 +160,7 @@ def _classify_unseen(paper: Paper, horizon: Horizon) -> Kind:
 
 
 def is_first_news(paper: Paper, horizon: Horizon) -> bool:
-    """Whether a first version that is not stored came out after a first look, as far back as that reached."""
+    """Whether a first version that is not stored came out after a first check, as far back as that reached."""
     return paper.id.announcement_order > horizon.mark
 
 

@@ -149,7 +149,7 @@ def check_counts(page: AtomPage, start: int, size: int) -> None:
     if page.different < expected:
         came = "none" if page.entries == 0 else f"only {page.different}"
         raise ArxivShort(
-            f"{expected} papers should have come, of {page.total} in all, but {came} did", hint=TRY_AGAIN
+            f"{expected} papers were expected, of {page.total} in all, but {came} came", hint=TRY_AGAIN
         )
 
 
@@ -160,8 +160,8 @@ def _read_refusal(entry: Element) -> ArxivError | None:
         return None
     message = fold_line(read_text(entry.find(_ATOM + "summary"))) or "no reason given"
     if "internal error" in message:
-        return ArxivFaulted(f"arXiv failed inside: {message}", hint=TRY_AGAIN)
-    return ArxivRejected(f"arXiv rejects the request: {message}", hint="Asking again cannot help: mend the query.")
+        return ArxivFaulted(f"arXiv had an error of its own: {message}", hint=TRY_AGAIN)
+    return ArxivRejected(f"arXiv rejects the request: {message}", hint="Correct the query, then ask again.")
 
 
 def _is_unlinked_error(entry: Element) -> bool:

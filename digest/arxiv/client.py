@@ -1,7 +1,7 @@
 """Asks arXiv: the query API and OAI-PMH, at one pace and over one connection.
 
 The terms (https://info.arxiv.org/help/api/tou.html) count all three interfaces together. Before each
-request, each retry among them, the gate is asked; afterwards it is told, whatever happened.
+request, each retry among them, the gate is asked; afterwards it hears of the outcome.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class ArxivClient:
         user_agent: name, version and how to reach the operator.
         gate: gives leave for each request.
         clock: dates what is fetched.
-        on_request: told of every request after it ended and the gate was released.
+        on_request: called for every request after it ended and the gate was released.
         deadline: seconds one request may take in all.
 
     Raises:
@@ -210,7 +210,7 @@ class ArxivClient:
             ArxivError: as described in `digest.model.errors`; it names what was asked.
         """
         if (from_date is None) == (token is None):
-            raise UsageError("a harvest is asked for either from a day or by a token")
+            raise UsageError("a harvest starts either from a day or from a token")
         parameters = {"verb": "ListRecords"}
         if from_date is not None:
             parameters |= {"metadataPrefix": "arXivRaw", "from": from_date.isoformat()}
@@ -282,8 +282,8 @@ class ArxivClient:
             with contextlib.suppress(TooLate):
                 return self._ask_once(asked, read, check, self._gate.acquire())
         error = ArxivUnreachable(
-            f"no request could be begun in time, {_GRANTS} times in a row",
-            hint="This machine is paused or too busy, half a minute at a time; the next poll tries again.",
+            f"no request could start in time, {_GRANTS} times in a row",
+            hint="This machine was paused or too busy for half a minute each time. The next check tries again.",
         )
         _name_request(error, asked)
         raise error
@@ -353,7 +353,7 @@ def _check_address(url: str) -> None:
         parts = httpx.URL()
     if parts.scheme not in {"http", "https"} or not parts.host or parts.query:
         raise ConfigurationError(
-            f"{url!r} is no address arXiv can be asked at",
+            f"{url!r} is not an address at which arXiv can be asked",
             hint="Addresses under [arxiv] look like https://export.arxiv.org/api/query, without a question mark.",
         )
 

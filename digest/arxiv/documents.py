@@ -40,7 +40,7 @@ _DOCUMENT_TYPE = re.compile(rb"<!doctype", re.IGNORECASE)
 _NAMESPACE = re.compile(rb"(?:(?<=<)|(?<=</))ns\d+:")
 _SHOWN = 60
 
-TRY_AGAIN = "Nothing was stored from it and nothing is lost: the next poll asks again."
+TRY_AGAIN = "Nothing was stored from it and nothing is lost. The next check asks again."
 
 
 def check_body(body: bytes) -> None:
@@ -58,12 +58,12 @@ def check_body(body: bytes) -> None:
     if not text:
         raise ArxivTruncated("the body is empty", hint=TRY_AGAIN)
     if text[: len(_RATE_EXCEEDED)].lower() == _RATE_EXCEEDED:
-        raise ArxivThrottled("arXiv says that its rate is exceeded", hint=TRY_AGAIN)
+        raise ArxivThrottled("arXiv says that it gets too many requests", hint=TRY_AGAIN)
     if b"\0" in text[:64] or body[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ArxivUnreadable("the body is not in UTF-8", hint=TRY_AGAIN)
     if not text.startswith(b"<"):
         shown = text[:_SHOWN].decode("utf-8", "replace")
-        raise ArxivUnreadable(f"the body is no XML but a text: {shown!r}", hint=TRY_AGAIN)
+        raise ArxivUnreadable(f"the body is text instead of XML: {shown!r}", hint=TRY_AGAIN)
     if _WEB_PAGE.search(text):
         raise ArxivUnreadable("a web page came instead of XML", hint=TRY_AGAIN)
     if _DOCUMENT_TYPE.search(text):
@@ -115,7 +115,7 @@ class Document:
             open_elements.pop()
             if element.tag == self._entry:
                 if len(open_elements) != self._depth:
-                    raise ArxivUnreadable("an entry stands where none belongs", hint=TRY_AGAIN)
+                    raise ArxivUnreadable("there is an entry where none belongs", hint=TRY_AGAIN)
                 yield element
                 del element[:]
             elif len(open_elements) < self._depth and any(child.tag == self._entry for child in element):
@@ -124,7 +124,7 @@ class Document:
     def _take_root(self, element: Element) -> None:
         if element.tag != self._root:
             shown = element.tag[:_SHOWN]
-            raise ArxivUnreadable(f"the XML is something else: its root element is {shown}", hint=TRY_AGAIN)
+            raise ArxivUnreadable(f"the XML is of another kind: its root element is {shown}", hint=TRY_AGAIN)
         self.root = element
 
 
@@ -261,7 +261,7 @@ def read_rfc_date(text: str) -> datetime:
     try:
         moment = parsedate_to_datetime(text.strip())
     except (TypeError, IndexError, OverflowError) as error:
-        raise ValueError(f"{text.strip()[:40]!r} is no date") from error
+        raise ValueError(f"{text.strip()[:40]!r} is not a date") from error
     return _to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 _POOL_SECONDS = 5.0
 _KEPT_ALIVE_SECONDS = 60.0
-_CHECK_NETWORK = "Look at the network and the addresses under [arxiv]. The next poll tries again."
+_CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next check tries again."
 
 
 @dataclass(frozen=True, slots=True)
 class AskedRequest:
-    """What is to be asked.
+    """One request to make.
 
     Attributes:
         url: the whole of it, as a GET would be written; also where a form is sent instead.
@@ -151,7 +151,7 @@ class Line:
             raise ArxivUnreachable(message, hint=_CHECK_NETWORK)
 
     def hang_up(self) -> None:
-        """End the connection in use at once, from another thread: whoever waits on it is woken."""
+        """End the connection in use at once, from another thread; a thread that waits on it wakes up."""
         if self._socket is not None:
             with contextlib.suppress(OSError):  # it may have ended by itself just now
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -221,7 +221,7 @@ class RequestLog:
         milliseconds: from the request to the end of the answer.
         size: bytes of the body, unpacked.
         sha256: of the body, hex; "" where there is none.
-        outcome: what the gate was told.
+        outcome: what the gate heard.
         detail: what was wrong; "" for a good page.
     """
 
@@ -287,12 +287,12 @@ def judge_status(answer: ArxivAnswer, read: Callable[[bytes], object], *, place:
     elif status == _REFUSED:
         raise ArxivRefused(
             "arXiv refuses to answer this client (403)",
-            hint="Requests stop for hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
+            hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
         )
     elif status in _REDIRECTIONS:
-        place = answer.headers.get("location", "an address it does not name")[:200]
+        place = answer.headers.get("location", "another address, which it does not name")[:200]
         raise ArxivMoved(
-            f"arXiv answers at {place} now ({status})",
+            f"arXiv now answers at {place} ({status})",
             hint=f"Set the address under [arxiv] in digest.toml to {place}, without what follows a question mark.",
         )
     elif status in _OURS:
@@ -300,11 +300,11 @@ def judge_status(answer: ArxivAnswer, read: Callable[[bytes], object], *, place:
         if status in _ABSENT and place and not reason:
             raise ArxivRejected(
                 f"arXiv rejects the request ({status}): nothing is at {place}",
-                hint="Mend the address, or leave it out: then arXiv's own is asked.",
+                hint="Correct the address, or leave it out to use arXiv's own.",
             )
         raise ArxivRejected(f"arXiv rejects the request ({status}){reason}", hint="Asking again cannot help.")
     else:
-        raise ArxivFaulted(f"arXiv failed inside ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)
+        raise ArxivFaulted(f"arXiv had an error of its own ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN)
 
 
 def read_retry_after(text: str) -> float | None:
@@ -320,7 +320,7 @@ def read_retry_after(text: str) -> float | None:
 
 
 def gate_outcome(error: ArxivError | None) -> GateOutcome:
-    """Return what the gate is told of a request that ended in this error, or in none."""
+    """Return what the gate hears of a request that ended in this error, or in none."""
     if isinstance(error, ArxivThrottled):
         return GateOutcome(RequestOutcome.THROTTLED, error.retry_after)
     if isinstance(error, ArxivRefused):
@@ -341,7 +341,7 @@ def _refuse_throttling(answer: ArxivAnswer) -> None:
         pass  # what else the body may be is judged where it is read; here the status goes first
     if answer.status in _THROTTLED:
         raise ArxivThrottled(
-            f"arXiv asks to be spared for a while ({answer.status})", hint=TRY_AGAIN, retry_after=retry_after
+            f"arXiv asks for no requests for a while ({answer.status})", hint=TRY_AGAIN, retry_after=retry_after
         )
 
 

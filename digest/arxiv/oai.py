@@ -154,11 +154,11 @@ def _refuse_errors(root: Element) -> bool:
     errors = {error.get("code", ""): fold_line(read_text(error)) for error in root.iterfind(_OAI + "error")}
     if "badResumptionToken" in errors:
         raise TokenExpired(
-            f"the list can't be gone on with: {errors['badResumptionToken']}",
+            f"the list can't be continued: {errors['badResumptionToken']}",
             hint="Tokens end at midnight UTC. The harvest starts again from its first page.",
         )
     if "idDoesNotExist" in errors:
-        raise UnknownPaper("arXiv knows no such paper", hint="The id may be void, or not announced yet.")
+        raise UnknownPaper("arXiv knows no such paper", hint="The id may be wrong, or not announced yet.")
     for code, message in errors.items():
         if code in _PERMANENT:
             raise ArxivRejected(f"arXiv rejects the request, {code}: {message}", hint="Asking again cannot help.")
@@ -173,12 +173,12 @@ def _read_token(root: Element, listed: Element, records: int) -> str | None:
     tokens = list(root.iter(_TOKEN))
     others = [child for child in listed if child.tag != _RECORD]
     if others != tokens or len(tokens) > most or (not most and records > 1):
-        raise ArxivUnreadable("the list holds something that does not belong there", hint=TRY_AGAIN)
+        raise ArxivUnreadable("the list contains something that does not belong there", hint=TRY_AGAIN)
     token = read_text(tokens[0]).strip() if tokens else ""
     request = root.find(_REQUEST)
     if not tokens and request is not None and request.get("resumptionToken"):
         # Where a list came in pages its last one says so, by an empty token; only a single page need not.
-        raise ArxivShort("the list goes on from a token and does not say that it ends", hint=TRY_AGAIN)
+        raise ArxivShort("the list continues from a token and does not say where it ends", hint=TRY_AGAIN)
     return token or None
 
 
@@ -204,7 +204,7 @@ def _check_identity(id_: ArxivId, identifier: str) -> None:
     except UsageError:
         is_same = False
     if not is_same:
-        raise MalformedEntry(f"its header speaks of {named[:40]!r}, its text of {id_}")
+        raise MalformedEntry(f"its header names {named[:40]!r}, its text {id_}")
 
 
 def _read_datestamp(header: Element | None) -> date:

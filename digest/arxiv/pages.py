@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> Iterator[Fetched[OaiPage]]:
     """Fetch the pages of a harvest one after the other; only after the last one was it complete.
 
-    A single page with `is_no_records_match` is a complete look, too, at an empty list.
+    A single page with `is_no_records_match` is a complete check, too, at an empty list.
 
     Args:
         client: asks.
@@ -42,7 +42,7 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
     sizes: list[int] = []
     yield from _walk_once(client, from_date, token, sizes)
     if sizes.index(max(sizes)) > 0:
-        # The pages before the first full one came short, and nothing told so then.
+        # The pages before the first full one came short, and nothing showed it then.
         yield from _walk_once(client, from_date, "", sizes)
 
 
@@ -69,8 +69,8 @@ def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int
         token = fetched.page.token
         if token in used:
             raise ArxivFaulted(
-                f"the harvest from {from_date.isoformat()} leads back to its page {token}",
-                hint="The next poll starts it again.",
+                f"the harvest from {from_date.isoformat()} leads back to its own page {token}",
+                hint="The next check starts it again.",
             )
         used.add(token)
         fetched = _fetch(client, from_date, token, max(sizes))
@@ -102,7 +102,7 @@ def _expired(from_date: date, token: str) -> TokenExpired:
 OVERLAP: Final = 3
 """Papers of a page that are asked for again with the next one."""
 
-ASKED_AGAIN: Final = "Nothing was taken for complete: the next poll asks again."
+ASKED_AGAIN: Final = "Nothing was counted as complete. The next check asks again."
 """What becomes of a search that broke off while arXiv was polled."""
 
 SMALLEST_PAGE: Final = 10
@@ -147,7 +147,7 @@ class _Walk:
         return self.is_sorted and self.oldest is not None and self.oldest < until
 
     def is_too_wide(self, until: datetime) -> bool:
-        """Whether arXiv's limit comes before the date that is wanted, as far as can be told by now."""
+        """Whether arXiv's limit comes before the date that is wanted, as far as is known by now."""
         if self.total <= WALL:
             return False
         if self.position >= WALL or not self.is_sorted or self.is_wanted_whole(until):
@@ -287,7 +287,7 @@ class _Reader:
 
 
 def _divide(query: str, part: _Walk, until: datetime) -> list[Window]:
-    """Cut a part that is too wide: evenly where all of it is wanted, else in halves, as most old papers rest."""
+    """Cut a part that is too wide: evenly where all of it is wanted, else in halves."""
     window = part.window
     if window is None:
         raise AssertionError("the whole search is cut at a date")
@@ -320,7 +320,7 @@ def _fit_page(start: int, size: int) -> int:
 
 
 def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
-    """Whether a page follows on those before; if not, the walk is taken back half a page."""
+    """Whether a page follows on those before; if not, the walk steps back half a page."""
     is_top = start == 0 and (page.entries > 0 or walk.found == 0)
     if is_top or any(paper.id in walk.seen for paper in page.papers):
         return True
@@ -329,7 +329,7 @@ def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
     walk.steps_back += 1
     if walk.steps_back > _STEPS_BACK:
         raise ArxivShort(
-            "the results moved while they were read, and what lay between two pages is not known",
+            "the results changed while Digest read them, so papers between two pages may be missing",
             hint=ASKED_AGAIN,
         )
     walk.position = max(0, start - walk.size // 2)

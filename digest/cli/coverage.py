@@ -37,7 +37,7 @@ _STATES = {
     "late": "red",
     "not checked": "red",
 }
-_GAP_WORDS = {"open": "asked for", "found": "found after all", "void": "never used"}
+_GAP_WORDS = {"open": "asked for", "found": "found after all", "given up": "never used"}
 
 
 @click.command()

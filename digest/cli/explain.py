@@ -177,7 +177,7 @@ def _sum_up(here: Installation, trail: Trail) -> str:
     """Say how far the deliveries of the digest that is meant have come, who left, and that a feed shows it."""
     shown = ", shown by the feed" if any(not why_not for _, why_not in trail.feeds) else ""
     told = trail.deciding
-    if told is not None and told.digest.occasion == Occasion.TAKEN_AS_TOLD:
+    if told is not None and told.digest.occasion == Occasion.ALREADY_SENT:
         return f", by the database before this one was restored{shown}"
     states: dict[str, list[str]] = {}
     for delivery in told.telling if told else ():

@@ -202,7 +202,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
         due = require_subscription(here.config, conn, name)
         destination = _find_destination(conn, due, address)
         which = EVERYTHING if everything else name
-        still_left = unsubscribe.come_back(conn, destination, which, how=OPERATOR, at=here.now)
+        still_left = unsubscribe.resubscribe(conn, destination, which, how=OPERATOR, at=here.now)
         _restart_turns(conn, here.now)
         turn = require_subscription(here.config, conn, name).next_due_at
     what = "everything" if everything else name

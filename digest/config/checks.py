@@ -1,4 +1,4 @@
-"""What can only be judged by looking at several settings together."""
+"""What can only be judged from several settings together."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """From `digest.toml` and the environment to one checked `Config`.
 
 The environment beats the file, the file beats the default. All that is wrong is found before anything
-is raised, so that one look mends it all. A saved query's text is not judged here: one that can't be
+is raised, so that one check mends it all. A saved query's text is not judged here: one that can't be
 read must never stop the others.
 
 No library reads the settings. pydantic doubles the time a command needs to start; msgspec names the first

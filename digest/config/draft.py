@@ -28,11 +28,11 @@ _OTHER_VARIABLES = (CONFIG_VARIABLE, "DIGEST_REAL_DATA")
 _NEAR = 0.85
 """So alike are a variable's name and its misspelling; `DIGEST_WEB_PORT`, which container platforms set, is not."""
 
-_AFTERWARDS = "`digest doctor --quick` says what is left. It looks at saved queries and templates, too."
+_AFTERWARDS = "`digest doctor --quick` says what is left. It checks saved queries and templates too."
 
 
 class Mistakes(ConfigurationError):
-    """Things to mend; `each` has them one by one, with key and hint, for who counts more besides."""
+    """Things to correct; `each` has them one by one, with key and hint, for who counts more besides."""
 
     def __init__(self, message: str, each: tuple[str, ...], *, hint: str) -> None:
         super().__init__(message, hint=hint)
@@ -225,7 +225,7 @@ class ConfigDraft:
         are_variables = all(where.startswith(PREFIX) for where, *_ in self._mistakes)
         if len(each) > 1:
             name = "the environment" if are_variables else self._path or "the environment"
-            raise Mistakes("\n  ".join((f"{name}: {len(each)} things to mend", *each)), each, hint=_AFTERWARDS)
+            raise Mistakes("\n  ".join((f"{name}: {len(each)} things to correct", *each)), each, hint=_AFTERWARDS)
         where, what, hint = self._mistakes[0]
         name = "" if are_variables or self._path is None else f"{self._path}: "
         raise Mistakes(f"{name}{where}: {what}", each, hint=hint)

@@ -38,14 +38,14 @@ SHORT_WAIT = timedelta(seconds=10)
 """A pass waits this long for the pace of a channel rather than leaving its parts to the next pass."""
 
 _POSTS = 4
-"""Sends at once on all ways out that are no mail; to one Slack channel they go one by one all the same."""
+"""Sends at once on all kinds of destination but mail; to one Slack channel they still go one by one."""
 
 _LOOKS_AT_ONCE = 8
 _TIDY_EVERY = 5.0
 _ASK_AGAIN = 0.5
 _TELL_EVERY = 0.1
 _GLANCE = 0.25
-"""Seconds between two looks at whether to stop, while nothing comes to its end."""
+"""Seconds between two checks at whether to stop, while nothing comes to its end."""
 
 _LEAST_WAIT = 0.25
 """Seconds a pass waits at least where there is something to claim and it gets nothing: somebody holds that row."""
@@ -53,7 +53,7 @@ _LEAST_WAIT = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Ways out that share some threads."""
+    """Destinations that share some threads."""
 
     name: str
     kinds: frozenset[DestinationKind]
@@ -76,7 +76,7 @@ def deliver(
 
     Args:
         site: the installation.
-        lanes: which ways out; each goes on until it is done itself.
+        lanes: which kinds of destination; each goes on until it is done itself.
         should_stop: says that nothing more may be begun; what is on its way is waited for.
 
     Raises:
@@ -94,7 +94,7 @@ def deliver(
         try:
             wait(passes)
         except BaseException:
-            # Whoever waits here was interrupted, and is not to be kept waiting for a mail server.
+            # This wait was interrupted, and must not last as long as a mail server takes.
             is_broken.set()
             if isinstance(site.clock, SystemClock):
                 site.clock.wake()
@@ -103,7 +103,7 @@ def deliver(
             raise
     errors = [error for one in passes if (error := one.exception()) is not None]
     for error in errors[1:]:
-        _log.error("another lane failed too: %s", error)
+        _log.error("sending failed in another thread too: %s", error)
     if errors:
         raise errors[0]
     return report
@@ -114,8 +114,8 @@ class _Pass:
 
     Args:
         site: the installation.
-        lane: which ways out.
-        report: is told what comes of each delivery.
+        lane: which kinds of destination.
+        report: gets the result of each delivery.
         is_over: whether nothing more may be begun.
     """
 
@@ -169,7 +169,7 @@ class _Pass:
         return len(claimed)
 
     def _tidy(self) -> None:
-        """Take back what other processes let lapse, and have somebody look into what may have arrived."""
+        """Free what other processes let lapse, and have what may have arrived checked."""
         now = self._site.clock.now()
         with self._site.store.begin() as conn:
             outbox_module.reap(conn, now, settle=settling_times(self._site.config))
@@ -182,7 +182,7 @@ class _Pass:
         future.add_done_callback(self._done.put)
 
     def _look_into(self, unknown: Iterable[UnknownDelivery]) -> None:
-        """Look into some, as long as there is time: the others wait for the next pass."""
+        """Check some, as long as there is time: the others wait for the next pass."""
         for one in unknown:
             if not self._is_over():
                 settle_one(self._site, one)
@@ -307,4 +307,4 @@ class Leases:
             try:
                 self.renew()
             except StoreError as error:
-                _log.warning("the database takes no sign of life: %s", error.message)
+                _log.warning("the database does not record that this process is alive: %s", error.message)

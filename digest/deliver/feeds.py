@@ -68,7 +68,7 @@ def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
 
 
 def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url: str = "") -> Feed:
-    """Make a saved query's feed from what is committed: news of the kinds that all such feeds have."""
+    """Make a saved query's feed from what is committed: papers of the kinds that all such feeds have."""
     first, opened_at = queries.load_first_digest(conn, place.key)
     changes = paper_store.load_changes(conn, first)
     told = spread_moments((changes[id_] for id_ in first if id_ in changes), opened_at, first)

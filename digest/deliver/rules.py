@@ -20,11 +20,11 @@ LONGEST_WISH = timedelta(hours=24)
 
 MAX_TRIES = 60
 MAX_AGE, FEWEST_TRIES = timedelta(days=5), 12
-"""A refusal that may pass is tried for five days (RFC 5321 §4.5.4.1), and then so often at least: whoever was off
-for a week has tried once."""
+"""A refusal that may pass is tried again for five days (RFC 5321 §4.5.4.1), and at least so often. So even a
+process that was off for a week tries once."""
 
 MAX_DOUBTS = 24
-"""So often a message is sent that never arrived, as the other side says, before a person has to look."""
+"""So often a message is sent that never arrived, as the other side says, before a person has to check."""
 
 _TRUSTED = 5
 """So often the other side's own wish is taken as it is; then pauses grow all the same."""
@@ -77,15 +77,15 @@ def decide_failure(
 ) -> NextStep:
     """Decide what follows a failure.
 
-    A way out that is away for everybody is no reason to give anybody's digest up, however long that lasts.
+    A server that is away for everybody is no reason to give up anybody's digest, however long that lasts.
 
     Args:
         error: what the transport said.
-        settling: how long a message that may have arrived is left alone before it is looked into.
+        settling: how long a message that may have arrived is not touched before it is checked.
         tries: what was tried already.
         now: the moment (UTC).
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
-            do not come back at once.
+            do not return at once.
         is_divisible: smaller parts can be made of it.
         is_for_another: what would wait for the operator is left to another process: it started later, and may
             have been configured since.

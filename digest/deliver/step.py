@@ -99,8 +99,8 @@ class DeliverReport:
         words = [f"{_WAY_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
         words += [f"feed {feeds} ✓"] * bool(feeds)
         words += [f"divided {len(self.divided)}"] * bool(self.divided)
-        troubles = {"to try again": self.retries, "unknown": self.unknown, "held": self.held, "dead": self.dead}
-        words += [f"{word} {len(lines)}" for word, lines in troubles.items() if lines]
+        others = {"retrying": self.retries, "unknown": self.unknown, "needs you": self.held, "failed": self.dead}
+        words += [f"{word} {len(lines)}" for word, lines in others.items() if lines]
         return "   ".join(words) or "nothing to send"
 
     @property
@@ -114,13 +114,13 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
 
     Args:
         site: the installation.
-        report: is told what comes of it.
+        report: gets the result.
         delivery: as claimed.
         is_ours: whether the claim still holds, asked right before the point of no return.
 
     Raises:
         StoreError: the database is away. Where the other side was asked nothing, the claim lapses; where it
-            answered, the process was told to stop before the database was back: the answer is lost, and what
+            answered, the process had to stop before the database was back: the answer is lost, and what
             became of the delivery is found out later.
     """
     is_begun = False
@@ -140,17 +140,17 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
 
 
 def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) -> tuple[Delivery, Message] | None:
-    """Store the intent to send, with the bytes; return None where nothing is to be sent.
+    """Store the intent to send, with the bytes; return None where nothing may be sent.
 
     Args:
         site: the installation.
-        report: is told where it ends here.
+        report: gets the result where it ends here.
         delivery: as claimed.
         address: what the other side calls its destination; "" where it calls it nothing else.
     """
     is_news = address not in {"", delivery.remote_address, delivery.destination.address}
     # Bytes for a place that has another address by now name the one before. Nothing of it arrived there: what
-    # may have is looked for before it is claimed again.
+    # may have is searched for before it is claimed again.
     is_moved = address not in {"", delivery.remote_address}
     delivery = replace(delivery, remote_address=address or delivery.remote_address)
     message = _render(site, delivery, anew=is_moved)
@@ -169,7 +169,7 @@ def _judge(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryE
     if isinstance(error, DeliveryError):
         return error
     if isinstance(error, DigestError) and not is_begun:
-        # What is configured wrongly concerns more than this delivery, and is the operator's to mend.
+        # What is configured wrongly concerns more than this delivery, and is the operator's to correct.
         return DeliveryError(
             error.message,
             permanent=True,
@@ -179,11 +179,11 @@ def _judge(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryE
         )
     _log.error("delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
     return DeliveryError(
-        f"Digest itself failed on it ({type(error).__name__})",
+        f"Digest itself failed ({type(error).__name__})",
         ambiguous=is_begun,
         permanent=not is_begun,
         whole_transport=not is_begun,
-        hint="That is a fault of Digest: its log says more.",
+        hint="This is a fault in Digest. The log says more.",
     )
 
 
@@ -220,7 +220,7 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
             if delivery.destination.kind in SLACK_KINDS:
                 subscribers.block_destination(conn, delivery.destination, now + SLACK_SPACING)
         if not is_marked:
-            _log.warning("%s took delivery %d, which somebody else has", delivery.destination, delivery.id)
+            _log.warning("%s took delivery %d, which another process has", delivery.destination, delivery.id)
 
     _mark_stubbornly(site, delivery, mark)
 
@@ -238,7 +238,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
     shares: tuple[Share, ...] = ()
     if error.too_large and delivery.share is not None:
         shares = split_share(delivery.share)
-    last_words = "Nothing shorter can be made of it" if error.too_large and not shares else error.hint
+    last_words = "It cannot be made shorter" if error.too_large and not shares else error.hint
     reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
     steps: list[Step] = []
 
@@ -287,29 +287,29 @@ def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -
             if monotonic() >= say_at:
                 say_at = monotonic() + SAY_AGAIN
                 said = " ".join(filter(None, (error.message, error.hint)))
-                _log.warning("the database does not take a mark, of %s; trying again: %s", which, said)
+                _log.warning("the database does not record the result of %s; trying again: %s", which, said)
             if not site.wait(pause, since):
-                _log.error("the mark of %s is given up, as this stops: its answer is lost", which)
+                _log.error("the result of %s is lost, because this process stops", which)
                 raise
             pause = min(2 * pause, LONGEST_PAUSE)
         else:
             if has_failed:
-                _log.warning("the mark of %s went through after %.1f s", which, monotonic() - began_at)
+                _log.warning("the result of %s was recorded after %.1f s", which, monotonic() - began_at)
             return
 
 
 _ASKED = frozenset({DestinationKind.SLACK, DestinationKind.FILE})
-"""Ways out of which it can be found out what they took."""
+"""Destinations that can be asked what they took."""
 
 _WEBHOOK_WAIT = timedelta(seconds=60)
-"""Until a post whose answer was lost is repeated: its receiver tells repetitions by their id."""
+"""Until a post whose answer was lost is repeated: its receiver knows repetitions by their id."""
 
 
 def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
-    """Return how long a message that may have arrived is left alone, by way out; none for those missing.
+    """Return how long a message that may have arrived is not touched, by kind of destination; none if missing.
 
     A mail server may take minutes to say what it took, Slack's history lags a little behind what was
-    posted, and a process that was paused while sending may come back.
+    posted, and a process that was paused while sending may continue.
     """
     return {
         DestinationKind.MAIL: config.mail.ambiguous_wait,
@@ -320,18 +320,18 @@ def settling_times(config: Config) -> dict[DestinationKind, timedelta]:
 
 
 def foretell(config: Config, kind: DestinationKind) -> str:
-    """Say what becomes of a message on a way out that may have arrived, and after how long."""
+    """Say what becomes of a message on a kind of destination that may have arrived, and after how long."""
     wait = settling_times(config).get(kind, timedelta(0))
     after = f" after {write_age(wait)}" if wait else ""
     if kind in _ASKED:
-        return f"is looked for{after}"
+        return f"is searched for{after}"
     if kind not in _repeated(config):
         return f"is held for you{after}"
     return f"is sent again{after}" if kind is DestinationKind.WEBHOOK else f"is sent again{after}, once"
 
 
 def take_settled(site: Site, kinds: Collection[DestinationKind], limit: int) -> list[UnknownDelivery]:
-    """Take ambiguous deliveries on some ways out whose settling time is over, to look into each."""
+    """Take ambiguous deliveries on some kinds of destination whose settling time is over, to check each."""
     with site.store.begin() as conn:
         return outbox.take_unknown(conn, site.clock.now(), limit=limit, kinds=kinds)
 
@@ -341,7 +341,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
     again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A signed webhook goes out
-    again under the same id, without counting: receivers tell repetitions by it. Whatever else cannot be told, as
+    again under the same id, without counting: receivers know repetitions by it. What else cannot be known, as
     what Slack's webhooks took, is held for the operator.
 
     Raises:
@@ -350,7 +350,7 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
     delivery, now = unknown.delivery, site.clock.now()
     kind, doubt = delivery.destination.kind, ""
     receipt: Receipt | None = None
-    is_unknown_here = False  # another process may know the way out
+    is_unknown_here = False  # another process may have the transport
     try:
         receipt = site.transport(kind).find(unknown.message, delivery.destination, unknown.sending_at)
     except DeliveryError as error:
@@ -358,14 +358,14 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
             return  # the other side is away: asked again on a later pass
         doubt, is_unknown_here = error.message, error.whole_transport
     except ConfigurationError as error:
-        # The way out is configured no more: one such delivery must not stop all others.
+        # This transport is no longer configured. One such delivery must not stop all others.
         doubt, is_unknown_here = error.message, True
-    except Exception as error:  # noqa: BLE001 - a fault of ours in looking into one is to stop no other
-        _log.error("looking into delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
-        doubt = f"looking for it failed ({type(error).__name__})"
+    except Exception as error:  # noqa: BLE001 - a fault of ours in checking one must stop no other
+        _log.error("checking delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
+        doubt = f"searching for it failed ({type(error).__name__})"
     is_missing = receipt is None and not doubt
     is_harmless = is_missing or kind is DestinationKind.WEBHOOK
-    reason = f"nobody can tell whether it arrived: {doubt}" if doubt else "it never arrived"
+    reason = f"it is not known whether it arrived: {doubt}" if doubt else "it never arrived"
     next_step = decide_unknown(
         is_harmless=is_harmless,
         may_repeat=kind in _repeated(site.config),
@@ -384,6 +384,6 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
 
 
 def _repeated(config: Config) -> set[DestinationKind]:
-    """Return the ways out where a second copy is the lesser harm; for mail the operator decides."""
+    """Return the kinds of destination where a second copy is the lesser harm; for mail the operator decides."""
     resent = {DestinationKind.MAIL} if config.mail.on_ambiguous == "resend" else set()
     return resent | {DestinationKind.WEBHOOK}

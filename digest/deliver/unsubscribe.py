@@ -1,7 +1,7 @@
 """Unsubscribes and resubscribes people, for the link in a mail and for the command line.
 
-Leaving is never refused and beats the operator's file. Coming back takes a leave to take back, and
-the wish of whoever left: see `digest.model.subscriptions`.
+Unsubscribing is never refused and beats the operator's file. Only a person who unsubscribed can
+resubscribe, and only at their own wish: see `digest.model.subscriptions`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ONE_CLICK = "one-click"
 
 
 @dataclass(frozen=True, slots=True)
-class WayOut:
+class Departure:
     """What a link in a mail ends.
 
     Attributes:
-        destination: who leaves.
+        destination: who unsubscribes.
         subscription: the name of what is left.
         title: what its digests are called.
         has_left: it was left before.
@@ -42,8 +42,8 @@ class WayOut:
     has_left: bool
 
 
-def find_way_out(conn: Connection, token: str) -> WayOut | None:
-    """Return what the link with this token ends; None where there is no such link."""
+def find_departure(conn: Connection, token: str) -> Departure | None:
+    """Return what the link with this token unsubscribes from; None where there is no such link."""
     stored = token_store.load_token(conn, secrets.token_hash(token))
     if stored is None or stored.purpose is not token_store.TokenPurpose.LEAVE:
         return None
@@ -52,23 +52,23 @@ def find_way_out(conn: Connection, token: str) -> WayOut | None:
     destination = Destination.parse(stored.destination)
     left = subscriber_store.load_departures(conn, destination)
     has_left = stored.subscription in left or EVERYTHING in left
-    return WayOut(destination, stored.subscription, title or stored.subscription, has_left)
+    return Departure(destination, stored.subscription, title or stored.subscription, has_left)
 
 
-def leave_by_link(conn: Connection, token: str, *, at: datetime) -> WayOut | None:
-    """Leave what a link ends, and return it; twice is as good as once. None where there is no such link."""
-    way_out = find_way_out(conn, token)
-    if way_out is not None:
-        subscriber_store.leave(conn, way_out.destination, way_out.subscription, how=ONE_CLICK, at=at)
-    return way_out
+def leave_by_link(conn: Connection, token: str, *, at: datetime) -> Departure | None:
+    """Unsubscribe from what a link names, and return it; None where there is no such link. Twice is as once."""
+    departure = find_departure(conn, token)
+    if departure is not None:
+        subscriber_store.leave(conn, departure.destination, departure.subscription, how=ONE_CLICK, at=at)
+    return departure
 
 
 def leave(conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime) -> bool:
-    """Stop writing to a destination from this commit on; False where it had left already.
+    """Stop sending to a destination from this commit on; False where it had unsubscribed already.
 
     Args:
         conn: a writing transaction.
-        destination: who leaves.
+        destination: who unsubscribes.
         subscription: the name of the subscription; `EVERYTHING` for all, for good.
         how: `operator`, `mail` …; kept with the consent.
         at: the moment (UTC).
@@ -81,29 +81,29 @@ def leave(conn: Connection, destination: Destination, subscription: str, *, how:
     return subscriber_store.leave(conn, destination, subscription, how=how, at=at)
 
 
-def come_back(
+def resubscribe(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> tuple[str, ...]:
-    """Take back a leave, at the wish of whoever left; what was matched meanwhile is not sent.
+    """Resubscribe, because the person who unsubscribed asks for it; what was matched meanwhile is not sent.
 
     Args:
         conn: a writing transaction.
-        destination: who comes back.
-        subscription: what was left; `EVERYTHING` where all was left.
-        how: whose word it was; kept with the consent.
+        destination: who resubscribes.
+        subscription: the name of the subscription; `EVERYTHING` for all.
+        how: who asked for it; kept with the consent.
         at: the moment (UTC).
 
     Returns:
-        The names of the subscriptions that it comes back to all but: each was left by itself, too.
+        The names of the subscriptions that stay unsubscribed, because each was also left by itself.
 
     Raises:
-        UsageError: it never left, or left everything and would come back to a part only.
+        UsageError: it never unsubscribed, or did so from everything and would resubscribe only to a part.
     """
     left = subscriber_store.load_departures(conn, destination)
     if subscription != EVERYTHING and EVERYTHING in left:
         raise UsageError(
-            f"{destination} left everything, {'and also' if subscription in left else 'not'} {subscription} alone",
-            hint="First to everything:"
+            f"{destination} unsubscribed from everything, not only from {subscription}",
+            hint="Resubscribe to everything first:"
             f" `digest subscription resubscribe {subscription} {destination} --everything`.",
         )
     state = SubscriberState.LEFT if subscription in left else SubscriberState.CONFIRMED
@@ -111,13 +111,13 @@ def come_back(
         move_subscriber(state, ConsentEvent.RETURNED)
     except UsageError as error:
         raise UsageError(
-            f"{destination} has not left {subscription or 'anything'}: there is nothing to take back",
-            hint="A destination that is new here is named in digest.toml.",
+            f"{destination} has not unsubscribed from {subscription or 'anything'}",
+            hint="For a new destination, name it in digest.toml.",
         ) from error
-    subscriber_store.come_back(conn, destination, subscription, how=how, at=at)
+    subscriber_store.resubscribe(conn, destination, subscription, how=how, at=at)
     return tuple(subscriber_store.load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
 
 
 def _require_subscription(conn: Connection, name: str) -> None:
     if not subscription_store.load_subscriptions(conn, names=[name], include_ended=True):
-        raise UnknownName(f"there is no subscription {name}", hint="`digest subscription list` shows their names.")
+        raise UnknownName(f"there is no subscription {name}", hint="`digest subscription list` shows all names.")

@@ -1,4 +1,4 @@
-"""A paper as the demo's arXiv knows it, and the mailing that makes it public."""
+"""A paper as the demo's arXiv knows it, and the announcement that makes it public."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from digest.model.announcements import EASTERN, has_mailing, mailing_moment
 from digest.model.papers import ArxivId, Author, Version
 
 DEADLINE = time(14, 0)
-"""Until when, Eastern time, a submission makes it into a mailing (https://info.arxiv.org/help/availability.html)."""
+"""Until when, Eastern time, a submission makes it into an announcement (https://info.arxiv.org/help/availability.html)."""
 
 LICENSE = "http://creativecommons.org/licenses/by/4.0/"
 _SUNDAY = 6
@@ -17,7 +17,7 @@ _SUNDAY = 6
 
 @dataclass(frozen=True, slots=True)
 class DemoPaper:
-    r"""What arXiv says of one paper from one mailing on, until a later state of the same id.
+    r"""What arXiv says of one paper from one announcement on, until a later state of the same id.
 
     Attributes:
         id: the identifier without version.
@@ -74,7 +74,7 @@ def plan_mailing(submitted: datetime) -> datetime:
 
 
 def open_window(day: date) -> tuple[datetime, datetime]:
-    """Return from when until when (Eastern time) papers are submitted for the mailing of this date."""
+    """Return from when until when (Eastern time) papers are submitted for the announcement of this date."""
     before = day - timedelta(days=1)
     while not has_mailing(before):
         before -= timedelta(days=1)

@@ -1,6 +1,6 @@
 """A fortnight of a made-up arXiv: some thirty papers, always the same.
 
-The mailing the demo is about is that of Thu 19 Nov 2026. Every paper it changes was announced in the days before.
+The demo is about the announcement of Thu 19 Nov 2026. Every paper it changes was announced in the days before.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ QUERIES = {
     "gpu": "ti:GPU OR abs:GPU",
     "follow": f'au:"{FOLLOWED}"',
 }
-"""The demo's saved queries. In the mailing they match 6, 4 and 1 papers, 9 different ones together."""
+"""The demo's saved queries. In the announcement they match 6, 4 and 1 papers, 9 different ones together."""
 
 REVISED = "2611.15012"
 """The paper that gets a second version when the demo checks a third time: `TAIL_LATENCY`."""
@@ -109,18 +109,18 @@ _ANNOUNCED: dict[date, tuple[Manuscript, ...]] = {
         write_plain("Lensing maps revisited: how the choice of a mask changes the growth rate", "astro-ph.CO"),
     ),
 }
-"""What each mailing brings, by its Eastern date, in the order of ids. No saved query matches any of the last."""
+"""What each announcement brings, by its Eastern date, in the order of ids. No saved query matches the last."""
 
 
 def make_papers(until: date = MAILING) -> tuple[DemoPaper, ...]:
-    """Return every state of every paper up to a mailing, in order of announcement; every call returns the same."""
+    """Return every state of every paper up to an announcement, in order. Every call returns the same."""
     papers = [paper for paper in _announce() if paper.announced <= mailing_moment(until)]
     states = [*papers, *_change({paper.title: paper for paper in papers})]
     return tuple(sorted(states, key=lambda paper: (paper.announced, paper.order)))
 
 
 def _announce() -> Iterator[DemoPaper]:
-    """Give each manuscript an id and a date of submission within its mailing's window, or before it where held."""
+    """Give each manuscript an id and a date of submission in its announcement's window, or earlier if held."""
     number = _FIRST_NUMBER
     for day, manuscripts in _ANNOUNCED.items():
         opens, closes = open_window(day)
@@ -138,7 +138,7 @@ def _announce() -> Iterator[DemoPaper]:
 
 
 def _change(known: dict[str, DemoPaper]) -> Iterator[DemoPaper]:
-    """Cross-list, replace and withdraw papers with the mailing."""
+    """Cross-list, replace and withdraw papers with the announcement."""
     crossed = known[_CROSS_LISTED.title]
     yield replace(crossed, categories=(*crossed.categories, "stat.ML"), announced=mailing_moment(MAILING))
     yield _revise(known[_REPLACED.title], "Typos corrected")
@@ -147,7 +147,7 @@ def _change(known: dict[str, DemoPaper]) -> Iterator[DemoPaper]:
 
 
 def _revise(paper: DemoPaper, comment: str) -> DemoPaper:
-    """Give a paper a second version, handed in half a day before the mailing's deadline."""
+    """Give a paper a second version, handed in half a day before the announcement's deadline."""
     handed_in = (open_window(MAILING)[1] - timedelta(hours=12)).astimezone(UTC)
     submitted = (*paper.submitted, handed_in)
     return replace(paper, submitted=submitted, comment=comment, announced=mailing_moment(MAILING))

@@ -115,7 +115,7 @@ class DemoArxiv(DemoServer):
         self._papers += papers
 
     def revise(self, paper_id: str, comment: str) -> None:
-        """Hand in a new version of a paper now; the next mailing announces it."""
+        """Hand in a new version of a paper now; the next announcement announces it."""
         last = next(paper for paper in reversed(self._papers) if paper.id == paper_id)
         now = self._clock.now()
         self.add(replace(last, submitted=(*last.submitted, now), announced=plan_mailing(now), comment=comment))

@@ -45,13 +45,13 @@ EVENING_BEFORE = datetime(2026, 11, 19, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Wed 18 Nov: an ordinary check, so that the reader has seen a paper now replaced."""
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
-"""22:47 Eastern time of Thu 19 Nov: the mailing is out, and OAI-PMH shows it."""
+"""22:47 Eastern time of Thu 19 Nov: the announcement is out, and OAI-PMH shows it."""
 
 NIGHT = datetime(2026, 11, 20, 5, 31, tzinfo=UTC)
 """00:31: the next check; nothing has happened since."""
 
 SUNDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
-"""22:47 of Sun 22 Nov: the next mailing is out, with a new version of one paper."""
+"""22:47 of Sun 22 Nov: the next announcement is out, with a new version of one paper."""
 
 
 _CONFIG = """\
@@ -105,7 +105,7 @@ class StoryOutcome:
     Attributes:
         was_quiet: the second check found nothing and sent nothing.
         was_only_replacement: the third check reported the one new version and nothing else.
-        files: what was left to look at.
+        files: what there is to look at.
         mail: the mail as a browser shows it.
         home: the first page, "" where no pages are served.
         page: the evening's digest as a page, "" where no pages are served.

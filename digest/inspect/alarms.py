@@ -110,12 +110,12 @@ def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterat
 def _describe_mailing(line: MailingLine, mailing: str) -> Alarm:
     if line.failure:
         what = f"{mailing} was not fetched: {line.failure}"
-        return Alarm(AlarmName.MAILING, what, "It is tried again. There is nothing to do unless this lasts.")
+        return Alarm(AlarmName.ANNOUNCEMENT, what, "It is tried again. There is nothing to do unless this lasts.")
     if line.state in (MailingState.LATE, MailingState.AWAITED):
         remedy = "Checks go on. arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
-        return Alarm(AlarmName.MAILING, f"{mailing} is not out yet", remedy)
+        return Alarm(AlarmName.ANNOUNCEMENT, f"{mailing} is not out yet", remedy)
     what = f"{mailing} was not fetched completely"
-    return Alarm(AlarmName.MAILING, what, "`digest coverage` says what is missing.")
+    return Alarm(AlarmName.ANNOUNCEMENT, what, "`digest coverage` says what is missing.")
 
 
 STALE_POLL = timedelta(days=2)

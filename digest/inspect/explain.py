@@ -307,7 +307,7 @@ class DigestTrail:
     @property
     def reached(self) -> Verdict:
         """How far it has come; what the database before a restored one sent is sent."""
-        if self.digest.occasion is Occasion.TAKEN_AS_TOLD:
+        if self.digest.occasion is Occasion.ALREADY_SENT:
             return Verdict.SENT
         telling = self.telling
         has_doubtful_hold = any(

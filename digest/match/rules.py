@@ -55,7 +55,7 @@ class Exclusion:
         return next((f"exclude = {query.text}" for query in self.queries if matches(query, ready)), "")
 
     def covers(self, change: StoredChange) -> bool:
-        """Tell whether a change is not told: its paper is excluded, or was until it was withdrawn."""
+        """Return whether a change is not shown: its paper is excluded, or was until it was withdrawn."""
         if self.find_cause(change.paper):
             return True
         was = change.previous if change.kind is Kind.WITHDRAWAL else None
@@ -165,18 +165,18 @@ def select_for_subscription(
     kind_of: Mapping[int, Kind],
     overtaken: Collection[int] = (),
 ) -> tuple[int, ...]:
-    """Return the change ids a subscription is told of: those of its kinds, in growing order.
+    """Return the change ids a subscription gets: those of its kinds, in growing order.
 
-    A cross-list or an edit is told only where it brings the paper into a query; inside a query that
-    held the paper already it is no news. It needs the kind cross-list either way. A withdrawal is
-    told even where its last words no longer match: somebody may have read the paper.
+    A cross-list or an edit is shown only where it brings the paper into a query; inside a query that
+    held the paper already it is not new. It needs the kind cross-list either way. A withdrawal is
+    shown even where its last text no longer matches: somebody may have read the paper.
 
     Args:
         kinds: what the subscription asks for.
         outcomes: of its saved queries.
         kind_of: the kind of each change.
-        overtaken: replacements of papers that came out and were replaced before anybody looked (see
-            `is_overtaken`): who asks for new papers is told of them, too, since nothing else would.
+        overtaken: replacements of papers that came out and were replaced before a check (see
+            `is_overtaken`): a subscription to new papers gets them too, since nothing else would bring them.
     """
     wanted = set(kinds)
     chosen: set[int] = set()
@@ -194,8 +194,8 @@ def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | 
 
     Args:
         change: what was found.
-        mark: announcement order of the newest paper when the harvest first looked; (0, 0) without one.
-        since: when the source first looked (UTC); None before.
+        mark: announcement order of the newest paper at the first harvest; (0, 0) without one.
+        since: when the source was first checked (UTC); None before.
     """
     if change.kind is not Kind.REPLACEMENT or change.previous is not None:
         return False
@@ -216,11 +216,11 @@ def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: date
 
     Args:
         candidates: the newest change of each paper that matches, in any order.
-        days: how far to look back; 0 for no first look.
-        now: the moment of looking (UTC).
+        days: how far to look back; 0 for no first digest.
+        now: the moment of the check (UTC).
 
     A paper counts by the submission of its present version: the stored history tells no announcement
-    dates from before Digest first looked.
+    dates from before Digest first checked arXiv.
     """
     if days <= 0:
         return ()

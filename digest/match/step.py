@@ -1,7 +1,7 @@
 """Matches all changes not yet matched, and gives new saved queries their first digest.
 
-However many first looks are owed, what is stored is read once; each is then given in a transaction of its
-own, so that whoever dies in between has given some of them and owes the others.
+However many first digests are owed, what is stored is read once; each is then given in a transaction of its
+own, so that a process that dies in between has made some of them and owes the others.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from digest.match.rules import (
 from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
 from digest.model.errors import QueryError, count
+from digest.model.messages import Occasion
 from digest.model.polls import Source
 from digest.query import StandingQueries, parse_query
 from digest.store import matches as match_store
@@ -50,7 +51,7 @@ _PAPERS_AT_ONCE: Final = 4_000
 
 @dataclass
 class FirstDigests:
-    """What first looks brought.
+    """What first digests brought.
 
     Attributes:
         given: how many of them held any paper.
@@ -62,11 +63,11 @@ class FirstDigests:
 
 
 def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
-    """Give every first look that is owed and can be given now.
+    """Make every first digest that is owed and can be made now.
 
     Args:
         site: the installation.
-        awaiting: canonical queries whose first looks stay owed all the same.
+        awaiting: canonical queries whose first digests stay owed all the same.
     """
     at, given = site.clock.now(), FirstDigests()
     with site.store.read() as conn:
@@ -79,7 +80,7 @@ def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
 
 
 def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
-    """Return those whose source was read to its end: an empty first look would be the only one."""
+    """Return those whose source was read to its end: an empty first digest would be the only one."""
     source = Source(site.config.arxiv.source)
     looked = {key for key, cursor in cursor_store.load_cursors(conn, source).items() if cursor.last_complete_at}
     if "" in looked:
@@ -88,7 +89,7 @@ def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> li
 
 
 def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetime) -> list[list[StoredChange]]:
-    """Return for each first look the papers it may hold, as `choose_first_digest` leaves them."""
+    """Return for each first digest the papers it may hold, as `choose_first_digest` leaves them."""
     kept: list[list[StoredChange]] = [[] for _ in looks]
     wanted = [(number, look) for number, look in enumerate(looks) if look.days > 0]
     if not wanted:
@@ -126,16 +127,17 @@ def _give(
     site: Site, look: FirstDigest, candidates: Sequence[StoredChange], given: FirstDigests, at: datetime
 ) -> None:
     with site.store.begin() as conn:
-        # Nobody else matches meanwhile, nor gives another first look of this subscription.
+        # Nobody else matches meanwhile, nor gives another first digest of this subscription.
         mark = match_store.load_matched_mark(conn, hold=True)
         if not match_store.is_first_digest_owed(conn, look):
             return
         # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
         chosen = _drop_seen(conn, look, candidates)
-        run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion="first look")
+        occasion = Occasion.FIRST_DIGEST
+        run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
         ids = tuple(sorted(change.id for change in chosen))
         if ids:
-            match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion="first look")
+            match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
         match_store.close_first_digest(conn, look, run_id)
     given.given += bool(ids)
     given.papers.update(change.paper_key for change in chosen)
@@ -151,11 +153,11 @@ class MatchReport:
 
     Attributes:
         changes: changes held against the saved queries.
-        by_query: news that entered or changed, by saved query's name.
+        by_query: new papers that entered or changed, by saved query's name.
         news: the distinct changes among these -> the keys of their papers.
         papers: distinct papers chosen for any subscription.
         excluded: distinct papers that some subscription excludes.
-        first_digests: subscriptions that were given a first look.
+        first_digests: subscriptions that were given a first digest.
         looked_back: the papers of these, which are among `papers`.
     """
 
@@ -168,11 +170,11 @@ class MatchReport:
     looked_back: set[int] = field(default_factory=set)
 
     def describe(self) -> str:
-        """Say how many papers each saved query brought, how many they are together, and what first looks hold."""
+        """Say how many papers each saved query brought, how many in all, and what first digests hold."""
         news = self._describe_news()
         if not self.looked_back:
             return news or ("nothing new for any saved query" if self.changes else "nothing new to match")
-        looks = f"{count(len(self.looked_back), 'paper')} for a first look"
+        looks = f"{count(len(self.looked_back), 'paper')} for a first digest"
         return f"{news}, and {looks}" if news else looks
 
     def _describe_news(self) -> str:
@@ -189,13 +191,13 @@ class MatchReport:
 
 
 def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
-    """Match what has been found since the last pass, then give new saved queries their first look.
+    """Match what has been found since the last pass, then give new saved queries their first digest.
 
     Args:
         site: the installation.
-        first_digests: False while arXiv could not be asked: a first look that shows nothing for want of
+        first_digests: False while arXiv could not be asked: a first digest that shows nothing for want of
             papers would be the only one, so it stays owed.
-        awaiting: canonical queries whose first looks stay owed all the same.
+        awaiting: canonical queries whose first digests stay owed all the same.
     """
     report = MatchReport()
     while _match_batch(site, report):
@@ -270,7 +272,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
 
 
 def find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChange]) -> frozenset[int]:
-    """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody looked."""
+    """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody checked."""
     cursors = cursor_store.load_cursors(conn, source).values()
     began = min((cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None)
     marks = [(cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST]

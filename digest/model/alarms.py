@@ -1,4 +1,4 @@
-"""The five facts that the operator is told of: their names, and what is said of each."""
+"""The five alarms that the operator gets: their names, and what is said in each."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _INSTANT = timedelta(microseconds=1)
 
 
 class AlarmName(StrEnum):
-    """What can be amiss; each is one alarm, however much of it there is."""
+    """What can be wrong; each is one alarm, however often it happens."""
 
-    MAILING = "mailing"
+    ANNOUNCEMENT = "announcement"
     DIGEST = "digest"
     OUTBOX = "outbox"
     FAILED = "failed"
@@ -22,7 +22,7 @@ class AlarmName(StrEnum):
 
 
 STUCK = frozenset({AlarmName.DIGEST, AlarmName.OUTBOX})
-"""Alarms that say a process does not do its work; the others are for a person, whatever is restarted."""
+"""Alarms that say a process does not do its work; the others need a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Overdue:
 
     Attributes:
         number: how many.
-        named: the one to tell of: the oldest, or of those that failed the last.
+        named: the one to name: the oldest, or of those that failed the last.
         due_at: since when there has been any (UTC); of those that failed, when the last did.
         delivery: the number of the delivery that is named; 0 for none.
         reason: what went wrong, "" where that is not known.
@@ -46,11 +46,11 @@ class Overdue:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """One thing somebody must hear of.
+    """One thing that somebody must know.
 
     Attributes:
         name: which.
-        what: what is amiss, as a sentence without a full stop.
+        what: what is wrong, as a sentence without a full stop.
         remedy: what to do.
         failed_at: when a message failed last (UTC); None for other alarms.
     """
@@ -62,15 +62,15 @@ class Alarm:
 
     @property
     def detail(self) -> str:
-        """What is amiss, and what to do."""
+        """What is wrong, and what to do."""
         return f"{self.what}. {self.remedy}"
 
 
 def find_owed(before: datetime) -> datetime:
-    """Return the moment up to which papers must have come, and their turn, to be told by a moment (both UTC).
+    """Return until when papers and their turn must have come to be sent by a moment (both UTC).
 
-    That is what a digest `on announcement` is held to. It waits for the rest of a mailing until the next morning,
-    but not longer (see `digest.plan.turns`): until then only what waited before that mailing is owed.
+    A digest `on announcement` waits for a complete announcement until the next morning, but not longer (see
+    `digest.plan.turns`). Until then only what waited before that announcement is owed.
     """
     mailing = latest_mailing(before)
     return before if alarm_moment(mailing) <= before else mailing_moment(mailing)

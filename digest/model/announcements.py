@@ -1,9 +1,9 @@
-"""What arXiv announces, and when: the kinds of announcement and the mailing calendar.
+"""What arXiv announces, and when: the kinds of announcement and their calendar.
 
-arXiv announces in mailings at 20:00 US Eastern time on Sunday to Thursday evenings
-(https://info.arxiv.org/help/availability.html). A mailing goes by the Eastern date of its evening.
-Holidays are data, published by arXiv for each year; a deferred mailing is announced with the next, and
-that is learnt from the ids: nothing here takes the calendar for the truth.
+arXiv announces at 20:00 US Eastern time on Sunday to Thursday evenings
+(https://info.arxiv.org/help/availability.html). An announcement (arXiv says mailing) is named by the Eastern date
+of its evening. Holidays are data, published by arXiv for each year; a deferred announcement is announced with the
+next, and that is learnt from the ids: nothing here takes the calendar for the truth.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 EASTERN = ZoneInfo("America/New_York")
 MAILING_TIME = time(20, 0)
-"""When a mailing goes out, Eastern time."""
+"""When an announcement goes out, Eastern time."""
 
 DEADLINE = time(14, 0)
-"""What is submitted until then goes into the evening's mailing, Eastern time."""
+"""What is submitted until then goes into the evening's announcement, Eastern time."""
 
 ALARM_TIME = time(6, 0)
-"""Eastern time of the next morning by which a mailing that is not there is late."""
+"""Eastern time of the next morning by which an announcement that is not there is late."""
 
 _FRIDAY = 4
 _NEIGHBOURS = 20
-"""Papers on either side, at most, that have a say in which mailing brought one: held ones are outvoted. Where
-mailings are small, so few that no whole mailing is."""
+"""Papers on either side, at most, that have a say in which announcement brought one: held ones are outvoted. Where
+announcements are small, so few that no whole announcement is."""
 
 _NO_MAILING_WEEKDAYS = frozenset({4, 5})  # Friday and Saturday, Monday being 0
 
@@ -50,13 +50,13 @@ NO_MAILING_DAYS = frozenset(
         date(2026, 12, 31),
     }
 )
-"""Evenings without a mailing, as arXiv published them for 2026."""
+"""Evenings without an announcement, as arXiv published them for 2026."""
 
 
 class Kind(StrEnum):
     """What a run found out about a paper.
 
-    `KNOWN` marks a paper stored without being news: found at the first start, or an old paper edited.
+    `KNOWN` marks a paper stored without being new: found at the first start, or an old paper edited.
     """
 
     NEW = "new"
@@ -72,17 +72,17 @@ DELIVERABLE_KINDS = (Kind.NEW, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.WITHDRAWA
 
 
 def has_mailing(day: date) -> bool:
-    """Whether a mailing is expected on the evening of this Eastern date."""
+    """Whether an announcement is expected on the evening of this Eastern date."""
     return day.weekday() not in _NO_MAILING_WEEKDAYS and day not in NO_MAILING_DAYS
 
 
 def mailing_moment(day: date) -> datetime:
-    """Return when the mailing of this Eastern date goes out, in UTC."""
+    """Return when the announcement of this Eastern date goes out, in UTC."""
     return datetime.combine(day, MAILING_TIME, tzinfo=EASTERN).astimezone(UTC)
 
 
 def latest_mailing(moment: datetime) -> date:
-    """Return the Eastern date of the last mailing expected at or before a moment."""
+    """Return the Eastern date of the last announcement expected at or before a moment."""
     day = moment.astimezone(EASTERN).date()
     while not (has_mailing(day) and mailing_moment(day) <= moment):
         day -= timedelta(days=1)
@@ -90,7 +90,7 @@ def latest_mailing(moment: datetime) -> date:
 
 
 def next_mailing(moment: datetime) -> date:
-    """Return the Eastern date of the first mailing expected after a moment."""
+    """Return the Eastern date of the first announcement expected after a moment."""
     day = moment.astimezone(EASTERN).date()
     while not (has_mailing(day) and mailing_moment(day) > moment):
         day += timedelta(days=1)
@@ -98,13 +98,13 @@ def next_mailing(moment: datetime) -> date:
 
 
 def alarm_moment(mailing: date) -> datetime:
-    """Return when a mailing that has not been seen yet counts as late, in UTC."""
+    """Return when an announcement that has not been seen yet counts as late, in UTC."""
     morning = datetime.combine(mailing + timedelta(days=1), ALARM_TIME, tzinfo=EASTERN)
     return morning.astimezone(UTC)
 
 
 def mailings_between(after: datetime, until: datetime) -> Iterator[date]:
-    """Yield the Eastern dates of the mailings expected after one moment and until another, in order."""
+    """Yield the Eastern dates of the announcements expected after one moment and until another, in order."""
     day, last = after.astimezone(EASTERN).date(), until.astimezone(EASTERN).date()
     while day <= last:
         if has_mailing(day) and after < mailing_moment(day) <= until:
@@ -113,7 +113,7 @@ def mailings_between(after: datetime, until: datetime) -> Iterator[date]:
 
 
 def earliest_mailing(submitted: datetime) -> date:
-    """Return the Eastern date of the first mailing that can bring a paper submitted at a moment.
+    """Return the Eastern date of the first announcement that can bring a paper submitted at a moment.
 
     Source: the table of https://info.arxiv.org/help/availability.html. Moderation may hold a paper back
     for days or months after that.
@@ -129,14 +129,14 @@ def earliest_mailing(submitted: datetime) -> date:
 
 
 def estimate_mailings(submitted: Sequence[datetime], candidates: Sequence[date]) -> list[date]:
-    """Tell which of several mailings brought each of some papers, from the order of their ids.
+    """Return which of several announcements brought each of some papers, from the order of their ids.
 
-    Ids grow from mailing to mailing, and within one most papers were submitted just before it; the few
+    Ids grow from announcement to announcement, and within one most papers were submitted just before it; the few
     that were held back stand between neighbours that were not.
 
     Args:
         submitted: when the first versions were submitted (UTC), in the order of the papers' ids.
-        candidates: Eastern dates of the mailings that may have brought them, at least one, in order.
+        candidates: Eastern dates of the announcements that may have brought them, at least one, in order.
 
     Returns:
         A candidate for each paper; never an earlier one behind a later one.

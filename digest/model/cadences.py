@@ -18,7 +18,7 @@ WORKING_DAYS = frozenset(range(5))
 EVERY_DAY = frozenset(range(7))
 
 USUAL_WAIT = timedelta(minutes=90)
-"""How long after its time a digest waits for a mailing that is not complete, where nothing else is said."""
+"""How long after its time a digest waits for an announcement that is not complete, where nothing else is said."""
 
 LONGEST_WAIT = timedelta(hours=12)
 """The most that can be said: the wait of one day must be over well before the next day's begins."""
@@ -51,7 +51,7 @@ _OTHER_COUNTS = ("posix/", "right/")
 
 
 class CadenceKind(StrEnum):
-    """What a digest waits for: a wall-clock time, the mailing being complete, or nothing."""
+    """What a digest waits for: a wall-clock time, the announcement being complete, or nothing."""
 
     CLOCK = "clock"
     ANNOUNCEMENT = "on announcement"
@@ -67,7 +67,7 @@ class Cadence:
         days: weekdays, Monday being 0; only for `CLOCK`.
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
-        wait: how long after `at`, on the wall clock, it waits for an incomplete mailing at the latest.
+        wait: how long after `at`, on the wall clock, it waits for an incomplete announcement at the latest.
         fortnight: the Monday of a week in which it is due, where it is due in every second week only.
     """
 
@@ -92,18 +92,18 @@ class Cadence:
         match = _CLOCK_PHRASE.fullmatch(text)
         if match is None:
             raise ConfigurationError(
-                f"{phrase!r} is not a time a digest can be due",
+                f"{phrase!r} is not a time when a digest can be due",
                 hint=_suggest_time(text)
-                or 'Write "on announcement", "at once", or days and a time such as '
-                '"daily at 07:30 UTC", "weekdays at 09:00 Europe/Berlin, at the latest 12:00", '
-                '"tuesdays and fridays at 08:00 UTC", "every second monday at 08:00 UTC" '
-                'or "weekly on monday at 08:00 America/New_York".',
+                or 'Write "on announcement", "at once", or days and a time: "daily at 07:30 UTC". '
+                'Others are "weekdays at 09:00 Europe/Berlin, at the latest 12:00", "tuesdays and fridays at'
+                ' 08:00 UTC". '
+                'Or "every second monday at 08:00 UTC", "weekly on monday at 08:00 America/New_York".',
             )
         days, hour, minute, zone, late_hour, late_minute, late_zone = match.groups()
         if zone and late_zone and zone != late_zone:
             raise ConfigurationError(
                 f"{phrase!r} names two time zones, {zone} and {late_zone}",
-                hint="Name one; it counts for both times.",
+                hint="Name one; it holds for both times.",
             )
         at = _read_time(hour, minute, phrase)
         wait = (
@@ -114,7 +114,7 @@ class Cadence:
         fortnight = _read_fortnight(weekdays, second[2], phrase) if second else None
         if not (zone or late_zone):
             raise ConfigurationError(
-                f"{phrase!r} names no time zone", hint=f'Write "{phrase} Europe/Berlin", or UTC.'
+                f"{phrase!r} does not name a time zone", hint=f'Write "{phrase} Europe/Berlin", or UTC.'
             )
         return cls(CadenceKind.CLOCK, weekdays, at, _read_zone(zone or late_zone, phrase), wait, fortnight)
 
@@ -175,14 +175,14 @@ class QuietHours:
         match = _QUIET_PHRASE.fullmatch(" ".join(phrase.split()))
         if match is None:
             raise ConfigurationError(
-                f"{phrase!r} are no hours of a day",
-                hint='Write "22:00-07:00", with a zone where the cadence has none: "22:00-07:00 Europe/Berlin".',
+                f"{phrase!r} are not hours of a day",
+                hint='Write "22:00-07:00", or with a time zone if `when` has none: "22:00-07:00 Europe/Berlin".',
             )
         begin_hour, begin_minute, end_hour, end_minute, zone = match.groups()
         begin, end = _read_time(begin_hour, begin_minute, phrase), _read_time(end_hour, end_minute, phrase)
         if begin == end:
             raise ConfigurationError(
-                f"{phrase!r} ends when it begins: nothing would ever go out, or nothing be quiet",
+                f"{phrase!r} ends when it begins: either all hours would be quiet, or none",
                 hint='Write "" for no quiet hours.',
             )
         return cls(begin, end, _read_zone(zone, phrase) if zone else "")
@@ -214,12 +214,12 @@ def read_pause_end(text: str, zone: str) -> datetime:
             return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ConfigurationError(
-            f"{text!r} is no date",
+            f"{text!r} is not a date",
             hint="Write year, month and day: 2026-11-30; with a time where it matters: 2026-11-30T09:00.",
         ) from None
     raise ConfigurationError(
-        f"{text!r} lies behind the year {LAST_YEAR}, the last one a pause may end in",
-        hint=f"Write {LAST_YEAR}-12-31 for a pause without an end: it can be taken back at any time.",
+        f"{text!r} is after the year {LAST_YEAR}, the last one a pause may end in",
+        hint=f"Write {LAST_YEAR}-12-31 for a pause without an end. You can resume at any time.",
     )
 
 
@@ -237,8 +237,8 @@ def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
     wait = timedelta(hours=latest.hour - at.hour, minutes=latest.minute - at.minute) % timedelta(days=1)
     if wait > LONGEST_WAIT:
         raise ConfigurationError(
-            f"{phrase!r}: {latest:%H:%M} is not at most {LONGEST_WAIT.seconds // 3600} hours after {at:%H:%M}",
-            hint="Say the time not before which it goes out first, then the latest.",
+            f"{phrase!r}: {latest:%H:%M} is more than {LONGEST_WAIT.seconds // 3600} hours after {at:%H:%M}",
+            hint="Write first the earliest time at which it goes out, then the latest.",
         )
     return wait
 
@@ -246,7 +246,7 @@ def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
 def _read_zone(zone: str, phrase: str) -> str:
     if zone in _MACHINES_OWN or zone.startswith(_OTHER_COUNTS):
         raise ConfigurationError(
-            f"{phrase!r}: {zone} names no place", hint="Use a name such as Europe/Berlin, America/New_York or UTC."
+            f"{phrase!r}: {zone} is not a place", hint="Use a name such as Europe/Berlin, America/New_York or UTC."
         )
     try:
         return ZoneInfo(zone).key
@@ -280,7 +280,7 @@ def _read_fortnight(days: frozenset[int], first: str | None, phrase: str) -> dat
         monday = day - timedelta(days=weekday)
     except (ValueError, OverflowError):
         raise ConfigurationError(
-            f"{phrase!r}: {first!r} is no date", hint="Write year, month and day: 2026-12-07."
+            f"{phrase!r}: {first!r} is not a date", hint="Write year, month and day: 2026-12-07."
         ) from None
     if day.weekday() != weekday:
         raise ConfigurationError(
@@ -308,9 +308,9 @@ def _read_days(words: str, phrase: str) -> frozenset[int]:
         elif word not in ("every", "on", "and", "weekly", ""):
             near = [] if word in _RHYTHMS else get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
             hint = f"Did you mean {near[0]!r}?" if near else _DAYS_HINT
-            raise ConfigurationError(f"{phrase!r}: {word!r} is no day of the week", hint=hint)
+            raise ConfigurationError(f"{phrase!r}: {word!r} is not a day of the week", hint=hint)
     if not days:
-        raise ConfigurationError(f"{phrase!r} names no day", hint=_DAYS_HINT)
+        raise ConfigurationError(f"{phrase!r} does not name a day", hint=_DAYS_HINT)
     return frozenset(days)
 
 

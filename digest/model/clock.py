@@ -130,7 +130,7 @@ class RemoteClock:
     def __init__(self, url: str) -> None:
         if urlsplit(url).scheme != "http" or urlsplit(url).hostname not in LOOPBACK_HOSTS:
             raise ConfigurationError(
-                f"a test clock must be kept on this machine, not at {url}",
+                f"a test clock must be on this machine, not at {url}",
                 hint=_TEST_CLOCK_HINT,
             )
         self._url = url
@@ -250,7 +250,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """What the gate is told after a request; `retry_after` is what arXiv asked for, in seconds."""
+    """What the gate hears after a request; `retry_after` is what arXiv asked for, in seconds."""
 
     outcome: RequestOutcome
     retry_after: float | None = None

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 class Occasion(StrEnum):
     """Why a digest exists.
 
-    Its time came; a saved query is new and takes a first look back; a database that was lost had told it,
+    Its time came; a saved query is new and shows the last days; a lost database had already sent it,
     says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
     """
 
     __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
 
     SCHEDULED = "scheduled"
-    FIRST_DIGEST = "first look"
-    TAKEN_AS_TOLD = "taken as told"
+    FIRST_DIGEST = "first digest"
+    ALREADY_SENT = "already sent"
     TRIAL = "trial"
 
     @property
     def is_look_back(self) -> bool:
-        """Whether its papers are no news."""
+        """Whether its papers are not new."""
         return self in _LOOKS_BACK
 
 
@@ -42,27 +42,27 @@ _LOOKS_BACK = (Occasion.FIRST_DIGEST, Occasion.TRIAL)  # each mention of an enum
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was looked at before a digest was planned: the sentence that tells a quiet day from a failure.
+    """What was checked before a digest was planned: the sentence that tells a quiet day from a failure.
 
     Attributes:
-        mailing: Eastern date of the newest mailing looked for; None before the first run.
-        is_complete: every paper of that mailing has been seen, as far as the source can tell.
+        mailing: Eastern date of the newest announcement searched for; None before the first run.
+        is_complete: every paper of that announcement has been seen, as far as the source can tell.
         looked_at: papers that run compared.
-        matched: papers of this digest; None for a first look, whose papers are older than that mailing, and
-            where an earlier digest told what matched.
-        checked_at: when the looking ended (UTC).
+        matched: papers of this digest; None for a first digest, whose papers are older than that announcement, and
+            where an earlier digest showed what matched.
+        checked_at: when the check ended (UTC).
         source: "harvest" or "query".
-        failure: what went wrong with the last look, "" where nothing did.
-        new: papers that mailing is known to have brought; 0 where that is not known.
-        is_settled: complete, and seen to have come to its end: a mailing may come in parts.
-        is_awaited: arXiv was looked at, and nothing of that mailing was there.
-        since: Eastern date of an earlier mailing from which on this digest stands for all; None where it
+        failure: what went wrong with the last check, "" where nothing did.
+        new: papers that announcement is known to have brought; 0 where that is not known.
+        is_settled: complete, and seen to have come to its end: an announcement may come in parts.
+        is_awaited: arXiv was checked, and nothing of that announcement was there.
+        since: Eastern date of an earlier announcement from which on this digest stands for all; None where it
             stands for that one alone, or it is not known.
-        mailings: how many mailings were expected from `since` on; 1 where it stands for one alone.
-        total: papers a search on its own names, where only the newest were looked at and older ones may belong
+        mailings: how many announcements were expected from `since` on; 1 where it stands for one alone.
+        total: papers a search on its own names, where only the newest were checked and older ones may belong
             to the digest, too; 0 otherwise. Of trials alone, which are never stored.
-        told_at: of a digest without papers, when an earlier one last told papers of these mailings (UTC); None
-            where none did: then nothing in them matched.
+        told_at: of a digest without papers, when an earlier one last showed papers of these announcements (UTC);
+            None where none did: then nothing in them matched.
     """
 
     mailing: date | None
@@ -95,9 +95,9 @@ class Sequel:
 
     Attributes:
         kind: replacement or withdrawal.
-        day: Eastern date of the mailing that told it.
-        before: the paper as it is told.
-        after: the paper as it has been since; it may be the entry's own, where both are told.
+        day: Eastern date of the announcement that brought it.
+        before: the paper as it is shown.
+        after: the paper as it has been since; it may be the entry's own, where both are shown.
     """
 
     kind: Kind
@@ -119,7 +119,7 @@ class DigestEntry:
         reasons: which clauses matched, and where.
         found_at: when the run that found it stored it (UTC).
         change_id: the change this entry reports.
-        mailing: Eastern date of the mailing that brought it, told only where a digest stands for several.
+        mailing: Eastern date of the announcement that brought it, given only where a digest covers several.
         before: what a replacement, withdrawal or edit is held against: the text its reader had, else the one
             stored before; None for new papers, and where neither is known.
         sequel: what became of it since; None where nothing did.
@@ -157,7 +157,7 @@ class Digest:
         entries: every paper, in the order shown; see `digest.plan.digests`.
         shown: how many of `entries` are shown in full; the rest are counted and linked.
         queries: (name, text) of the saved queries behind it.
-        coverage: what was looked at.
+        coverage: what was checked.
         id: the stored digest's number; 0 before it is stored.
         group_by: what its headings are.
         abstracts: how much of each abstract it shows.
@@ -412,7 +412,7 @@ class EarlierDigest:
         planned_at: when it was frozen (UTC).
         occasion: why it exists.
         papers: how many it holds.
-        coverage: what was looked at before it.
+        coverage: what was checked before it.
     """
 
     planned_at: datetime
@@ -445,7 +445,7 @@ FEED_BYTES = 1_000_000
 
 
 class Transport(Protocol):
-    """A way out. Several threads use it at once, and `close` may come from any."""
+    """A transport to one kind of destination. Several threads use it at once, and `close` may come from any."""
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the other side knows it (a Slack channel id); "" where none is needed.
@@ -469,7 +469,7 @@ class Transport(Protocol):
         ...
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:
-        """Look whether the message was taken after all; None where it was not.
+        """Check whether the message was taken after all; None where it was not.
 
         Args:
             message: what.
@@ -477,7 +477,7 @@ class Transport(Protocol):
             begun_at: when sending it began, by the clock of the host that sent.
 
         Raises:
-            DeliveryError: it cannot be told (`permanent`: never by this transport as configured).
+            DeliveryError: that is not known (`permanent`: never by this transport as configured).
         """
         ...
 

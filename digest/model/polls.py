@@ -1,4 +1,4 @@
-"""Polls: where papers come from, how looks ended, and which ids are missing."""
+"""Polls: where papers come from, how checks ended, and which ids are missing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PollSummary:
         new: how many of them were announced for the first time.
         failure: why it is not complete, "" where it is.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
-        is_bootstrap: it was the source's first look: everything it met is known from before.
+        is_bootstrap: it was the source's first check: everything it found counts as known.
     """
 
     source: str
@@ -61,13 +61,13 @@ class PollSummary:
 
 @dataclass(frozen=True, slots=True)
 class LastLooks:
-    """When a source was last looked at; moments are in UTC, None where there is none.
+    """When a source was last checked; moments are in UTC, None where there is none.
 
     Attributes:
-        complete: when the last complete look started.
-        failure: when the last look ended, if it failed.
-        failures: how many looks in a row have failed.
-        news: when the last complete look ended, if it brought papers announced for the first time.
+        complete: when the last complete check started.
+        failure: when the last check ended, if it failed.
+        failures: how many checks in a row have failed.
+        news: when the last complete check ended, if it brought papers announced for the first time.
     """
 
     complete: datetime | None = None

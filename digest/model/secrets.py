@@ -40,7 +40,7 @@ def derive_token(secret: str, purpose: str, *parts: str) -> str:
     if not secret:
         raise ConfigurationError(
             "links can't be signed: the installation has no secret",
-            hint="Let the store make one: `digest db migrate`.",
+            hint="`digest db migrate` makes one.",
         )
     mac = hmac.digest(_encode(secret), _join((purpose, *parts)), hashlib.sha256)
     return urlsafe_b64encode(mac[:TOKEN_BYTES]).rstrip(b"=").decode("ascii")

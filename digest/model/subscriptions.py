@@ -63,7 +63,7 @@ def move_subscriber(state: SubscriberState | None, event: ConsentEvent) -> Subsc
     """Return the state an event leads to; `state` is None for an address not known before.
 
     Raises:
-        UsageError: nothing was asked for that could be confirmed, or taken back.
+        UsageError: nothing was asked for that could be confirmed or cancelled.
     """
     if event is ConsentEvent.LEFT:
         return SubscriberState.LEFT
@@ -89,7 +89,7 @@ _LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASC
 
 
 class DestinationKind(StrEnum):
-    """The ways out. `FEED` is pulled, and `FILE` with a feed's suffix is written whole each time."""
+    """The kinds of destination. `FEED` is pulled, and `FILE` with a feed's suffix is written whole each time."""
 
     MAIL = "mailto"
     SLACK = "slack"
@@ -131,12 +131,12 @@ class Destination:
         try:
             kind = DestinationKind(word)
         except ValueError:
-            raise ConfigurationError(f"{text!r} names no way out", hint=_suggest_way_out(text.strip())) from None
+            raise ConfigurationError(f"{text!r} is not a destination", hint=_suggest(text.strip())) from None
         takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
         if takes_address and not address.strip():
-            raise ConfigurationError(f"{text!r} lacks an address behind {word}:")
+            raise ConfigurationError(f"{text!r} has no address after {word}:")
         if not takes_address and colon:
-            raise ConfigurationError(f"{word} takes no address: write just {word!r}")
+            raise ConfigurationError(f"{word} has no address. Write just {word!r}")
         return cls(kind, address.strip())
 
     @property
@@ -155,7 +155,7 @@ class Destination:
         return f"{self.kind}:{self.address}" if self.address else str(self.kind)
 
 
-def _suggest_way_out(text: str) -> str:
+def _suggest(text: str) -> str:
     """Return what to write where an address or a channel stands without its way, or behind another word."""
     if "@" in text:
         return f"Write mailto:{text.rpartition(':')[2].strip()}."
@@ -169,7 +169,7 @@ def normalise_address(text: str) -> str:
 
     Case is folded on both sides of the @, since no mail server in use tells `Reader@` from `reader@` and
     who left under one spelling must not be written to under the other. Only the form is judged, by RFC 5321
-    and 5322 (as the package email-validator reads them); nothing is looked up.
+    and 5322 (as the package email-validator reads them); no server is asked.
 
     Raises:
         UsageError: it is no address, or its part before the @ is not ASCII (RFC 6531 is not spoken).
@@ -270,8 +270,8 @@ class Subscription:
         replacements: how its digests tell what changed in a paper.
         weekly: what it gets where its cadence has one day a week.
         title: what a digest is called; the name where none is given.
-        exclude: queries; what they bring is never told to it.
-        exclude_papers: papers never told to it, in whichever version.
+        exclude: queries; it never shows what they match.
+        exclude_papers: papers it never shows, in any version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
     """
 

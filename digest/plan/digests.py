@@ -57,17 +57,17 @@ def plan_digest(
 
     Args:
         due: the subscription.
-        changes: every change it is to be told of, in any order; several of one paper become one entry.
+        changes: every change it shows, in any order; several of one paper become one entry.
         queries: its saved queries, parsed, by name; one that cannot be read any more is simply missing.
         seen: what its reader saw before, by paper key.
-        coverage: what was looked at; `matched` is filled in here.
+        coverage: what was checked; `matched` is filled in here.
         slot: its slot's name.
         occasion: why it exists.
         now: the moment of planning (UTC).
-        announced: of papers by their keys, the mailing that brought each and the day arXiv last changed its
+        announced: of papers by their keys, the announcement that brought each and the day arXiv last changed its
             record.
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
-            it; called only where the digest stands for several mailings, or is a weekly digest.
+            it; called only where the digest stands for several announcements, or is a weekly digest.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
     """
     subscription = due.subscription
@@ -88,7 +88,7 @@ def plan_digest(
             mailing, datestamp = ((tells_days and announced) or {}).get(key, (None, None))
             day = find_mailing(find_telling(found, occasion), mailing, datestamp, told)
             sequel = find_sequel(found, since, occasion, datestamp)
-        return (make or make_entry)(Told(found, occasion, seen.get(key), day, sequel), readable)
+        return (make or make_entry)(Shown(found, occasion, seen.get(key), day, sequel), readable)
 
     entries = order_entries(
         (tell(key, found) for key, found in by_paper.items()), subscription.group_by, [name for name, _ in texts]
@@ -114,7 +114,7 @@ def plan_digest(
 
 @lru_cache(maxsize=256)
 def _count_matched(coverage: Coverage, matched: int | None) -> Coverage:
-    """Fill in how many papers a digest holds, once for all of a mailing that hold as many."""
+    """Fill in how many papers a digest holds, once for all of an announcement that hold as many."""
     return replace(coverage, matched=matched)
 
 
@@ -165,9 +165,9 @@ _DAY = timedelta(days=1)
 
 
 def find_told_until(earlier: Sequence[EarlierDigest]) -> date | None:
-    """Return the last mailing that an earlier digest stands for to its end; None where none does.
+    """Return the last announcement that an earlier digest stands for to its end; None where none does.
 
-    A look back tells papers of old, whatever was looked at before it: it stands for no mailing.
+    A first digest shows old papers, whatever was checked before it: it stands for no announcement.
     """
     return max(
         (
@@ -180,13 +180,13 @@ def find_told_until(earlier: Sequence[EarlierDigest]) -> date | None:
 
 
 def is_told(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> bool:
-    """Whether an earlier digest stands for the last mailing already: then a quiet day is no news."""
+    """Whether an earlier digest stands for the last announcement already: then a quiet day is not news."""
     until = find_told_until(earlier)
     return until is not None and coverage.mailing is not None and until >= coverage.mailing
 
 
 def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> datetime | None:
-    """Return when papers that may be of these mailings were told last (UTC); None where none were.
+    """Return when papers that may be of these announcements were shown last (UTC); None where none were.
 
     Args:
         coverage: what a digest without papers stands for.
@@ -199,18 +199,18 @@ def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> da
 
 
 def _has_seen(coverage: Coverage, mailing: date) -> bool:
-    """Whether anything of a mailing can have been there; of the one that was not out yet nothing was."""
+    """Whether anything of an announcement can have been there; of the one that was not out yet nothing was."""
     if coverage.mailing is None:
         return False
     return coverage.mailing - (_DAY if coverage.is_awaited else timedelta(0)) >= mailing
 
 
 if TYPE_CHECKING:
-    EntryMaker: TypeAlias = Callable[["Told", Mapping[str, Query]], DigestEntry]
+    EntryMaker: TypeAlias = Callable[["Shown", Mapping[str, Query]], DigestEntry]
 
 _DAYS_END = time(23, 59)
 _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST)
-"""Kinds that stay what a paper is told as, though it was replaced meanwhile."""
+"""Kinds under which a paper is shown even if it was replaced meanwhile."""
 
 _WITHOUT_BEFORE = (*_FIRST_NEWS, Kind.KNOWN)
 """Kinds of which nothing is held against an earlier text."""
@@ -219,14 +219,14 @@ _UNLABELLED = (Kind.NEW, Kind.KNOWN)
 _EDITED = (Kind.REPLACEMENT, Kind.METADATA)
 
 
-class Told(NamedTuple):
-    """What is told of one paper.
+class Shown(NamedTuple):
+    """What is shown of one paper.
 
     Attributes:
-        changes: all its changes that are told, oldest first.
+        changes: all its changes that are shown, oldest first.
         occasion: why the digest exists.
         seen: what its reader saw before; None for nothing.
-        mailing: under whose day it is told; None where the digest stands for one mailing alone.
+        mailing: under whose day it is shown; None where the digest stands for one announcement alone.
         sequel: what became of it since; see `find_sequel`.
     """
 
@@ -238,7 +238,7 @@ class Told(NamedTuple):
 
 
 def make_entry(
-    told: Told,
+    told: Shown,
     queries: Mapping[str, Query],
     *,
     ready: AnalysedPaper | None = None,
@@ -246,7 +246,7 @@ def make_entry(
     """Make the entry of one paper; it names no saved query where none of them is met, now or before.
 
     Args:
-        told: what is told of it.
+        told: what is shown of it.
         queries: the subscription's saved queries by name.
         ready: the paper as its last change found it, analysed already.
     """
@@ -286,7 +286,7 @@ def _find_matched_before(
 
 
 def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
-    """Return as what a paper is told of which there are several changes, oldest first.
+    """Return the kind under which a paper with several changes, oldest first, is shown.
 
     Withdrawn is withdrawn, whatever was announced before and touched since.
     """
@@ -301,7 +301,7 @@ def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
 
 
 def find_telling(changes: Sequence[StoredChange], occasion: Occasion) -> StoredChange:
-    """Return the change under whose day a paper is told: the one that made it new, else the last of its kind."""
+    """Return the change under whose day a paper is shown: the one that made it new, else the last of its kind."""
     kind = merge_kinds(changes, occasion)
     of_kind = [change for change in changes if change.kind is kind] or [changes[-1]]
     return of_kind[0] if kind in _FIRST_NEWS else of_kind[-1]
@@ -310,16 +310,16 @@ def find_telling(changes: Sequence[StoredChange], occasion: Occasion) -> StoredC
 def find_mailing(
     change: StoredChange, mailing: date | None, datestamp: date | None, coverage: Coverage
 ) -> date | None:
-    """Return the mailing under whose day a change is told; None where a digest stands for one mailing alone.
+    """Return the announcement under whose day a change is shown; None where a digest stands for one alone.
 
-    A new paper's mailing is known by its id. What changed of another became public on the day of its
-    record, which lies behind the evening of the mailing, or else was found when it was.
+    A new paper's announcement is known by its id. What changed of another became public on the day of its
+    record, which lies behind the evening of the announcement, or else was found when it was.
 
     Args:
-        change: the change that is told.
-        mailing: Eastern date of the mailing that brought the paper; None where it is not known.
+        change: the change that is shown.
+        mailing: Eastern date of the announcement that brought the paper; None where it is not known.
         datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
-        coverage: the mailings the digest stands for.
+        coverage: the announcements the digest stands for.
     """
     if coverage.since is None or coverage.mailing is None:
         return None
@@ -331,12 +331,12 @@ def find_mailing(
 def find_sequel(
     changes: Sequence[StoredChange], later: Sequence[StoredChange], occasion: Occasion, datestamp: date | None
 ) -> Sequel | None:
-    """Return what became of a paper after what is told of it: replaced or withdrawn; None where nothing did.
+    """Return what became of a paper after what is shown of it: replaced or withdrawn; None where nothing did.
 
     Args:
-        changes: all its changes that are told, oldest first.
-        later: further ones that are not told, as its subscription does not ask for them.
-        occasion: why the digest exists: a look back tells papers as they are.
+        changes: all its changes that are shown, oldest first.
+        later: further ones that are not shown, as its subscription does not ask for them.
+        occasion: why the digest exists: a first digest shows papers as they are.
         datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
     """
     told = find_telling(changes, occasion)
@@ -360,7 +360,7 @@ def _find_public_day(change: StoredChange, datestamp: date | None) -> date:
 
 
 def _find_before(first: StoredChange, seen: Seen | None) -> StoredText | None:
-    """Return the text a reader knows, or else the one that was stored before the first change that is told."""
+    """Return the text a reader knows, or else the one that was stored before the first change that is shown."""
     if seen is not None and seen.paper is not None:
         return StoredText(seen.paper, seen.key)
     return StoredText(first.previous, first.previous_key) if first.previous is not None else None

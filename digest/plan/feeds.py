@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from digest.model.announcements import Kind
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed, FeedEntry, Occasion
 from digest.model.secrets import feed_uri
-from digest.plan.digests import Told, find_sequel, make_entry
+from digest.plan.digests import Shown, find_sequel, make_entry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -81,9 +81,9 @@ def spread_moments(
     what a run brought never changes, so neither do they.
 
     Args:
-        changes: those that are told.
+        changes: those that are shown.
         matched_at: when the run was (UTC).
-        brought: the ids of all that it brought, also of what is not told.
+        brought: the ids of all that it brought, also of what is not shown.
     """
     seconds = {id_: place for place, id_ in enumerate(sorted(brought, reverse=True))}
     return [
@@ -144,7 +144,7 @@ def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
 
 
 def _find_update(found: Sequence[Matched]) -> datetime:
-    """Return when a paper last changed in a way that is told (UTC)."""
+    """Return when a paper last changed in a way that is shown (UTC)."""
     told = [one.told_at for one in found if one.change.kind is not Kind.KNOWN]
     return max(told, default=found[0].told_at)
 
@@ -155,7 +155,7 @@ def _make_feed_entry(
     changes = [one.change for one in found]
     sequel = find_sequel(changes, (), Occasion.SCHEDULED, None)
     queries = _find_queries(wordings, found[-1].matched_at)
-    entry = make_entry(Told(changes, Occasion.SCHEDULED, sequel=sequel), queries)
+    entry = make_entry(Shown(changes, Occasion.SCHEDULED, sequel=sequel), queries)
     uri = feed_uri(*name, str(entry.paper.id))
     return FeedEntry(id=uri, entry=entry, published=found[0].told_at, updated=_find_update(found))
 

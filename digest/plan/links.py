@@ -80,7 +80,7 @@ def make_refs_url(config: Config) -> str:
     """Return the address below which papers are served as BibTeX and RIS, "" for none.
 
     It is public, so there is none where arXiv is asked for saved queries alone: what is stored there would
-    tell anybody what somebody looks for.
+    show anybody what somebody searches for.
     """
     base = config.web.base_url.rstrip("/")
     return f"{base}/refs" if base and config.arxiv.source == "harvest" else ""

@@ -1,7 +1,7 @@
 """Freezes one digest for each subscription that is due.
 
 Everything here holds for one pass at one moment. Papers and changes never change once they are stored; what
-was looked at is asked anew by the next pass.
+was checked is asked anew by the next pass.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from digest.model.announcements import StoredChange
     from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Seen
     from digest.model.subscriptions import ActiveRevision, DueSubscription
-    from digest.plan.digests import Told
+    from digest.plan.digests import Shown
     from digest.plan.links import LinkMaker
     from digest.plan.turns import Turn
     from digest.poll.installation import Site
@@ -60,7 +60,7 @@ _KEPT_ENTRIES = 50_000
 
 
 class Drafts:
-    """Makes drafts of digests; what is told alike to several subscriptions of a pass is made once.
+    """Makes drafts of digests; what several subscriptions of a pass show alike is made once.
 
     Attributes:
         now: the moment everything is planned at (UTC).
@@ -86,10 +86,10 @@ class Drafts:
         return self._maker
 
     def load_coverage(self, conn: Connection, moment: datetime | None = None) -> Coverage:
-        """Say what has been looked at, now or at an earlier moment (UTC).
+        """Say what has been checked, now or at an earlier moment (UTC).
 
         Ask before the matches that wait are read: then it never promises more than these hold. What was
-        stored and not yet matched, as by another process at this moment, is not looked at.
+        stored and not yet matched, as by another process at this moment, does not count.
         """
         at = moment or self.now
         if at not in self._coverages:
@@ -100,7 +100,7 @@ class Drafts:
         return self._coverages[at]
 
     def _load_coverage_before(self, conn: Connection) -> Coverage:
-        """Say what has been looked at of the mailing before the last one."""
+        """Say what has been checked of the announcement before the last one."""
         last = self.load_coverage(conn)
         if last.mailing is None:
             return last
@@ -109,7 +109,7 @@ class Drafts:
     def load_earlier(
         self, conn: Connection, quiet: Iterable[DueSubscription]
     ) -> Mapping[int, Sequence[EarlierDigest]]:
-        """Return what some subscriptions without news were told since the first mailing they are to hear of."""
+        """Return what some subscriptions without new papers were sent since their first announcement now due."""
         since: dict[int, datetime] = {}
         mailing = self.load_coverage(conn).mailing
         for due in quiet if mailing is not None else ():
@@ -147,8 +147,8 @@ class Drafts:
             rows: the matches it tells, which were read.
             slot: its slot's name.
             occasion: why it exists.
-            is_missed: it is told as the turn before the last, and tells of the mailing before the last.
-            earlier: without matches to tell, what was told before; see `load_earlier`.
+            is_missed: it is sent as the turn before the last, and covers the announcement before the last.
+            earlier: without matches to show, what was sent before; see `load_earlier`.
 
         Raises:
             DigestError: it cannot be planned, such as for a template that fails.
@@ -160,7 +160,7 @@ class Drafts:
             coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
         asked = tuple(revision.id for revision in due.revisions)
 
-        def make(told: Told, queries: Mapping[str, Query]) -> DigestEntry:
+        def make(told: Shown, queries: Mapping[str, Query]) -> DigestEntry:
             found = tuple([change.id for change in told.changes])
             key = found, asked, told.seen, told.occasion, told.mailing, told.sequel
             entry = self._entries.get(key)
@@ -216,7 +216,7 @@ class Drafts:
             self._reached[key] = reach_back(conn, coverage, first, covered_until)
         return self._reached[key]
 
-    def _make_entry(self, told: Told, queries: Mapping[str, Query]) -> DigestEntry:
+    def _make_entry(self, told: Shown, queries: Mapping[str, Query]) -> DigestEntry:
         """Make the entry of a paper: other digests with the same saved queries tell the same."""
         last = told.changes[-1]
         ready = self._ready.get(last.id)
@@ -255,7 +255,7 @@ def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int
 
 
 def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
-    """Whether no digest of a subscription stands for all of a mailing yet; one of a look that failed does not."""
+    """Whether no digest of a subscription covers an announcement yet; one of a failed check does not."""
     since = digest_store.load_earlier(conn, {due.id: mailing_moment(mailing)})
     told_until = find_told_until(since.get(due.id, ()))
     return told_until is None or mailing > told_until
@@ -273,7 +273,7 @@ class PlanReport:
         digests: what was frozen, in order.
         deliveries: how many deliveries they made.
         quiet: subscriptions whose turn passed without papers.
-        waiting: subscriptions whose mailing is not complete yet.
+        waiting: subscriptions whose announcement is not complete yet.
         resting: subscriptions whose quiet hours put their turn off.
         failures: subscriptions that could not be planned, and why.
     """
@@ -308,7 +308,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
 
     Args:
         site: the installation.
-        patience: how long a digest may wait past its time for a mailing that is still incomplete; None for
+        patience: how long a digest may wait past its time for an announcement that is still incomplete; None for
             as long as each cadence says.
     """
     report, now = PlanReport(), site.clock.now()
@@ -317,7 +317,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
             return report
     with site.store.begin() as conn:
         if database.is_restored(conn):
-            return report  # what this copy takes for news may have been told
+            return report  # what is new to this copy may have been sent
         make_due_what_waits(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
@@ -386,8 +386,8 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     looks = [row for row in pending if row.occasion == Occasion.FIRST_DIGEST]
     if not looks:
         return PlanReport()
-    # A reader's very first digest has the news too, unless its own turn has come: it may be days away, and
-    # news waits for it only where there were digests before.
+    # A reader's very first digest has the new papers too, unless its own turn has come: it may be days away, and
+    # new papers wait for it only where there were digests before.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     had_digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
     rows = looks if has_turn or due.last_slot or had_digests else pending
@@ -437,13 +437,13 @@ def _plan_turns(
         if decided.next_due_at != turn.next_due_at or decided.taken != turn.last_slot:
             taken[turn.id] = decided.next_due_at, decided.taken
         match decided.outcome:
-            case TurnOutcome.TELL:
+            case TurnOutcome.MAKE:
                 told[turn.id] = decided
             case TurnOutcome.PASS:
                 report.quiet.append(turn.name)
             case TurnOutcome.WAIT:
                 report.waiting.append(turn.name)
-            case TurnOutcome.REST:
+            case TurnOutcome.POSTPONE:
                 report.resting.append(turn.name)
     drafts.read(conn, (row for id_ in told for row in pending.get(id_, ())))
     whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}

@@ -1,6 +1,6 @@
 """Decides when a subscription is due, in its zone and outside its quiet hours.
 
-Pure: the step that plans loads the facts, asks here, and writes down what it is told.
+Pure: the step that plans loads the facts, asks here, and writes down the answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Slot:
     Attributes:
         name: unique within the subscription.
         due_at: when it is due (UTC).
-        latest_at: until when it waits for an incomplete mailing at most (UTC), not before `due_at`; an
+        latest_at: until when it waits for an incomplete announcement at most (UTC), not before `due_at`; an
             announcement's own turn has no such moment, and stands here for itself.
     """
 
@@ -179,14 +179,14 @@ _INSTANT = timedelta(microseconds=1)
 class TurnOutcome(StrEnum):
     """What becomes of a turn.
 
-    `TELL` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its mailing is
-    complete, `REST` puts it off to the end of the quiet hours.
+    `MAKE` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its announcement is
+    complete, `POSTPONE` moves it to the end of the quiet hours.
     """
 
-    TELL = "tell"
+    MAKE = "make"
     PASS = "pass"  # noqa: S105 - a turn that passes, no password
     WAIT = "wait"
-    REST = "rest"
+    POSTPONE = "postpone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class Turn:
         slot: the name of the digest that is made, "" for none.
         next_due_at: when the subscription is due next (UTC); None where an event makes it due.
         taken: see `digest.plan.turns`.
-        is_missed: it is told as the turn before the last, which is still to come.
+        is_missed: it is sent as the turn before the last, which is still to come.
     """
 
     outcome: TurnOutcome
@@ -216,9 +216,9 @@ class TurnFacts:
         due_at: when the first turn that nobody took was due (UTC).
         taken: the slots taken last; see `digest.plan.turns`.
         now: the moment (UTC), not before `due_at`.
-        coverage: what was looked at on the subscription's behalf.
+        coverage: what was checked on the subscription's behalf.
         newest_run: the last match run with papers that wait for it; 0 where none wait.
-        patience: how long it may wait past its time for a mailing that is not complete; None for as long
+        patience: how long it may wait past its time for an announcement that is not complete; None for as long
             as its cadence says.
         waiting_since: when the first of the papers that wait was matched (UTC); None for just now.
     """
@@ -237,7 +237,7 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     may_go_at = leave_quiet(cadence, quiet, facts.now)
     if may_go_at > facts.now:
-        return Turn(TurnOutcome.REST, "", may_go_at, facts.taken)
+        return Turn(TurnOutcome.POSTPONE, "", may_go_at, facts.taken)
     if cadence.kind is CadenceKind.AT_ONCE:
         return _tell_at_once(facts)
     last = latest_slot(cadence, quiet, facts.now)
@@ -251,16 +251,16 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
     taken = take_slot(facts.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
     if facts.newest_run or _speaks_on_quiet_days(subscription.quiet_days, facts.coverage):
-        return Turn(TurnOutcome.TELL, last.name, following, taken)
+        return Turn(TurnOutcome.MAKE, last.name, following, taken)
     return Turn(TurnOutcome.PASS, "", following, taken)
 
 
 def _tell_at_once(facts: TurnFacts) -> Turn:
-    """Tell all that waits. Without turns none is quiet, and a first look may have told all there was."""
+    """Send all that waits. Without turns none is quiet, and a first digest may have shown all there was."""
     if not facts.newest_run:
         return Turn(TurnOutcome.PASS, "", None, facts.taken)
     slot = f"run:{facts.newest_run}"
-    return Turn(TurnOutcome.TELL, slot, None, take_slot(facts.taken, slot))
+    return Turn(TurnOutcome.MAKE, slot, None, take_slot(facts.taken, slot))
 
 
 def next_due(
@@ -288,7 +288,7 @@ def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> d
 def realign_due(subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
     """Return when a stored turn is due by the quiet hours and the zone's data as they are now.
 
-    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is told at
+    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is sent at
     once has no turn: it goes out when the quiet hours let it.
 
     Args:
@@ -316,10 +316,10 @@ def _find_next(subscription: Subscription | Rhythm, after: datetime, taken: str)
 
 
 def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> datetime | None:
-    """Return when a turn that waits for the rest of the mailing is due meanwhile; None where it does not wait.
+    """Return when a turn that waits for more of the announcement is due; None where it does not wait.
 
-    Turns that were missed wait together for the last one's mailing, while there is nothing yet to be told;
-    but somebody who wants to hear even of failures is told, so that no run of misfortunes keeps that back.
+    Turns that were missed wait together for the last one's announcement, while there is nothing yet to send;
+    but a subscription that wants to hear even of failures gets its digest, so that no failures keep it back.
     """
     if _is_waiting(subscription, first, facts):
         return facts.due_at
@@ -329,14 +329,14 @@ def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, fac
 
 
 def _speaks_by_then(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
-    """Whether there is something to tell once it was waited for long enough: papers, or that looking failed."""
+    """Whether there is something to send after the longest wait: papers, or that checking failed."""
     return facts.newest_run > 0 or subscription.quiet_days is QuietDays.HEARTBEAT
 
 
 def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFacts) -> bool:
-    """Whether a turn waits for the rest of the mailing; a quiet day must have been seen to its end.
+    """Whether a turn waits for the rest of the announcement; a quiet day must have been seen to its end.
 
-    A digest `on announcement` waits for its mailing as long as that takes, but papers that have come are
+    A digest `on announcement` waits for its announcement as long as that takes, but papers that have come are
     not kept back for those that may be missing: in the morning they go out, with a line that says so, and
     so does a heartbeat.
     """
@@ -353,11 +353,11 @@ def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFact
 
 
 def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, facts: TurnFacts) -> Turn | None:
-    """Tell what should have been told at the turn before the last; None where it waits for the last.
+    """Send what should have gone out at the turn before the last; None where it waits for the last.
 
-    Where arXiv is looked at once a night, no mailing may ever be complete at that hour: papers that came by an
-    earlier one wait for no other. They take the turn before, so that the last one is still there for its mailing.
-    A heartbeat that found no look before the next mailing's moment does the same.
+    Where arXiv is checked once a night, no announcement may ever be complete at that hour: papers that came by an
+    earlier one wait for no other. They take the turn before, so that the last one is still there for its
+    announcement. A heartbeat that found no check before the next announcement's moment does the same.
     """
     cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
     if cadence.kind is not CadenceKind.ANNOUNCEMENT or coverage.mailing is None:
@@ -376,13 +376,13 @@ def _tell_missed(subscription: Subscription | Rhythm, first: Slot, last: Slot, f
         was_due = first != last or _may_have_missed(subscription, facts)
     if not was_due:
         return None
-    return Turn(TurnOutcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
+    return Turn(TurnOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name), is_missed=True)
 
 
 def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFacts) -> Turn | None:
     """Tell what quiet hours put off from the turn before the last to the last one's own moment; None for nothing.
 
-    It has waited for its mailing as long as it may: taken for the last turn's it would wait every day anew.
+    It has waited for its announcement as long as it may: taken for the last turn's it would wait every day anew.
     """
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     if cadence.kind is not CadenceKind.CLOCK or quiet is None:
@@ -398,13 +398,13 @@ def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFa
         has_waited = has_heartbeat and _may_have_missed(subscription, facts)
     if not has_waited:
         return None
-    return Turn(TurnOutcome.TELL, before.name, last.due_at, take_slot(facts.taken, before.name))
+    return Turn(TurnOutcome.MAKE, before.name, last.due_at, take_slot(facts.taken, before.name))
 
 
 def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
     """Whether a heartbeat may have been due before: a subscription that took no turn yet is new.
 
-    Where looking failed that is told all the same: till it succeeds no turn might ever be taken.
+    Where checking failed, that is sent all the same: otherwise no turn might be taken until it succeeds.
     """
     taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
     return taken is not None or facts.coverage.failure != ""

@@ -1,4 +1,4 @@
-"""Joins the looks that stand behind a digest: the facts that tell a quiet day from a failure."""
+"""Joins the checks that stand behind a digest: the facts that tell a quiet day from a failure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from digest.model.polls import PollSummary
 
 HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
-"""When a mailing can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
+"""When an announcement can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""
 
 SEARCH_VISIBLE_AFTER = timedelta(hours=4)
-"""When a mailing can be expected in arXiv's search: about midnight Eastern time
+"""When an announcement can be expected in arXiv's search: about midnight Eastern time
 (https://info.arxiv.org/help/api/user-manual.html)."""
 
 VISIBLE_AFTER = {"harvest": HARVEST_VISIBLE_AFTER, "query": SEARCH_VISIBLE_AFTER}
-"""The same by source: a look so soon after a mailing went out has not seen it."""
+"""The same by source: a check so soon after an announcement went out has not seen it."""
 
 SETTLED_AFTER = timedelta(minutes=30)
-"""Two looks at least so far apart that end at the same newest paper: the mailing has come to its end."""
+"""Two checks at least so far apart that end at the same newest paper: the announcement has come to its end."""
 
 
 def assess_coverage(
@@ -36,23 +36,23 @@ def assess_coverage(
     matched: int = 0,
     new: int = 0,
 ) -> Coverage:
-    """Say what has been looked at of the last mailing before `now`.
+    """Say what has been checked of the last announcement before `now`.
 
-    A harvest shows a mailing when its newest paper is newer than before the mailing. The mailing is
-    complete when two complete harvests at least half an hour apart end at the same newest paper, or when
+    A harvest shows an announcement when its newest paper is newer than before the announcement. The announcement
+    is complete when two complete harvests at least half an hour apart end at the same newest paper, or when
     after one of them no id below its newest is missing without arXiv having been asked for it; then it has come
-    to its end, too, where that harvest was made late enough. A search tells too little of the rest of arXiv for
+    to its end, too, where that harvest was made late enough. A search shows too little of all of arXiv for
     all that: it counts when it is made late enough.
 
-    Where the mailing before was not looked for either, newer papers may all be of that one, so the papers
+    Where the announcement before was not searched for either, newer papers may all be of that one, so the papers
     known to be of this one decide.
 
     Args:
-        polls: finished polls since the mailing before that one, in any order; one source's.
+        polls: finished polls since the announcement before that one, in any order; one source's.
         now: the moment of planning (UTC).
         checks: finished gap checks of the same time.
         matched: papers of the digest.
-        new: papers that mailing is known to have brought.
+        new: papers that announcement is known to have brought.
     """
     mailing = latest_mailing(now)
     sent = mailing_moment(mailing)
@@ -85,27 +85,27 @@ def assess_coverage(
 
 
 def is_late(coverage: Coverage, now: datetime) -> bool:
-    """Whether a mailing was expected, arXiv was looked at, and by the next morning nothing of it was there."""
+    """Whether an announcement was expected, arXiv was checked, and by the next morning nothing of it was there."""
     return coverage.is_awaited and coverage.mailing is not None and now >= alarm_moment(coverage.mailing)
 
 
 def _find_arrived(
     polls: Sequence[PollSummary], since: Sequence[PollSummary], sent: datetime, *, is_known: bool
 ) -> list[PollSummary]:
-    """Return the complete harvests since a mailing that went further than any before it.
+    """Return the complete harvests since an announcement that went further than any before it.
 
     Where no complete one before met any paper, nothing tells how far arXiv had come, and the hour counts as well.
 
     Args:
         polls: see `assess_coverage`.
-        since: those of them made since the mailing.
+        since: those of them made since the announcement.
         sent: when it went out (UTC).
-        is_known: papers are known to be of that mailing.
+        is_known: papers are known to be of that announcement.
     """
     before = [poll for poll in polls if poll.started_at < sent]
     complete = [poll for poll in since if poll.is_complete]
     looked = max((poll.started_at for poll in before if poll.is_complete), default=sent)
-    # A mailing is not there yet when it goes out: who looked that early has not seen it.
+    # An announcement is not there yet when it goes out: a check that early has not seen it.
     may_have_seen = looked - HARVEST_VISIBLE_AFTER
     if not is_known and any(mailing_moment(missed) < sent for missed in mailings_between(may_have_seen, sent)):
         return []
@@ -114,7 +114,7 @@ def _find_arrived(
     further = [poll for poll in complete if highest is None or poll.highest > highest]
     if any(poll.is_complete for poll in met):
         return further
-    # A look that failed met nothing, or only some of what was there.
+    # A check that failed met nothing, or only some of what was there.
     seen_from = sent + HARVEST_VISIBLE_AFTER
     return [poll for poll in further if poll.started_at >= seen_from]
 
@@ -125,7 +125,7 @@ def _list_newest(arrived: Sequence[PollSummary]) -> list[PollSummary]:
 
 
 def _ends_alike(arrived: Sequence[PollSummary]) -> bool:
-    """Whether two looks far enough apart end at the same newest paper."""
+    """Whether two checks far enough apart end at the same newest paper."""
     ends = [poll.finished_at for poll in _list_newest(arrived)]
     return bool(ends) and max(ends) - min(ends) >= SETTLED_AFTER
 

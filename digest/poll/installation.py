@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Is told what the pipeline does, verb by verb, while it does it."""
+    """Gets what the pipeline does, verb by verb, while it does it."""
 
     def begin(self, verb: str, what: str) -> None:
         """Say that a verb begins."""
@@ -58,12 +58,12 @@ class Site:
         config: what the operator configured.
         store: the database.
         clock: the time.
-        open_renderer: makes `renderer` when it is first needed: most looks find nothing to render.
+        open_renderer: makes `renderer` when it is first needed: most checks find nothing to render.
         client: the way to arXiv, behind the gate.
-        open_transport: opens a way out; called once for each kind in use.
+        open_transport: opens the transport of a kind of destination; called once for each kind in use.
         owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
-        progress: is told what happens.
+        progress: gets what happens.
         standing: the saved queries as the last batch of changes was held against them.
     """
 
@@ -102,7 +102,7 @@ class Site:
         """Break off whatever waits for the outside world, from another thread; harmless when done twice.
 
         What waits for the answer to all that was said fails ambiguously, as a mail does behind its final dot;
-        what comes before that, from looking up a name on, fails safely.
+        what comes before that, from finding a name's address on, fails safely.
         """
         self.client.hang_up()
         for transport in list(self._transports.values()):
@@ -131,7 +131,7 @@ class Site:
             return not self._interrupting.wait_for(lambda: self._interrupts != since, seconds)
 
     def close(self) -> None:
-        """Close every way out and the store; harmless when done twice."""
+        """Close every transport and the store; harmless when done twice."""
         for transport in self._transports.values():
             transport.close()
         self._transports.clear()

@@ -1,4 +1,4 @@
-"""Loads what has been looked at, on behalf of some saved queries or of all."""
+"""Loads what has been checked, on behalf of some saved queries or of all."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from digest.model.messages import Coverage
 
 JOINT = ""
-"""The key of a look that stands for all saved queries at once: a harvest, or one search for all."""
+"""The key of a check that stands for all saved queries at once: a harvest, or one search for all."""
 
 
 def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
-    """Say what has been looked at of the last mailing: one harvest, or one search, looks for all saved queries.
+    """Say what has been checked of the last announcement: one harvest or one search is for all saved queries.
 
     Args:
         conn: a reading transaction.
@@ -41,12 +41,12 @@ def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
 def reach_back(
     conn: Connection, coverage: Coverage, first: date | None, covered_until: datetime | None = None
 ) -> Coverage:
-    """Say of a digest that stands for several mailings which these are, and how many papers they all brought.
+    """Say of a digest that stands for several announcements which these are, and how many papers they all brought.
 
     Args:
         conn: a reading transaction.
-        coverage: what was looked at of the last mailing.
-        first: the earliest mailing that brought a paper it holds, None where none is known: it tells where no
+        coverage: what was checked of the last announcement.
+        first: the earliest announcement that brought a paper it holds, None where none is known: it tells where no
             turn came before.
         covered_until: the moment up to which earlier turns stand for what was announced (UTC).
     """

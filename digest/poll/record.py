@@ -1,8 +1,8 @@
 """Writes a page of records with the coverage it proves, and decides what is new to each source.
 
-A source that looks for the first time meets old papers, and among them ones that somebody was already
+The first check of a source meets old papers, and among them ones that somebody was already
 watching for: other saved queries, what this one said before it was edited, or the harvest. Those stay
-news, whichever look brings them.
+new, whichever check brings them.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
 
 
 _FIRST_REACH: Final = timedelta(days=max(days for days, _ in SEARCH_LOOKBACKS))
-"""How far the first look for a query reached that has no mark."""
+"""How far the first check for a query without a mark reached."""
 
 _FIRST_JOINT_REACH: Final = timedelta(days=JOINT_LOOKBACK)
-"""How far it reached at least for a query with a mark: one that a look for many or a harvest met first."""
+"""How far it reached at least for a query with a mark: one that a check for many or a harvest met first."""
 
 Judge: TypeAlias = "Callable[[Paper], Horizon]"
-"""What a look judges news by: the horizon of each paper."""
+"""By what a check decides what is new: the horizon of each paper."""
 
 
 def horizon_of(cursor: Cursor) -> Horizon:
-    """Return what a source had announced before Digest first looked, from its cursor."""
+    """Return what a source had announced before Digest first checked arXiv, from its cursor."""
     since = cursor.bootstrapped_at - EDIT_MARGIN if cursor.bootstrapped_at else None
     return Horizon(
         is_bootstrap=not cursor.is_bootstrapped,
@@ -70,7 +70,7 @@ class Watched:
     """A query that somebody has watched for without a break.
 
     Attributes:
-        horizon: what is news to it.
+        horizon: what is new to it.
         floor: papers whose present version is older (UTC) are none; None where their ids tell.
     """
 
@@ -86,7 +86,7 @@ class Horizons:
         harvest: the harvest's own.
         own: by canonical query; a bootstrapping one where nobody has watched for just that.
         watched: queries somebody has watched for without a break, each with its horizon.
-        looked: by canonical query, when the last complete look started (UTC) that was made for it, or for
+        looked: by canonical query, when the last complete check started (UTC) that was made for it, or for
             what it was before it was edited; those without any are missing.
         harvested: the same of harvests alone.
     """
@@ -102,16 +102,16 @@ class Horizons:
         return self.own[text].is_bootstrap
 
     def judge_harvest(self) -> Judge:
-        """Return what the harvest judges news by, which in its first look asks those who were searched for."""
+        """Return by what the harvest decides what is new; in its first check it asks what searches found."""
         watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
         return make_judge(self.harvest, watched if self.harvest.is_bootstrap else ())
 
     def judge_joint(self, texts: Collection[str], rest: Horizon) -> Judge:
-        """Return what one search for several queries judges news by.
+        """Return by what one search for several queries decides what is new.
 
         Args:
             texts: the canonical queries.
-            rest: what is news to whoever has not watched yet. What is news by that is news to all; else it
+            rest: what is new to queries that have not watched yet. What is new by that is new to all; else it
                 is to those watching who know that it was not there before.
         """
         known = {text: self.own[text] for text in texts if not self.is_newcomer(text)}
@@ -120,17 +120,17 @@ class Horizons:
 
 
 def _find_floor(horizon: Horizon) -> datetime | None:
-    """Return how far back (UTC) the first look for a query reached; None where ids tell what came out later."""
+    """Return how far back (UTC) the first check for a query reached; None where ids tell what came out later."""
     if horizon.mark > (0, 0) or horizon.since is None:
         return None
     return horizon.since + EDIT_MARGIN - _FIRST_REACH
 
 
 def _watch(text: str, horizon: Horizon) -> list[tuple[str, Watched]]:
-    """Return what is news to a query that has been looked for, whichever look brings it.
+    """Return what is new to a query that has been searched for, whichever check brings it.
 
-    Its first look met all that was there then and no older than that look reached: what was not met is
-    news, if late or cross-listed later. Of older papers those are news that came out after it, by their ids.
+    Its first check found all that was there then and no older than that check reached: what was not met is
+    new, if late or cross-listed later. Of older papers those are new that came out after it, by their ids.
     """
     if horizon.since is None:
         return [(text, Watched(horizon))]
@@ -153,7 +153,7 @@ def load_horizons(conn: Connection) -> Horizons:
         if cursor is not None and by_search is not None:
             horizons.own[text] = horizons.watched[text] = horizon_of(cursor)
         elif by_harvest is not None:
-            horizons.own[text] = horizon_of(harvest)  # until now everything was looked through, this query's too
+            horizons.own[text] = horizon_of(harvest)  # until now everything was checked, for this query too
         else:
             horizons.own[text] = Horizon(is_bootstrap=True)
             before = (searched[earlier] for earlier in watch.earlier if earlier in searched)
@@ -168,24 +168,24 @@ def load_horizons(conn: Connection) -> Horizons:
 
 
 def _last_look(cursor: Cursor | None, watch: Watch) -> datetime | None:
-    """Return when a source last looked since a query is wanted; looks from before an interruption do not count."""
+    """Return when a source was last checked while a query was wanted; earlier interrupted spans do not count."""
     last = cursor.last_complete_at if cursor is not None else None
     return last if last is not None and last >= watch.since else None
 
 
 def make_judge(own: Horizon, watched: Iterable[tuple[str, Watched]] = ()) -> Judge:
-    """Return the horizon of each paper for one look.
+    """Return the horizon of each paper for one check.
 
     Args:
-        own: what is news to the look itself.
-        watched: canonical queries, and what else is news if it matches them.
+        own: what is new to the check itself.
+        watched: canonical queries, and what else is new if it matches them.
     """
     groups: dict[Watched, list[str]] = {}
     for text, watch in watched:
         groups.setdefault(watch, []).append(text)
 
     @cache
-    def read_watched() -> list[tuple[Watched, list[Query]]]:  # most papers are news or stored, and need nobody
+    def read_watched() -> list[tuple[Watched, list[Query]]]:  # most papers are new or stored, and need no query
         ordered = sorted(groups.items(), key=lambda group: (group[0].horizon.mark, min(group[1])))
         return [(watch, [*map(parse_query, sorted(texts))]) for watch, texts in ordered]
 
@@ -193,9 +193,9 @@ def make_judge(own: Horizon, watched: Iterable[tuple[str, Watched]] = ()) -> Jud
 
 
 def _judge_paper(own: Horizon, watched: Iterable[tuple[Watched, Collection[Query]]], paper: Paper) -> Horizon:
-    """Return the horizon that counts for what is no news to a look: its own, or of whoever waited for the paper.
+    """Return the horizon for what is not new to a check: its own, or that of a query that waited for the paper.
 
-    Who waits with the lowest mark comes first: what is news to one is news.
+    The query with the lowest mark comes first: what is new to one is new.
     """
     ready = analyse(paper)
     for watch, queries in watched:
@@ -206,7 +206,7 @@ def _judge_paper(own: Horizon, watched: Iterable[tuple[Watched, Collection[Query
 
 
 def _is_news(horizon: Horizon, paper: Paper) -> bool:
-    """Whether a paper that is not stored would be news by this horizon."""
+    """Whether a paper that is not stored would be new by this horizon."""
     if horizon.is_bootstrap:
         return False
     if paper.version == 1:
@@ -231,8 +231,8 @@ class PollReport:
     Attributes:
         was_due: whether anything was asked at all.
         why_not: why nothing was asked, in words; "" where something was.
-        is_bootstrap: whether this was the very first look: nothing it found is news.
-        runs: looks that ended complete.
+        is_bootstrap: whether this was the very first check: nothing it found is new.
+        runs: checks that ended complete.
         pages: pages stored.
         papers: papers compared.
         kinds: changes found, by kind.
@@ -240,8 +240,8 @@ class PollReport:
         failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
         requests: made to arXiv.
-        awaiting: canonical queries whose first look waits until there is a request to spare.
-        mailings: how many papers announced for the first time each mailing brought, by Eastern date.
+        awaiting: canonical queries whose first digest waits until there is a request to spare.
+        mailings: how many papers announced for the first time each announcement brought, by Eastern date.
     """
 
     was_due: bool = False
@@ -260,18 +260,18 @@ class PollReport:
 
     @property
     def caught_up(self) -> list[date]:
-        """The mailings that came out while nobody looked, and the last one, in order; [] in everyday life."""
+        """The announcements that came out while nobody checked, and the last one, in order; as a rule []."""
         return sorted(self.mailings) if len(self.mailings) > 1 else []
 
     @property
     def has_nothing(self) -> bool:
-        """Whether the look failed before it met any paper: "nothing changed" would say too much of it."""
+        """Whether the check failed before it met any paper: "nothing changed" would be wrong."""
         return bool(self.failures) and not self.papers
 
     def describe_changes(self) -> str:
-        """Say how many changes of each kind, in the order a digest shows them; of a first look how much it met."""
+        """Say how many changes of each kind, in a digest's order; of a first check how much it found."""
         if self.is_bootstrap and self.kinds.keys() <= {Kind.KNOWN}:
-            return f"{count(self.kinds.get(Kind.KNOWN, 0), 'paper')}, known from here on"
+            return f"{count(self.kinds.get(Kind.KNOWN, 0), 'paper')}, known from now on"
         found = [f"{self.kinds[kind]:,} {word}" for kind, word in _KIND_WORDS.items() if self.kinds.get(kind)]
         return " · ".join(found) or "nothing changed"
 
@@ -284,11 +284,11 @@ class RecordedRun:
         report: is added to.
         source: where the papers come from.
         query_key: the canonical query; "" for a harvest.
-        judge: what it judges news by, the horizon of each paper.
-        is_bootstrap: whether this is the source's very first look.
+        judge: by what it decides what is new, the horizon of each paper.
+        is_bootstrap: whether this is the source's very first check.
         lookback: days it reaches back.
         together: the queries that a search for several stands for: when it is complete, they have been
-            looked for.
+            searched for.
     """
 
     def __init__(
@@ -381,7 +381,7 @@ class RecordedRun:
             self._report.runs += 1
 
     def widen(self, window_from: date) -> date:
-        """Note that nothing was found, and that it is looked for since an earlier day; return that day."""
+        """Note that nothing was found, and that it is searched for since an earlier day; return that day."""
         self._window_from, self._was_widened = window_from, True
         with self._site.store.begin() as conn:
             runs.widen_run(conn, self._id, window_from)
@@ -437,7 +437,7 @@ class RecordedRun:
 
     def _doubt(self, reason: str) -> None:
         if reason:
-            raise ArxivDoubtful(reason, hint="What came is kept; the next look asks again.")
+            raise ArxivDoubtful(reason, hint="What came is kept. The next check asks again.")
 
     def _count(self, papers: tuple[Paper, ...], changes: tuple[Change, ...], quarantined: int) -> None:
         report = self._report
@@ -485,10 +485,10 @@ class RecordedRun:
                 )
 
     def _find_mark(self, window_from: date) -> tuple[int, int]:
-        """Return the announcement order up to which everything was out before this look.
+        """Return the announcement order up to which everything was out before this check.
 
-        Ids of the month before still come out on its last evening, so a look that met none counts from the
-        month it looked back to.
+        Ids of the month before still come out on its last evening, so a check that met none counts from the
+        month it reached back to.
         """
         highest = self._highest.announcement_order if self._highest else (0, 0)
         return max(highest, (window_from.year * 100 + window_from.month, 0))
@@ -539,11 +539,11 @@ def store_changes(
 
 
 def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Counter[date]:
-    """Keep which mailing brought each new paper; return how many each brought.
+    """Keep which announcement brought each new paper; return how many each brought.
 
     Args:
         conn: a writing transaction.
-        since: mailings that went out until then were there to be seen by the last complete look (UTC).
+        since: announcements that went out until then were there to be seen by the last complete check (UTC).
         until: when this one began (UTC).
     """
     announced = mailing_store.load_unassigned(conn)

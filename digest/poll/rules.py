@@ -1,4 +1,4 @@
-"""Decides when to look, how far back, which looks to believe, and which ids are missing."""
+"""Decides when to check, how far back, which checks to believe, and which ids are missing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 CONFIRMED_AFTER = timedelta(minutes=30)
-"""An answer that nothing is there is believed when a second look at least so much later says it again."""
+"""An answer that nothing is there is believed when a second check at least so much later says it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """A look that came to its end.
+    """A check that came to its end.
 
     Attributes:
         window_from: the first UTC day asked for.
@@ -52,12 +52,12 @@ def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, la
     if newest is not None and newest[1] is not None and newest[1] >= walked.window_from:
         id_, _ = newest
         if walked.highest < id_.announcement_order and not walked.quarantined:
-            return f"arXiv showed an older state than before: {id_} is not among what was touched since {since}"
+            return f"arXiv showed an older state than before: {id_} is not among the papers changed since {since}"
     if walked.papers or walked.quarantined or walked.was_widened:
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
         return ""
-    return f"arXiv says that nothing was touched since {since}; that is believed when a later look says it, too"
+    return f"arXiv says that nothing was changed since {since}; Digest waits until a later check confirms it"
 
 
 def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | None) -> str:
@@ -65,21 +65,21 @@ def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | 
 
     Args:
         walked: the search.
-        last_total: how many papers arXiv had for it at the last complete look; None before the first.
+        last_total: how many papers arXiv had for it at the last complete check; None before the first.
         last_empty: when the search before it ended (UTC), if that one found nothing either.
     """
     if walked.papers or walked.quarantined or not last_total:
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
         return ""
-    return f"arXiv found nothing where it had {last_total:,} papers; that is believed when a later look says it"
+    return f"arXiv found nothing where it had {last_total:,} papers; Digest waits until a later check confirms it"
 
 
 ASKED_AT = (timedelta(), timedelta(days=1), timedelta(days=2), timedelta(days=4), timedelta(days=7))
-"""How long after it was missed an id is asked for; after the last time it is void."""
+"""How long after it was missed an id is asked for; after the last time it is given up."""
 
 SPARSE_FROM = 1_000
-"""So many missing ids at once that are also most of their span are no gaps: whoever answers numbers otherwise."""
+"""So many missing ids at once, if also most of their span, are no gaps: that server numbers otherwise."""
 
 _ALONE = 2
 """So many ids are asked for one by one, of the interface that knows a paper first."""
@@ -92,9 +92,9 @@ def find_missing(
 
     Args:
         stored: numbers of the papers stored, by month (`YYYYMM`).
-        mark: `ArxivId.announcement_order` of the newest paper when Digest first looked: what lies below is
+        mark: `ArxivId.announcement_order` of the newest paper when Digest first checked arXiv: what lies below is
             no business of ours.
-        months: how many of the latest months are looked at.
+        months: how many of the latest months are checked.
     """
     for month in sorted(stored)[-months:]:
         numbers = frozenset(stored[month])
@@ -114,12 +114,12 @@ def is_sparse(stored: Mapping[int, Collection[int]], missing: Sequence[ArxivId],
 
 
 def choose_due(gaps: Sequence[Gap], now: datetime) -> list[Gap]:
-    """Return the gaps that arXiv is to be asked for now: those never asked for first, then the newest."""
+    """Return the gaps to ask arXiv for now: those never asked for first, then the newest."""
     due = [gap for gap in gaps if gap.asks < len(ASKED_AT) and now - gap.missed_at >= ASKED_AT[gap.asks]]
     return sorted(due, key=lambda gap: (gap.asks > 0, tuple(-part for part in gap.id.announcement_order)))
 
 
-def is_void(gap: Gap) -> bool:
+def is_given_up(gap: Gap) -> bool:
     """Whether an id that arXiv has just not known again is given up for good."""
     return gap.asks >= len(ASKED_AT)
 
@@ -129,10 +129,10 @@ def asked_one_by_one(ids: Sequence[ArxivId], spare: int) -> bool:
     return len(ids) <= min(_ALONE, spare)
 
 
-SPARSE = "most numbers around it are missing as well: whoever answers does not number like arXiv"
+SPARSE = "most ids around it are missing too: this server does not number papers as arXiv does"
 
 
-def explain_void(gap: Gap) -> str:
+def explain_giving_up(gap: Gap) -> str:
     """Say why an id is given up."""
     asked = f"{gap.asks} times" if gap.asks > 1 else "once"
     until = f" to {gap.asked_at:%-d %b %Y}" if gap.asked_at else ""
@@ -140,49 +140,49 @@ def explain_void(gap: Gap) -> str:
 
 
 POLL_TIMES = (time(0, 30), time(3, 30), time(9, 0), time(15, 0), time(22, 45))
-"""Eastern times from which a new look is worth a request: OAI-PMH shows a mailing towards 22:30, the
-others catch late batches and deferred mailings."""
+"""Eastern times from which a new check is worth a request: OAI-PMH shows an announcement towards 22:30, the
+others catch late batches and deferred announcements."""
 
 BOOTSTRAP_DAYS = 10
-"""How far the very first harvest looks back."""
+"""How far the very first harvest reaches back."""
 
 WIDER_BOOTSTRAP_DAYS = 35
-"""How far it looks back where that brings nothing at all, before it is believed that there is nothing."""
+"""How far it reaches back where that brings nothing, before Digest believes that there is nothing."""
 
 HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
-"""A harvest starts so many days before the last complete one if none so wide was made for so long, else one
-day: papers that move while pages are read are lost to one run, and met by the next ones."""
+"""A harvest starts so many days before the last complete one if none so wide was made for so long, else one day.
+Papers that move while pages are read are lost to one run. The next ones find them."""
 
 SEARCH_LOOKBACKS = ((100, timedelta(days=30)), (35, timedelta(days=7)))
-"""The same for searches, in days a paper's present version may be old; else `SEARCH_LOOKBACK`. 3.9 % of
-papers come out over a week after submission, 0.64 % over a month, 0.06 % over a hundred days."""
+"""The same for searches, in days since a paper's present version; else `SEARCH_LOOKBACK`. Over a week after
+submission come 3.9 % of papers, over a month 0.64 %, over a hundred days 0.06 %."""
 
 LEAST_OVERLAP = 1
 SEARCH_LOOKBACK = 8
 
 CONFIRM_AFTER = timedelta(minutes=35)
-"""So long after a look that brought news another is made, to see whether that was all."""
+"""So long after a check that brought new papers another is made, to see whether that was all."""
 
 SEARCHED_BY_WORDS = 5
 """Distinct saved queries that arXiv's search is asked for as they are; more are asked for by their categories."""
 
 REQUESTS_A_RUN = 6
 REQUESTS_A_DAY = 30
-"""Requests to arXiv that looks which can wait keep to; a look that is due is made whatever it takes."""
+"""The most requests of checks that can wait; a check that is due makes all it needs."""
 
 FALLBACK_AFTER = timedelta(hours=3)
 """A harvest that has failed for so long is stood in for by the search."""
 
 EDIT_MARGIN = timedelta(days=7)
-"""A never-stored higher version counts as news if submitted up to so long before Digest first looked."""
+"""A never-stored higher version counts as new if submitted up to so long before Digest first checked arXiv."""
 
 RETRY_AFTER_FAILURE = timedelta(minutes=10)
 LONGEST_RETRY = timedelta(hours=2)
-"""A look that failed is made again after ten minutes, then after twice as long each time, up to this."""
+"""A check that failed is made again after ten minutes, then after twice as long each time, up to this."""
 
 
 def latest_poll_time(now: datetime) -> datetime:
-    """Return the last moment (UTC) from which a new look was worth a request."""
+    """Return the last moment (UTC) from which a new check was worth a request."""
     today = now.astimezone(EASTERN).date()
     moments = (
         datetime.combine(day, at, tzinfo=EASTERN).astimezone(UTC)
@@ -193,7 +193,7 @@ def latest_poll_time(now: datetime) -> datetime:
 
 
 def next_poll_time(now: datetime) -> datetime:
-    """Return the next moment (UTC) from which a new look is worth a request."""
+    """Return the next moment (UTC) from which a new check is worth a request."""
     today = now.astimezone(EASTERN).date()
     moments = (
         datetime.combine(day, at, tzinfo=EASTERN).astimezone(UTC)
@@ -204,7 +204,7 @@ def next_poll_time(now: datetime) -> datetime:
 
 
 def next_look_at(last: LastLooks) -> datetime | None:
-    """Return from when on the next look is worth a request (UTC); None for at once."""
+    """Return from when on the next check is worth a request (UTC); None for at once."""
     if last.failure is not None:
         doublings = min(max(last.failures - 1, 0), 9)
         return last.failure + min(RETRY_AFTER_FAILURE * (1 << doublings), LONGEST_RETRY)
@@ -215,7 +215,7 @@ def next_look_at(last: LastLooks) -> datetime | None:
 
 
 def is_poll_due(last: LastLooks, now: datetime) -> bool:
-    """Whether to ask now. A failure is repeated after a while, whenever the last complete look was."""
+    """Whether to ask now. A failure is repeated after a while, whenever the last complete check was."""
     next_at = next_look_at(last)
     return next_at is None or next_at <= now
 
@@ -224,20 +224,20 @@ def describe_pause(last: LastLooks, now: datetime) -> str:
     """Say why nothing is asked now, and from when on it is."""
     again = (next_look_at(last) or now).astimezone(EASTERN)
     if last.failure is not None:
-        return f"the last look failed; the next is made from {again:%H:%M} ET on"
-    looked = f"looked {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never looked"
-    return f"{looked}; the next look is worth a request from {again:%a %H:%M} ET on"
+        return f"the last check failed; next check from {again:%H:%M} ET"
+    checked = f"checked {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never checked"
+    return f"{checked}; next check from {again:%a %H:%M} ET"
 
 
 def choose_reach(
     steps: Sequence[tuple[int, timedelta]], least: int, last_reaching: Mapping[int, datetime | None], now: datetime
 ) -> int:
-    """Return how many days the next look reaches back: as many as are due, the most first.
+    """Return how many days the next check reaches back: as many as are due, the most first.
 
     Args:
         steps: `HARVEST_OVERLAPS` or `SEARCH_LOOKBACKS`.
         least: the days where none of them is due.
-        last_reaching: when the last complete look started that reached so many days or more (UTC).
+        last_reaching: when the last complete check started that reached so many days or more (UTC).
         now: the moment (UTC).
     """
     for days, every in steps:
@@ -248,7 +248,7 @@ def choose_reach(
 
 
 def spare_requests(made_in_run: int, made_in_day: int) -> int:
-    """Return how many requests what can wait may make now: first looks, checks of gaps.
+    """Return how many requests what can wait may make now: first digests, checks of gaps.
 
     Args:
         made_in_run: requests of the run so far.
@@ -260,7 +260,7 @@ def spare_requests(made_in_run: int, made_in_day: int) -> int:
 def search_until(last_complete: datetime | None, now: datetime, days: int) -> datetime:
     """Return how old a paper's present version may be (UTC) for the next search to want it.
 
-    Counted from the last complete look, so that what came out while nobody looked is met, too.
+    Counted from the last complete check, so that what came out while nobody checked is met, too.
     """
     return min(last_complete or now, now) - timedelta(days=days)
 
@@ -286,22 +286,22 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
 
 
 FIRST_DIGEST_PAPERS = 15
-"""Shown of a new saved query where the days looked back hold fewer."""
+"""Shown of a new saved query where its last days hold fewer."""
 
 JOINT_LOOKBACKS = (*SEARCH_LOOKBACKS, (SEARCH_LOOKBACK, timedelta(hours=20)))
-"""As for one query, but the eight days are looked through once a day: for many they take many requests."""
+"""As for one query, but the eight days are checked once a day: for many they take many requests."""
 
 JOINT_LOOKBACK = 4
-"""So far the other looks for many reach: from a Sunday evening's mailing to its earliest papers, and a day."""
+"""So far other checks for many reach: from a Sunday evening's announcement to its earliest papers, and a day."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPast:
-    """What has been looked for so far on behalf of a saved query, in whichever way; moments are in UTC.
+    """What has been searched for so far on behalf of a saved query, in whichever way; moments are in UTC.
 
     Attributes:
-        complete: when the last complete look started; None before the first.
-        reaching: by days, when the last complete look started that reached back so many days or more.
+        complete: when the last complete check started; None before the first.
+        reaching: by days, when the last complete check started that reached back so many days or more.
     """
 
     complete: datetime | None = None
@@ -314,7 +314,7 @@ def is_asked_together(texts: Collection[str]) -> bool:
 
 
 def join_pasts(pasts: Sequence[SearchPast]) -> SearchPast:
-    """Return what has been looked for on behalf of each of several queries: as far as the least of them."""
+    """Return what has been searched for on behalf of each of several queries: as far as the least of them."""
     complete = [past.complete for past in pasts if past.complete is not None]
     days = {days for past in pasts for days in past.reaching}
     return SearchPast(
@@ -331,7 +331,7 @@ def _find_earliest(moments: Sequence[datetime | None]) -> datetime | None:
 def plan_search(past: SearchPast, now: datetime) -> tuple[int, datetime]:
     """Return how many days the next search for a few queries reaches back, and until when (UTC).
 
-    The first one reaches as far as any: what it does not meet is news when it comes.
+    The first one reaches as far as any: what it does not meet is new when it comes.
     """
     days = choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, past.reaching, now)
     return days, search_until(past.complete, now, days)
@@ -341,8 +341,8 @@ def plan_joint_search(pasts: Sequence[SearchPast], now: datetime) -> tuple[int, 
     """Return how many days the next search for several queries reaches back, and until when (UTC).
 
     Args:
-        pasts: of those queries that have been looked for before. Without any, the first search is as
-            narrow as a usual one: by its newest paper it tells what is news later.
+        pasts: of those queries that have been searched for before. Without any, the first search is as
+            narrow as a usual one: by its newest paper it decides what is new later.
         now: the moment (UTC).
     """
     if not pasts:

@@ -1,6 +1,6 @@
 """Asks arXiv's search: by choice, as fallback, and for the past of a new saved query.
 
-Only as many requests are made as the budget of a run and of a day has to spare; a first look without one
+Only as many requests are made as the budget of a run and of a day has to spare; a first digest without one
 waits for a later pass. Where very many are new at once, most look back over what is stored, so that a
 thousand of them cost no more of arXiv's time than thirty.
 """
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 
 
 BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
-"""arXiv's first month: a first look asks for the newest papers, however old."""
+"""arXiv's first month: a first check asks for the newest papers, however old."""
 
 PAPERS = 50
 """Asked for: the newest 15 by submission lie within them, whatever was revised lately."""
 
 
 def look_back(site: Site, report: PollReport) -> None:
-    """Fetch the newest papers of saved queries whose first look the store cannot fill.
+    """Fetch the newest papers of saved queries whose first digest the store cannot fill.
 
     What finds no request to spare is noted in the report, and goes on waiting.
     """
@@ -74,7 +74,7 @@ def look_back(site: Site, report: PollReport) -> None:
         if site.config.arxiv.source == "query" and not is_asked_together(texts) and not report.failures:
             looked = run_store.load_cursors(conn, Source.QUERY)
             report.awaiting = frozenset(text for text in pending if text not in looked)
-            return  # its own search is its first look
+            return  # its own search is its first digest
         if report.is_cut_short:
             return
         if site.config.arxiv.source == "harvest":
@@ -107,7 +107,7 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
 def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, judge: Judge) -> bool:
     """Ask for the newest papers of a query; return False where asking for anything else is pointless."""
     text, name = look.revision.canonical, look.revision.name
-    site.progress.begin("poll", f"{name}: its newest papers, for a first look")
+    site.progress.begin("poll", f"{name}: its newest papers, for a first digest")
     run = RecordedRun(site, report, Source.FIRST_DIGEST, text, judge=judge)
     pages = walk_search(site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True)
     with run.recording(window_from=(site.clock.now() - timedelta(days=look.days)).date()):
@@ -124,23 +124,23 @@ JOINT_PAGE = 1000
 """Papers asked for at once where much is expected."""
 
 FALLBACK_DAYS = 4
-"""How far behind the last complete harvest a search in its place looks: what a Sunday evening's mailing brings
-was submitted from Thursday on. What was held for longer is met by the next harvest."""
+"""How far behind the last complete harvest a search in its place reaches: what a Sunday evening's announcement
+brings was submitted from Thursday on. What was held for longer is met by the next harvest."""
 
 EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
 """A search for all of arXiv; a few papers carry dates from before its beginning."""
 
 _FRESH = timedelta(days=2)
-"""So long after a look for all queries its newest paper tells what is news to a query that comes in."""
+"""So long after a check for all queries its newest paper decides what is new to an added query."""
 
 _RUNS_SEARCHED = 24
 
 
 def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
-    """Ask for all saved queries by one search, whoever is new among them.
+    """Ask for all saved queries by one search, new ones among them.
 
-    A few are asked for as they are, and where one is new as far back as any look reaches: what that does not meet
-    is news when it comes. Many are asked for by their categories: ids are given out in order, so by the
+    A few are asked for as they are, and where one is new as far back as any check reaches: what that does not meet
+    is new when it comes. Many are asked for by their categories: ids are given out in order, so by the
     newest one met it is known what was out before a query came in. So is what arXiv fails at inside.
     """
     now = site.clock.now()
@@ -203,10 +203,10 @@ def _join(texts: Collection[str]) -> str:
 
 
 def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) -> dict[str, SearchPast]:
-    """Return what has been looked for on behalf of each query: by a search or by a harvest.
+    """Return what has been searched for on behalf of each query: by a search or by a harvest.
 
-    A query with a mark has news above it only, so a look so far back as to meet what was held for long is
-    due a while after its beginning, not at once.
+    For a query with a mark only papers above it are new, so a check that reaches far back is due
+    a while after its beginning, not at once: it finds what was held for long.
     """
     reached = {days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in JOINT_LOOKBACKS}
     pasts: dict[str, SearchPast] = {}
@@ -226,7 +226,7 @@ def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) ->
 
 
 def find_rest(conn: Connection, now: datetime) -> Horizon:
-    """Return what is news to queries that have not been looked for: what came out after the last look for all."""
+    """Return what is new to queries that have not been searched for: what the last check for all did not see."""
     runs = run_store.load_last_runs(conn, Source.QUERY, _RUNS_SEARCHED, query_key=JOINT)
     last = next((run for run in runs if run.is_complete), None)
     if last is None or not last.highest_id or now - last.started_at > _FRESH:
@@ -243,15 +243,15 @@ def stand_in_for_harvest(
 ) -> None:
     """Search for what a harvest that keeps failing does not bring, once for each time that it was due.
 
-    Not where arXiv wants to be left alone: it means all of its interfaces. The harvest's cursor stays, so
+    Not where arXiv asks for a pause: it means all of its interfaces. The harvest's cursor stays, so
     the next one meets everything again, and knows it.
 
     Args:
         site: the installation.
         report: is added to.
         failure: how the harvest has just failed.
-        last: when it was looked at before.
-        horizons: what is news to it.
+        last: when it was checked before.
+        horizons: what is new to it.
     """
     now = site.clock.now()
     poll_time = latest_poll_time(now)

@@ -1,8 +1,8 @@
 """Harvests what is due, then asks for missing ids.
 
 What a harvest lost between two pages, and what arXiv's own index filled in late, is found here. An id
-that arXiv does not know is asked for again for a week and then void. A check is a line of the ledger
-even where nothing is missing: it is what shows that a mailing is all there.
+that arXiv does not know is asked for again for a week and then given up. A check is a line of the ledger
+even where nothing is missing: it is what shows that an announcement is all there.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from digest.poll.rules import (
     choose_due,
     choose_reach,
     describe_pause,
-    explain_void,
+    explain_giving_up,
     find_missing,
     harvest_from,
+    is_given_up,
     is_poll_due,
     is_sparse,
-    is_void,
     spare_requests,
 )
 from digest.poll.search import poll_queries, stand_in_for_harvest
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 RESERVED = 2
-"""Requests of a run for ids never asked for yet, whatever else was asked that day: a mailing is not complete
+"""Requests of a run for ids never asked for yet, whatever else was asked that day: an announcement is not complete
 before they were."""
 
 
@@ -68,7 +68,7 @@ def check_gaps(site: Site, report: PollReport) -> None:
         stored, mark = run_store.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
         missing = list(find_missing(stored, mark))
         if is_sparse(stored, missing, mark):
-            run_store.void_gaps(conn, [(gap, SPARSE) for gap in run_store.load_open(conn)], now)
+            run_store.give_up_gaps(conn, [(gap, SPARSE) for gap in run_store.load_open(conn)], now)
         else:
             run_store.note_missing(conn, missing, now)
         run_store.close_found(conn, now)
@@ -119,8 +119,8 @@ def _settle(site: Site, asked: Sequence[Gap]) -> None:
         run_store.close_found(conn, now)
         run_store.note_asked(conn, asked, now)
         still = {gap.id for gap in asked}
-        given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and is_void(gap)]
-        run_store.void_gaps(conn, [(gap, explain_void(gap)) for gap in given_up], now)
+        given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and is_given_up(gap)]
+        run_store.give_up_gaps(conn, [(gap, explain_giving_up(gap)) for gap in given_up], now)
 
 
 def _count(gaps: Sequence[Gap]) -> str:
@@ -136,7 +136,7 @@ WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
     """Ask arXiv for whatever is due, by harvest or by saved query, and store what it announced.
 
-    An error of arXiv ends the look, is kept with the run, and is returned in the report: the rest of
+    An error of arXiv ends the check, is kept with the run, and is returned in the report: what remains of
     the pass (digests due, deliveries waiting) goes on without it.
     """
     report = PollReport()
@@ -165,7 +165,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     what = "everything arXiv announced since"
     if broken_off is not None:
         from_date, overlap = broken_off.window_from or from_date, broken_off.lookback
-        what = "where the last look broke off, of what was touched since"
+        what = "where the last check stopped, of what was changed since"
     report.was_due, report.is_bootstrap = True, is_bootstrap
     run = RecordedRun(
         site,
@@ -180,7 +180,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         for page in _walk(site, from_date, broken_off, is_bootstrap=is_bootstrap):
             run.store_page(page)
         if is_bootstrap and not run.papers and broken_off is None:
-            site.progress.update("nothing there; looking further back")
+            site.progress.update("nothing there; checking further back")
             for page in walk_records(site.client, run.widen(from_date - WIDER)):
                 run.store_page(page)
     site.progress.end("poll", run.summary())
@@ -193,7 +193,7 @@ def _walk(
 ) -> Iterator[Fetched[OaiPage]]:
     """Go through the harvest; where one was broken off, from there on.
 
-    A first look goes on with the page after the last one stored. Any other reads that page's day from its
+    A first check continues with the page after the last one stored. Any other reads that page's day from its
     beginning: what was touched meanwhile has left the day's list, others have moved up into what was read
     already, and a change among them would never be met again.
     """
@@ -203,7 +203,7 @@ def _walk(
         try:
             yield from walk_records(site.client, from_date, token=broken_off.next_token)
         except TokenExpired:
-            site.progress.update("the list has changed since; it is read from its beginning")
+            site.progress.update("the list has changed since; reading it from its beginning")
         else:
             return
     yield from walk_records(site.client, from_date)

@@ -51,7 +51,7 @@ _EVERYTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_LAST_MINUTE}]"
 """What a query that only excludes is taken from: arXiv can't negate a group by itself."""
 
 _NOTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_FIRST_MINUTE}]"
-"""Before arXiv began: excluded where whatever arXiv could be told would exclude too much."""
+"""Before arXiv began: excluded where anything that arXiv understands would exclude too much."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _PLAIN_NAME = re.compile(r"[a-z]+")
@@ -67,7 +67,7 @@ def to_arxiv(query: Query | Node) -> str:
 
 
 def _write(node: Node, *, is_wanted: bool) -> str:
-    """Return a node as text; not wanted, it is to be excluded, and must never cover too much."""
+    """Return a node as text. If it is not wanted, it excludes, and must never exclude too much."""
     match node:
         case Condition():
             return _write_condition(node, is_wanted=is_wanted)

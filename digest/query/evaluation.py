@@ -1,6 +1,6 @@
 """Holds a query against one paper: true where it is meant, with the places that match.
 
-Each condition becomes a closure over what it looks for, each operator a closure over its operands, so
+Each condition becomes a closure over what it searches for, each operator a closure over its operands, so
 that a query costs about a microsecond a paper once both are prepared.
 """
 
@@ -196,7 +196,7 @@ class NameText(PlainText):
 
 
 class AnalysedPaper:
-    """A paper with everything conditions look at, each made when first asked for and then kept.
+    """A paper with everything that conditions need, each made when first needed and then kept.
 
     Pass one along when a paper is held against many queries.
     """
@@ -284,7 +284,7 @@ def analyse(paper: Paper | AnalysedPaper) -> AnalysedPaper:
 
 
 class Run(NamedTuple):
-    """Words looked for at fixed distances.
+    """Words searched for at fixed distances.
 
     Attributes:
         terms: folded words, or their stems.
@@ -316,7 +316,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordPattern:
-    """What a condition looks for in a text of words.
+    """What a condition searches for in a text of words.
 
     Attributes:
         clauses: each must be met, by any of its runs: by a word or phrase read whole, or parted.
@@ -351,14 +351,14 @@ class WordPattern:
 
     @property
     def word(self) -> str:
-        """The one term that is all it looks for, as it is for most; "" where it looks for more."""
+        """The one term that it searches for; "" where it searches for more."""
         if len(self.clauses) != 1 or self.beginning:
             return ""
         terms = [term for run in self.clauses[0] for term in run.terms]
         return terms[0] if len(terms) == 1 else ""
 
     def is_met(self, text: WordText) -> bool:
-        """Tell whether a text has what is looked for."""
+        """Tell whether a text has what is searched for."""
         numbers = text.numbers
         for runs in self.clauses:
             if not any(run.is_in(numbers) for run in runs):
@@ -402,7 +402,7 @@ TEXTS: Mapping[Prefix, str] = {
     Prefix.JOURNAL_REF: "journal_ref",
     Prefix.REPORT_NO: "report_no",
 }
-"""The prefixes that search words -> the attribute of an AnalysedPaper (and of a Paper) each looks into."""
+"""The prefixes that search words -> the attribute of an AnalysedPaper (and of a Paper) each searches."""
 
 STEMMED = frozenset((Prefix.TITLE, Prefix.ABSTRACT))
 

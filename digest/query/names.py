@@ -106,7 +106,7 @@ def fold_as_arxiv(part: str) -> str:
 
 
 def list_spellings(part: str) -> tuple[str, ...]:
-    """Return a folded part, and beside it how `fold_umlauts` spells it: a beginning is looked for in both."""
+    """Return a folded part, and beside it how `fold_umlauts` spells it: a beginning is searched for in both."""
     return tuple(dict.fromkeys((part, fold_umlauts(part))))
 
 
@@ -135,7 +135,7 @@ class NamePattern:
 
     Attributes:
         anywhere: parts the name must have, in any order; a trailing `*` stands for any ending. Whole parts are
-            spelled by `fold_umlauts`, here as in the rest.
+            spelled by `fold_umlauts`, here as in the other parts.
         last: parts the last name must end with.
         given: how the first names must begin, one after the other: an initial, or a whole name.
     """
@@ -210,7 +210,7 @@ _MOST_TIED = 5
 
 
 class UnclearPerson(ValueError):
-    """The text is no full name of one person; the message says why."""
+    """The text is not a full name of one person; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class Person:
         pieces = [list(_drop_generation(spell_parts(piece))) for piece in text.replace("_", " ").split(",")]
         match [piece for piece in pieces if piece]:
             case [[_]] | []:
-                raise UnclearPerson(f"{text.strip()!r} is no full name")
+                raise UnclearPerson(f"{text.strip()!r} is not a full name")
             case [parts] if "_" in text and _is_initial(fold(parts[-1])) and _drop_generation(parts[:-1]):
                 given, last = parts[-1:], list(_drop_generation(parts[:-1]))
             case [parts]:
@@ -248,7 +248,7 @@ class Person:
             case [last, given]:
                 last, given = _move_particles(last, given)
                 if not given:
-                    raise UnclearPerson(f"{text.strip()!r} is no full name")
+                    raise UnclearPerson(f"{text.strip()!r} is not a full name")
                 if not _is_initial(fold(given[0])):
                     return cls(tuple(given), tuple(last))
             case _:
@@ -256,7 +256,7 @@ class Person:
         if len(last) == 1 and _is_initial(fold(last[0])):
             letter, others = last[0].upper(), " ".join(given).title()
             raise UnclearPerson(
-                f"{last[0]!r} is no last name unless a comma says so: {others}, {letter} or {letter}, {others}"
+                f"{last[0]!r} needs a comma to be a last name: {others}, {letter} or {letter}, {others}"
             )
         return cls(tuple(given), tuple(last))
 
@@ -277,12 +277,12 @@ def _refuse_unclear(text: str) -> None:
         UnclearPerson: it is not.
     """
     if "*" in text:
-        raise UnclearPerson("A full name has no *")
+        raise UnclearPerson("A full name cannot have a *")
     if _SEVERAL.search(text):
         raise UnclearPerson(f"{text.strip()!r} is more than one name")
     word = text.strip()
     if len(word) > 1 and word.isalpha() and all(letter >= _FIRST_IDEOGRAPH for letter in word):
-        raise UnclearPerson(f"{text.strip()!r} has no blank between given and last name")
+        raise UnclearPerson(f"{text.strip()!r} needs a space between given and last name")
 
 
 def _drop_generation(name: Sequence[str]) -> Sequence[str]:
@@ -338,7 +338,7 @@ class PersonPattern:
 
     @property
     def endings(self) -> frozenset[str]:
-        """Parts one of which every form of the name has: who knows where these occur need look nowhere else."""
+        """Parts one of which every form of the name has: only texts with these can have the name."""
         return frozenset(last[-1] for last in self.last_names)
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:

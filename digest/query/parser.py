@@ -104,10 +104,10 @@ def _read_star(source: QuerySource, term: TermToken) -> _Reading:
             source.note(
                 NoteKind.LEFT_OUT,
                 term.position,
-                "between quotes a * is left out: without them it finds beginnings",
+                "between quotes a * is ignored; without quotes it finds beginnings of words",
             )
         if operator := _OPERATOR_IN_QUOTES.search(term.value):
-            message = f"{operator[0]} is a word to look for here: between quotes it joins nothing"
+            message = f"{operator[0]} is a word to search for here; between quotes it joins nothing"
             source.note(NoteKind.READ_AS, term.position, message)
         return _Reading(term.value, has_star=False)
     value = term.value.rstrip("*")
@@ -128,9 +128,9 @@ def _refuse_wildcard(
         nearest = f'"{nearest}"' if is_name else f"({' AND '.join(nearest.split())})"
     prefix = Prefix.AUTHOR if is_name else term.prefix
     written = f"{prefix}:{nearest}" if prefix else nearest
-    hint = f"The nearest that works is {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
+    hint = f"Write for example {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
     meant = None if term.prefix else _name_meant(term.value)
-    sign = f"{found[0]} can't stand here: {WILDCARDS}"
+    sign = f"{found[0]} cannot be used here: {WILDCARDS}"
     source.fail(term.value_position + found.start(), sign, meant or hint)
 
 
@@ -149,9 +149,9 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
         _leave_out_sign(source, term)
         return None
     if has_star and words[-1].end < len(plain):
-        message = "* needs the beginning of a word right before it"
+        message = "* needs the beginning of a word directly before it"
         nearest = f"{term.prefix}:" * bool(term.prefix) + f"{words[-1].text}*"
-        source.fail(term.value_position + len(value), message, f"The nearest that works is {nearest}.")
+        source.fail(term.value_position + len(value), message, f"Write for example {nearest}.")
     kept = [word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])]
     if not kept:
         message = f"{term.value!r} is too common to search for and was left out"
@@ -196,19 +196,17 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
 def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition) -> None:
     """Say what `all:` holds at arXiv, and what finds a category or a paper that stands alone."""
     if term.prefix is Prefix.ALL:
-        message = "all: is wider at arXiv: there it also holds names of categories and years"
+        message = "all: finds more at arXiv, where it also searches the names of categories and years"
         source.note(NoteKind.READ_AS, term.position, message)
     elif keywords := spread_keyword(condition.text):
-        message = f"{term.value} is looked for in every field; {print_condition(keywords[0])} finds it alone"
+        message = f"{term.value} is searched for in every field; {print_condition(keywords[0])} finds it alone"
         source.note(NoteKind.READ_AS, term.position, message)
 
 
 def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
     if term.prefix is not None or term.is_quoted:
-        source.fail(
-            term.value_position, f"There is no word in {term.value!r}", "Signs alone are not searched for."
-        )
-    source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} holds no word and was left out")
+        source.fail(term.value_position, f"There is no word in {term.value!r}", "Only words can be searched for.")
+    source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} contains no word and was left out")
 
 
 def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
@@ -227,7 +225,7 @@ def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
     try:
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
     except UnclearPerson as error:
-        hint = 'Write author:"Keiko Lindquell" for one person; au:lindquell is everybody of that name.'
+        hint = 'Write author:"Keiko Lindquell" for one person; au:lindquell finds everybody of that name.'
         behind = _NAMES_BEHIND.match(source.text, term.value_position + len(term.value))
         if behind and not term.is_quoted:
             hint = f'Write author:"{term.value}{behind[0]}".'
@@ -242,7 +240,7 @@ def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Cond
         hint = _name_meant(value) or "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."
         if len(several) > 1:
             hint = f"Write cat:({' OR '.join(several)})."
-        source.fail(term.value_position, f"{value!r} can't be the name of a category", hint)
+        source.fail(term.value_position, f"{value!r} cannot be the name of a category", hint)
     name = base.rstrip(".")
     if base == value or (base != name and taxonomy.is_archive(name)):
         return _name_category(source, term, prefix, name)
@@ -265,10 +263,10 @@ def _name_category(source: QuerySource, term: TermToken, prefix: Prefix, name: s
         nearest = taxonomy.nearest_category(name)
         near = " or ".join((nearest,) if nearest else taxonomy.list_subjects(name)[:_MOST_GUESSED])
         guess = f"; did you mean {near}?" if near else ""
-        message = f"{name!r} is no category of arXiv{guess}"
+        message = f"{name!r} is not a category of arXiv{guess}"
         source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, message)
     elif taxonomy.spell_name(name) in taxonomy.RETIRED:
-        message = f"{name} is no longer in use and read as {canonical}"
+        message = f"{name} is no longer used and is read as {canonical}"
         source.note(NoteKind.RETIRED_CATEGORY, term.value_position, message)
     return intern_condition(prefix, Shape.WORD, canonical)
 
@@ -292,7 +290,7 @@ def _read_doi(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition
     doi = value[max(value.find("10."), 0) :]
     if not is_doi(doi):
         source.fail(
-            term.value_position, f"{value!r} is no DOI", "A DOI looks like 10.1103/PhysRevLett.116.061102."
+            term.value_position, f"{value!r} is not a DOI", "A DOI looks like 10.1103/PhysRevLett.116.061102."
         )
     return intern_condition(prefix, Shape.WORD, doi)
 
@@ -302,9 +300,9 @@ def _read_licence(source: QuerySource, term: TermToken, prefix: Prefix) -> Condi
     name = next((name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None)
     if name is None:
         source.fail(
-            term.value_position, f"{term.value!r} names no licence of arXiv's", f"Known are {', '.join(LICENCES)}."
+            term.value_position, f"{term.value!r} is not a licence of arXiv", f"Known: {', '.join(LICENCES)}."
         )
-    message = 'licences are known of harvested papers only (source = "harvest"), not of those a search brings'
+    message = 'licences are known only of harvested papers (source = "harvest"), not of papers from a search'
     if not any(note.kind is NoteKind.LICENCE for note in source.notes):
         source.note(NoteKind.LICENCE, term.position, message)
     return intern_condition(prefix, Shape.WORD, name)
@@ -362,7 +360,7 @@ def parse_query(text: str) -> Query:
 
 
 def _open_source(text: str) -> tuple[QuerySource, str]:
-    """Return what is to be read: the text itself, or the query made of something pasted, which comes again."""
+    """Return the text to read: the text itself, or the query made of something pasted, to be read again."""
     pasted = read_pasted(text) if len(text) <= MAX_LENGTH else None
     if pasted is None:
         return QuerySource(text), ""
@@ -382,15 +380,15 @@ class _Parser:
 
     def parse(self) -> Node:
         if isinstance(self._token, EndToken):
-            self._source.fail(0, "The query is empty", "Write what to look for, such as cat:cs.PF AND abs:GPU.")
+            self._source.fail(0, "The query is empty", "Write what to search for, such as cat:cs.PF AND abs:GPU.")
         tree = None if isinstance(self._token, CloseToken) else self._read_alternatives(None, depth=0)
         if isinstance(self._token, CloseToken):
             self._source.fail(
-                self._token.position, "This parenthesis closes nothing", "Remove it, or open one before."
+                self._token.position, "This parenthesis closes nothing", "Remove it, or add a ( before it."
             )
         if tree is None:
             self._source.fail(
-                0, "Nothing is left to look for", "Every word of it is too common or holds no letter."
+                0, "Nothing is left to search for", "Every word in it is too common or has no letter."
             )
         self._measure(tree)
         return tree
@@ -460,7 +458,7 @@ class _Parser:
             self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
 
     def _find_formula(self) -> str:
-        """Return how to look for a formula such as `SU(2)`, where its parenthesis stands; else ""."""
+        """Return how to search for a formula such as `SU(2)`, where its parenthesis stands; else ""."""
         match self._tokens[self._index - 1 : self._index + 3]:
             case [TermToken(is_quoted=False) as name, OpenToken() as opening, TermToken() as inner, CloseToken()]:
                 prefix = f"{name.prefix}:" if name.prefix else ""
@@ -470,7 +468,7 @@ class _Parser:
                 return ""
 
     def _find_phrase(self) -> str:
-        """Return how to look for words in a row side by side, where the second of them stands; else ""."""
+        """Return how to search for words in a row side by side, where the second of them stands; else ""."""
         *earlier, first = self._tokens[max(0, self._index - 2) : self._index]
         if not _is_plain_word(first) or _ends_row(first):
             return ""
@@ -488,7 +486,7 @@ class _Parser:
         prefix = f"{first.prefix}:" if first.prefix else ""
         alone = f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else ""
         phrase = " ".join(word.value.strip("'") for word in words).rstrip(",;")
-        found = "whoever has all these names" if first.prefix is Prefix.AUTHOR else "the words side by side"
+        found = "people who have all these names" if first.prefix is Prefix.AUTHOR else "the words side by side"
         return f'{alone}{prefix}"{phrase}" finds {found}'
 
     def _read_factor(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
@@ -525,15 +523,15 @@ class _Parser:
 
     def _refuse_depth(self, position: int) -> NoReturn:
         message = f"More than {MAX_NESTING} parentheses are open here"
-        self._source.fail(position, message, "Nest less deeply, or split it into several saved queries.")
+        self._source.fail(position, message, "Use fewer parentheses, or split it into several saved queries.")
 
     def _refuse(self, token: Token, before: OperatorToken | None) -> NoReturn:
         if not isinstance(token, OperatorToken) and before is not None:
-            message = f"{before.operator} has nothing behind it"
-            self._source.fail(before.position, message, "Write a word or a group behind it, or leave it out.")
+            message = f"{before.operator} has nothing after it"
+            self._source.fail(before.position, message, "Write a word or a group after it, or leave it out.")
         if not isinstance(token, OperatorToken):
             self._source.fail(token.position, "This has nothing before it", "Write a word or a group before it.")
-        word = f'to look for the word, quote it: "{token.operator.lower()}".'
+        word = f'to search for the word, quote it: "{token.operator.lower()}".'
         if before is not None:
             message = f"{token.operator} can't follow {before.operator}"
             self._source.fail(token.position, message, f"Leave one of the two out; {word}")

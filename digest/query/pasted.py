@@ -109,10 +109,10 @@ def read_pasted(text: str) -> Pasted | None:
     if found := _ADDRESS.fullmatch(stripped) or _PART.fullmatch(stripped):
         parameters = _read_parameters(found["query"] or "")
         if parameters is not None:
-            return _describe("an address of arXiv's", _Address(text, found, parameters).read())
+            return _describe("an address at arXiv", _Address(text, found, parameters).read())
     decoded = _decode(stripped)
     if row := _read_row(decoded):
-        return _describe("categories, any of which will do", row)
+        return _describe("any of several categories", row)
     return None if decoded == stripped else _describe("a part of an address", decoded)
 
 
@@ -184,7 +184,7 @@ class _Address:
             return _write_categories(list(filter(None, found[1].split("+"))) or [""])
         if found := _PAPER.fullmatch(path):
             return f'id:"{unquote(found[1])}"'
-        raise self._fail("This page of arXiv's is no search", _HINT)
+        raise self._fail("This page of arXiv is not a search", _HINT)
 
     def _fail(self, message: str, hint: str) -> QueryError:
         return QueryError(message, text=self._text, position=max(self._start, 0), hint=hint)
@@ -193,12 +193,12 @@ class _Address:
         query = self._parameters.get("search_query", "")
         ids = " OR ".join(f'id:"{id_}"' for id_ in re.findall(r"[^,\s]+", self._parameters.get("id_list", "")))
         if not query and not ids:
-            raise self._fail("This address looks for nothing", _HINT)
+            raise self._fail("This address searches for nothing", _HINT)
         return f"({query}) AND ({ids})" if query and ids else query or ids
 
     def _read_search(self, archives: Sequence[str]) -> str:
         if not all(map(taxonomy.is_archive, archives)):
-            raise self._fail("This page of arXiv's is no search", _HINT)
+            raise self._fail("This page of arXiv is not a search", _HINT)
         clauses = self._read_clauses("query", "searchtype")
         return self._limit(" AND ".join(clauses), archives)
 
@@ -226,14 +226,14 @@ class _Address:
     def _read_clauses(self, query: str, field: str) -> list[str]:
         kind = self._parameters.get(field, "all")
         if kind not in _FIELDS:
-            message = f"What arXiv calls {kind!r} can't be looked for here: its interfaces don't say it"
-            raise self._fail(message, f"Known are {' '.join(_FIELDS)}.")
+            message = f"What arXiv calls {kind!r} can't be searched for here: arXiv's interfaces do not give it"
+            raise self._fail(message, f"Known fields: {' '.join(_FIELDS)}.")
         return list(_write_clauses(_FIELDS[kind], self._parameters.get(query, "")))
 
     def _limit(self, query: str, archives: Sequence[str]) -> str:
         limits = [_write_categories(archives)] if archives else []
         if not query and not limits:
-            raise self._fail("This address looks for nothing", _HINT)
+            raise self._fail("This address searches for nothing", _HINT)
         return " AND ".join([f"({query})" if query and limits else query, *limits] if query else limits)
 
 

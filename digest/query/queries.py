@@ -64,8 +64,8 @@ class Query:
 def matches(query: Query | Node, paper: Paper | AnalysedPaper) -> bool:
     """Tell whether a paper is meant by a query.
 
-    Pass an `analyse`d paper where many queries look at it, and a Query rather than its tree where one
-    looks at many papers: either is then prepared once.
+    Pass an `analyse`d paper where many queries read it, and a Query rather than its tree where one
+    reads many papers: either is then prepared once.
     """
     test = query.test if isinstance(query, Query) else compile_tree(query)
     return test(analyse(paper))

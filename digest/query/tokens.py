@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-WILDCARDS: Final = "a * ends a word, and nothing else stands for letters"
-"""What a sign that can't stand where it does is told."""
+WILDCARDS: Final = "a * may only end a word, and no other sign stands for letters"
+"""What is said of a sign in a place where it cannot stand."""
 
 
 class NoteKind(StrEnum):
@@ -193,8 +193,8 @@ class Scanner:
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
         match = pattern.match(self._text, self._place)
-        if match is None:  # callers have looked at the next character
-            self._source.fail(self._place, f"{self._next()!r} can't stand here")
+        if match is None:  # callers have seen the next character
+            self._source.fail(self._place, f"{self._next()!r} cannot be used here")
         return match
 
     def _next(self) -> str:
@@ -231,7 +231,7 @@ class Scanner:
         if word.upper() in Operator.__members__:
             return OperatorToken(Operator[word.upper()], start)
         if word in ("|", "||"):
-            self._source.fail(start, f"{word} is no operator", "Write OR.")
+            self._source.fail(start, f"{word} is not an operator", "Write OR.")
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
 
     def _take_bare(self) -> str:
@@ -254,11 +254,11 @@ class Scanner:
         has_blank = self._skip_blanks() > written.end()
         if not self._next() or self._next() == ")" or (has_blank and self._begins_anew()):
             self._source.fail(
-                start, f"{written[0]} has nothing to look for", f"Write the word right behind it: {known}:word."
+                start, f"{written[0]} has nothing to search for", f"Write a word directly after it: {known}:word."
             )
         if name == "lastupdateddate":
             message = (
-                "arXiv has no range of update dates: lastUpdatedDate is read as submittedDate, here and there"
+                "arXiv cannot search by date of update: it reads lastUpdatedDate as submittedDate, as Digest does"
             )
             self._source.note(NoteKind.READ_AS, start, message)
         return known
@@ -280,18 +280,18 @@ class Scanner:
             meant = Prefix.PERSON if _FULL_NAME.match(behind) else Prefix.AUTHOR
         guess = f"Did you mean {meant}:? " if meant else ""
         known = " ".join(Prefix)
-        hint = f"{guess}Known are {known}; a word with a colon in it needs quotes."
-        self._source.fail(start, f"{name}: is no known prefix", hint)
+        hint = f"{guess}Known prefixes: {known}. A word with a colon in it needs quotes."
+        self._source.fail(start, f"{name}: is not a known prefix", hint)
 
     def _refuse_address(self, start: int) -> NoReturn:
         if _OF_ARXIV.match(self._text, start):
-            hint = "Leave away what stands beside it, or write the query itself, such as id:2603.10026."
+            hint = "Remove the text beside it, or write the query itself, such as id:2603.10026."
             self._source.fail(start, "An address must stand alone", hint)
         hint = (
-            "Paste the address of a search, a listing, an author or a paper of arXiv's, or write the query itself;"
-            " a word with a colon in it needs quotes."
+            "Paste the address of a search, a listing, an author or a paper at arXiv, or write the query itself."
+            " A word with a colon in it needs quotes."
         )
-        self._source.fail(start, "Of all addresses only arXiv's are understood", hint)
+        self._source.fail(start, "Only addresses at arXiv are understood", hint)
 
     def _scan_value(self, prefix: Prefix, start: int) -> Token:
         if prefix is Prefix.SUBMITTED:

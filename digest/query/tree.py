@@ -34,7 +34,7 @@ _OPEN = "*"
 
 
 class UnreadableRange(ValueError):
-    """The text is no range of dates; the message says why."""
+    """The text is not a range of dates; the message says why."""
 
 
 def spell_range(text: str) -> str:
@@ -47,12 +47,12 @@ def spell_range(text: str) -> str:
     """
     found = _RANGE.fullmatch(text)
     if found is None:
-        raise UnreadableRange(f"{text.strip()!r} is no range")
+        raise UnreadableRange(f"{text.strip()!r} is not a range")
     start, end = _spell_moment(found[1], is_end=False), _spell_moment(found[2], is_end=True)
     if start == end == _OPEN:
-        raise UnreadableRange("A range open at both ends says nothing")
+        raise UnreadableRange("A range needs a beginning or an end")
     if _OPEN not in (start, end) and start > end:
-        raise UnreadableRange(f"{found[1]} lies after {found[2]}")
+        raise UnreadableRange(f"{found[1]} is after {found[2]}")
     return f"{start} TO {end}"
 
 
@@ -62,16 +62,16 @@ def _spell_moment(text: str, *, is_end: bool) -> str:
     digits = re.sub(r"(?<=\d)[-:T](?=\d)|Z\Z", "", text)
     found = _MOMENT.fullmatch(digits)
     if found is None:
-        raise UnreadableRange(f"{text!r} is no date")
+        raise UnreadableRange(f"{text!r} is not a date")
     year = int(found[1])
     month = int(found[2] or (12 if is_end else 1))
     hour, minute = int(found[4] or (23 if is_end else 0)), int(found[5] or (59 if is_end else 0))
     try:
         day = date(year, month, int(found[3] or (monthrange(year, month)[1] if is_end else 1)))
     except ValueError as error:
-        raise UnreadableRange(f"{text!r} is no date: {error}") from error
+        raise UnreadableRange(f"{text!r} is not a date: {error}") from error
     if hour > 23 or minute > 59:  # noqa: PLR2004  # a clock's own figures
-        raise UnreadableRange(f"{text!r} is no time of day")
+        raise UnreadableRange(f"{text!r} is not a time of day")
     return f"{day:%Y%m%d}{hour:02}{minute:02}".rjust(12, "0")
 
 
@@ -87,7 +87,7 @@ def split_range(spelling: str) -> tuple[str, str]:
 
 
 class Prefix(StrEnum):
-    """What a condition looks into, as written before the colon."""
+    """The part of a paper that a condition searches, as written before the colon."""
 
     __hash__ = str.__hash__  # that of Enum is Python code, called whenever a condition is looked up
 
@@ -215,7 +215,7 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
 
 
 def spread_beyond_words(shape: Shape, text: str) -> tuple[Condition, ...]:
-    """Return those of an `all:` condition's conditions that look for no words: on authors, and for a keyword."""
+    """Return those of an `all:` condition's conditions that search for no words: on authors, and for a keyword."""
     keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
     return (*_spread_name(shape, text), *keywords)
 
@@ -261,7 +261,7 @@ def spread_keyword(text: str) -> tuple[Condition, ...]:
 
 
 def is_doi(text: str) -> bool:
-    """Tell whether a text looks like a DOI: `10.`, a registrant, `/`, and anything that can be quoted."""
+    """Return whether a text looks like a DOI: `10.`, a registrant, `/`, and anything that can be quoted."""
     return _DOI.fullmatch(text) is not None
 
 

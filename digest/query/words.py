@@ -71,7 +71,7 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 _ASCII_WORD = re.compile(
-    # What stands behind a _ is no new start: else each of a row of them would look along all of it.
+    # What follows a _ is no new start: else each of many in a row would search through all of them.
     r"(?<!_)(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*",
     re.ASCII,
 )
@@ -90,8 +90,8 @@ _LONG = "|".join(name for name in GREEK.values() if len(name) >= len("zeta"))
 _SHORT = "|".join(name for name in GREEK.values() if len(name) < len("zeta"))
 _NAMES_FIRST = re.compile(rf"({_LONG})(.+)|({_SHORT})([^aeiouy]+)")
 _NAMES_LAST = re.compile(rf"(.+)({_LONG})|([^aeiouy]+)({_SHORT})")
-"""A word that begins or ends with a Greek letter's name; with a short one only where no vowel is left: `musr` is
-parted, `music` is not."""
+"""A word that begins or ends with a Greek letter's name. With a short name it is parted only where no vowel is
+left: `musr` is, `music` is not."""
 
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
 _LETTERS_WITHOUT_PARTS = str.maketrans(

@@ -207,7 +207,7 @@ def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
             )
         case Occasion.TRIAL:
             return "A look back, to see what it brings: nothing of it is stored, and nothing sent."
-        case Occasion.TAKEN_AS_TOLD:
+        case Occasion.ALREADY_SENT:
             return "Sent before the database was restored from a backup: kept on record here, and not sent again."
         case Occasion.SCHEDULED:
             return ""

@@ -1,7 +1,7 @@
 """Tells the operator of each fact once and when it is over, and pings while all is well.
 
-Telling is not of the outbox, which may be what is amiss. An alarm is claimed before it is told and marked
-told afterwards: whoever dies in between leaves it to be told again, rather than never.
+Alarms do not use the outbox, which may be what is wrong. An alarm is claimed before it is sent and marked
+as sent afterwards: if a process dies in between, it is sent again, rather than never.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LONGEST_HEADLINE = 90
 
 @dataclass(frozen=True, slots=True)
 class WatchReport:
-    """What one look brought.
+    """What one check brought.
 
     Attributes:
-        alarms: what is amiss.
-        due: those of them that were to be told now; all of them where the configuration names nobody to be told.
+        alarms: what is wrong.
+        due: those of them to send now; all of them where the configuration names no address for alarms.
         failures: where that failed, and why, in sentences; so did a sign of life.
     """
 
@@ -49,7 +49,7 @@ class WatchReport:
 
 
 def watch(site: Site, *, planning: str = "") -> WatchReport:
-    """Look once whether everything that should have happened has, and see that somebody knows if not.
+    """Check once whether everything that should have happened has, and send an alarm if not.
 
     Args:
         site: the installation.
@@ -75,7 +75,7 @@ def send_test(site: Site, destination: Destination) -> Receipt:
     Raises:
         DigestError: it was not taken.
     """
-    from digest.render import AlarmContext  # noqa: PLC0415 - most looks have nothing to render
+    from digest.render import AlarmContext  # noqa: PLC0415 - most checks have nothing to render
 
     now = site.clock.now()
     headline, installation = "Digest: a test message", _name_installation(site)
@@ -84,20 +84,20 @@ def send_test(site: Site, destination: Destination) -> Receipt:
 
 
 def ping(url: str) -> list[str]:
-    """Give a sign of life; return what went wrong, in sentences."""
+    """Request the ping address; return what went wrong, in sentences."""
     from digest.deliver.transports.http import send_ping  # noqa: PLC0415 - only where it is wanted
 
     try:
         send_ping(url)
     except DigestError as error:
-        return [f"no sign of life was given: {error.message}"]
+        return [f"the ping failed: {error.message}"]
     return []
 
 
 def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
-    """Tell of several alarms in one message; return where that failed, in sentences.
+    """Send several alarms in one message; return where that failed, in sentences.
 
-    They count as told once any destination took it.
+    They count as sent once any destination took it.
     """
     context = _describe(site, claimed, now)
     name = " ".join(f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.told_at}" for alarm in claimed)
@@ -106,7 +106,7 @@ def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str
         try:
             _send(site, place, context, name, now)
         except DigestError as error:
-            failures.append(f"the operator could not be told at {place}: {error.message}")
+            failures.append(f"the alarm could not be sent to {place}: {error.message}")
     if len(failures) < len(site.config.alarms.to):
         with site.store.begin() as conn:
             for alarm in claimed:
@@ -115,7 +115,7 @@ def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str
 
 
 def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> AlarmContext:
-    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most looks have nothing to render
+    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
 
     views = []
     for alarm in sorted(claimed, key=lambda alarm: alarm.ended_at is not None):
@@ -132,12 +132,12 @@ def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> Alar
 
 
 def _cut(alarm: StoredAlarm) -> str:
-    """Return what is or was amiss, without what to do about it."""
+    """Return what is or was wrong, without what to do about it."""
     return alarm.detail.partition(". ")[0]
 
 
 def _send(site: Site, destination: Destination, context: AlarmContext, name: str, now: datetime) -> Receipt:
-    from digest.render import Envelope, MailIdentity  # noqa: PLC0415 - most looks have nothing to render
+    from digest.render import Envelope, MailIdentity  # noqa: PLC0415 - most checks have nothing to render
 
     with site.store.read() as conn:
         scope = database.load_secret(conn)

@@ -42,7 +42,7 @@ class RosterReport:
         going_on: those of them that go on as they were read before.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         let_go: what waited for subscriptions and destinations that are named no more, and goes nowhere.
-        kept_away: (destination, new subscription, the one left): who left keeps being left alone.
+        kept_away: (destination, new subscription, the one left): a person who unsubscribed stays unsubscribed.
     """
 
     added: tuple[str, ...] = ()
@@ -59,11 +59,11 @@ class RosterReport:
     def remarks(self) -> tuple[str, ...]:
         """What is taken over, and may be meant otherwise or be a surprise: sentences without full stops."""
         edited = (
-            f"Edited: {', '.join(self.turned)}. What is found from now on is held against the new wording, without"
-            " a look back (`digest try NEW --against OLD` shows what changes)"
+            f"Edited: {', '.join(self.turned)}. The new text matches papers found from now on, and no older"
+            " ones (`digest try NEW --against OLD` shows what changes)"
         )
         left_alone = (
-            f"{destination} left {old}, which {new} looks like. `digest subscription resubscribe` brings it back"
+            f"{destination} unsubscribed from {old}, so it gets no {new} (`digest subscription resubscribe`)"
             for destination, new, old in self.kept_away
         )
         lost = (one.describe() for one in self.let_go)
@@ -72,7 +72,7 @@ class RosterReport:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What the file says that can't be read, and what is done instead; below each where it breaks off."""
-        instead = dict.fromkeys(self.going_on, "goes on as it was read before")
+        instead = dict.fromkeys(self.going_on, "is still used as it was before")
         return (
             *(
                 f"saved query {name} can't be read and {instead.get(name, 'is left out')}:\n{problem}"
@@ -153,7 +153,7 @@ def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) ->
             for old in subscription_store.load_subscriptions(conn, names=left, include_ended=True) if left else ():
                 is_gone = old.state == SubscriptionState.ENDED
                 if is_gone and set(old.subscription.queries) == set(new.subscription.queries):
-                    how = f"left {old.subscription.name}, which this looks like"
+                    how = f"unsubscribed from {old.subscription.name}, and this seems to be the same"
                     subscriber_store.leave(conn, destination, new.subscription.name, how=how, at=now)
                     kept_away.append((str(destination), new.subscription.name, old.subscription.name))
     return tuple(kept_away)

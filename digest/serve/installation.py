@@ -50,7 +50,7 @@ def open_site(
         clock: the time.
         owner: a name no other process has, for claims and leases.
         jitter: a number from 0 up to 1, for back-off.
-        progress: is told what happens.
+        progress: gets what happens.
         create: make the database where there is none.
 
     Raises:
@@ -129,14 +129,14 @@ class SignsOfLife:
                 workers.save_turns(conn, self._site.owner, turns)
 
     def sign_off(self) -> None:
-        """Give no more signs; where the database can't be told, the silence tells."""
+        """Give no more signs; where the database can't record that, the silence shows it."""
         with self._lock:
             self._is_over = True
             try:
                 with self._site.store.begin() as conn:
                     workers.sign_off(conn, self._site.owner)
             except StoreError as error:
-                _log.warning("the database could not be told that this process ends: %s", error.message)
+                _log.warning("the database does not record that this process ends: %s", error.message)
 
 
 @contextmanager
@@ -157,7 +157,7 @@ def at_work(site: Site, *, beat: float = workers.BEAT) -> Iterator[None]:
             try:
                 signs.sign()
             except StoreError as error:
-                _log.warning("the database takes no sign of life: %s", error.message)
+                _log.warning("the database does not record that this process is alive: %s", error.message)
 
     thread = threading.Thread(target=live, name="signs", daemon=True)
     thread.start()
@@ -174,7 +174,7 @@ def at_work(site: Site, *, beat: float = workers.BEAT) -> Iterator[None]:
 def polling_alone(site: Site) -> Iterator[str]:
     """Be the one worker that asks arXiv, which has no use for the same questions from each of several.
 
-    Nothing but politeness rests on it: two that ask all the same keep the pace together, and store each paper
+    Only politeness depends on it: two that ask all the same keep the pace together, and store each paper
     once.
 
     Yields:
@@ -197,4 +197,4 @@ def _end_polling(site: Site) -> None:
         with site.store.begin() as conn:
             workers.end_alone(conn, site.owner, POLLING, SystemClock().now())
     except StoreError as error:
-        _log.warning("other workers leave arXiv alone until this one looks again: %s", error.message)
+        _log.warning("other processes do not check arXiv until this one checks again: %s", error.message)

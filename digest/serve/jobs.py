@@ -33,18 +33,18 @@ class Jobs:
 
     Args:
         site: the installation.
-        is_stopping: whether nothing new is to be begun.
+        is_stopping: whether nothing new may begin.
 
     Attributes:
         metrics: what was counted.
-        told: what the log was told last, by outcome: what stays the same is told once.
+        logged: what was logged last, by outcome: what stays the same is logged once.
         remarks: what could not be done in a job's last turn, which went to its end all the same, by job; those
             without any are missing.
     """
 
     def __init__(self, site: Site, is_stopping: Callable[[], bool]) -> None:
         self.metrics = Metrics()
-        self.told: dict[str, Sequence[str]] = {}
+        self.logged: dict[str, Sequence[str]] = {}
         self.remarks: dict[str, str] = {}
         self._site, self._is_stopping = site, is_stopping
         self._steps = Steps(site, PassReport())
@@ -53,7 +53,7 @@ class Jobs:
     def poll(self) -> None:
         """Ask arXiv for what is due, unless another worker is at it, and match what came.
 
-        What a worker stored that died before it matched waits for no other look, nor for the end of that one's.
+        What a worker stored that died before it matched waits for no other check, nor for the end of that one's.
         """
         with self.metrics.time_verb(Verb.MATCH):
             self._note_match(match(self._site, first_digests=False))
@@ -65,7 +65,7 @@ class Jobs:
             log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
         if polled.caught_up:
             first, last = polled.caught_up[0].isoformat(), polled.caught_up[-1].isoformat()
-            log_event(Verb.POLL, "caught up", first=first, last=last, mailings=len(polled.caught_up))
+            log_event(Verb.POLL, "caught up", first=first, last=last, announcements=len(polled.caught_up))
         for kind, papers in polled.kinds.items():
             self.metrics.papers.labels(str(kind)).inc(papers)
         with self.metrics.time_verb(Verb.MATCH):
@@ -92,14 +92,14 @@ class Jobs:
                 log_event(Verb.PLAN, outcome, level=level, subscriptions=names)
         self.remarks = {"plan": planned.trouble} if planned.trouble else {}
 
-    def _is_news(self, outcome: str, told: Sequence[str]) -> bool:
+    def _is_news(self, outcome: str, lines: Sequence[str]) -> bool:
         """Whether what stays the same from turn to turn has changed."""
-        before = self.told.get(outcome, [])
-        self.told[outcome] = told
-        return told != before
+        before = self.logged.get(outcome, [])
+        self.logged[outcome] = lines
+        return lines != before
 
     def deliver(self, lane: Lane) -> None:
-        """Send what is due on some ways out."""
+        """Send what is due on some kinds of destination."""
         with self.metrics.time_verb(Verb.DELIVER):
             report = self._steps.deliver(lane, should_stop=self._is_stopping)
         for transport, messages in sorted(report.sent.items()):
@@ -133,7 +133,7 @@ class Jobs:
         watched = self._steps.watch()
         for failure in watched.failures:
             _log.error("%s", failure)
-        self.metrics.late.set(any(alarm.name is AlarmName.MAILING for alarm in watched.alarms))
+        self.metrics.late.set(any(alarm.name is AlarmName.ANNOUNCEMENT for alarm in watched.alarms))
         alarms = [alarm.detail for alarm in watched.alarms]
         if self._is_news("alarms", alarms):
             for alarm in alarms:
@@ -154,7 +154,7 @@ class Jobs:
             what = error.message.partition("\n")[
                 0
             ]  # of several mistakes how many; `digest doctor --quick` has each
-            _log.error("digest.toml was not taken over: %s. %s", what.rstrip("."), error.hint)
+            _log.error("the new digest.toml is not used: %s. %s", what.rstrip("."), error.hint)
             return
         before = site.config
         restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
@@ -172,8 +172,8 @@ class Jobs:
             raise
         self._published_run = None
         fields = {name: getattr(report, name) for name in ("added", "edited", "ended")}
-        _log.info("digest.toml was taken over", extra={"fields": fields})
+        _log.info("the new digest.toml is in use", extra={"fields": fields})
         for sentence in (*report.doubts, *report.remarks):
             _log.warning("%s", " ".join(sentence.splitlines()[:2]))  # without the place, which a line can't show
         if restart:
-            _log.warning("what changed in %s counts after a restart", ", ".join(restart))
+            _log.warning("restart `digest serve` for the changes in %s", ", ".join(restart))

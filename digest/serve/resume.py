@@ -1,8 +1,8 @@
 """Lets a restored database send again, from a moment on.
 
 What the lost database sent after the backup was taken, the backup does not know; what was announced meanwhile it
-finds anew and takes for news. So no digest is planned from it and nothing sent, old or new, until somebody says
-up to when the lost one had sent: what was due by then is let go, all the rest is told once.
+finds again and takes for new. So no digest is planned from it and nothing sent, old or new, until somebody says
+up to when the lost one had sent: what was due by then is not sent, everything else is sent once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Resumed:
     Attributes:
         released: deliveries that are sent now.
         dropped: deliveries taken as sent.
-        told: papers taken as told, each counted for each subscription.
+        told: papers taken as sent, each counted for each subscription.
     """
 
     released: int
@@ -61,7 +61,7 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
         conn: a writing transaction.
         source: `harvest` or `query`.
         now: the moment (UTC).
-        since: what was due by then (UTC) was sent by the database before and is let go; None lets go of nothing.
+        since: what was due by then (UTC) was sent by the lost database and is not sent again; None: nothing was.
 
     Raises:
         UsageError: the database was not restored, or `since` lies ahead, or nobody knows yet what was announced.
@@ -69,18 +69,18 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
     copied_at = database.load_copied_at(conn)
     if copied_at is None:
         raise UsageError(
-            "nothing is held back: there is nothing to resume", hint="`digest status` shows how it is."
+            "sending is not stopped: there is nothing to resume", hint="`digest status` shows how it is."
         )
     dropped = told = 0
     if since is not None:
         if since > now:
             raise UsageError(
-                "the moment given lies ahead", hint="Name the last moment at which all was sent, or an earlier."
+                "this moment is in the future", hint="Name the last moment when all was sent, or an earlier one."
             )
         if not _has_looked(conn, source, copied_at):
             raise UsageError(
-                "arXiv has not been looked at since the restore, so it is not known yet what was due by then",
-                hint="Call `digest run --now` first, or let `digest serve` look: neither sends anything now.",
+                "arXiv has not been checked since the restore, so it is not known what was due by then",
+                hint="Run `digest run --now` first, or let `digest serve` check. Neither sends anything now.",
             )
         for due in subscription_store.load_subscriptions(conn):
             if due.subscription.has_digests and due.state == SubscriptionState.ACTIVE:
@@ -96,9 +96,9 @@ def _has_looked(conn: Connection, source: str, since: datetime) -> bool:
 
 
 def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: datetime, now: datetime) -> int:
-    """Put what one subscription was told by a moment on record as a digest that goes nowhere.
+    """Record what one subscription was sent by a moment as a digest that goes nowhere.
 
-    So its feed keeps these papers, later versions of them are known as such, and their trail says who told them.
+    So its feed keeps these papers, later versions of them are known as such, and their history says who sent them.
 
     Returns:
         How many changes that are.
@@ -123,7 +123,7 @@ def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: da
             match_store.load_seen_versions(conn, due.id, {changes[id_].paper_key for id_ in told}),
             load_coverage(conn, source, now),
             slot=f"restored:{now:%Y-%m-%dT%H:%M:%SZ}",
-            occasion=Occasion.TAKEN_AS_TOLD,
+            occasion=Occasion.ALREADY_SENT,
             now=now,
         )
         consumed = split_told(conn, due.id, told, rows)
@@ -138,15 +138,15 @@ _INSTANT = timedelta(microseconds=1)
 
 
 def find_announced(change: StoredChange, mailing: date | None, datestamp: date | None) -> datetime:
-    """Return when arXiv announced a change (UTC), as near as can be told; when in doubt, later.
+    """Return when arXiv announced a change (UTC), as near as is known; when in doubt, later.
 
-    Whatever comes with a mailing stands in a record of the UTC day that begins that evening. A record that
+    Whatever comes with an announcement stands in a record of the UTC day that begins that evening. A record that
     was edited comes with none: all that is known is that it was by the end of its day. A version dated behind
     the day of its own record is misdated, and its date tells nothing.
 
     Args:
         change: what was found, perhaps long after.
-        mailing: Eastern date of the mailing that brought the paper; None where it is not known.
+        mailing: Eastern date of the announcement that brought the paper; None where it is not known.
         datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
     """
     if change.kind is Kind.NEW and mailing is not None:
@@ -166,7 +166,7 @@ def find_announced(change: StoredChange, mailing: date | None, datestamp: date |
 def was_due_by(
     subscription: Subscription, announced: datetime, moment: datetime, *, is_first_digest: bool = False
 ) -> bool:
-    """Whether something announced then was to be told by a moment: at the first turn after it was announced."""
+    """Whether something announced then was due by a moment: at the first turn after it was announced."""
     cadence, quiet = subscription.cadence, subscription.quiet_hours
     if is_first_digest or cadence.kind is CadenceKind.AT_ONCE:
         return leave_quiet(cadence, quiet, announced) <= moment

@@ -55,11 +55,11 @@ EVERY: Mapping[str, float] = MappingProxyType(
 _DELIVERING = tuple(f"deliver-{lane.name}" for lane in LANES)
 
 _AT_ONCE = ("poll", *_DELIVERING)
-"""Jobs that begin with the schedule; the others wait for a first look at arXiv to wake them."""
+"""Jobs that begin with the schedule; the others start after the first check of arXiv."""
 
 _LONG_LOOK = timedelta(minutes=15)
-"""After so long without an end to the first look at arXiv, what is amiss is told without waiting for it, nor for
-what was due while nobody worked to be planned."""
+"""After so long alarms are sent even if the first check of arXiv has not ended. They then do not wait either until
+what was due before the start is planned."""
 
 _BREAK_AGAIN = 0.25
 _LAST_MOMENT = 0.5
@@ -117,7 +117,7 @@ class Schedule:
                 Job("watch", self.jobs.watch, goes_beside=True),
             )
         }
-        # A job that is late is run all the same, once; one still at it, and one that failed, is told by the
+        # A job that is late is run all the same, once; one still at it, and one that failed, is reported by the
         # events, not by warnings of APScheduler's own.
         logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
         logging.getLogger("apscheduler.executors.default").setLevel(logging.CRITICAL)
@@ -132,7 +132,7 @@ class Schedule:
         )
 
     def start(self) -> None:
-        """Begin. Nothing is planned before arXiv has been looked at, or the look has failed."""
+        """Begin. Nothing is planned before arXiv has been checked, or the check has failed."""
         self._beat()
         now = SystemClock().now()
         self._add("heartbeat", self._beat, now)
@@ -175,7 +175,7 @@ class Schedule:
                 slow the database is. Then this, too, is given up.
 
         Returns:
-            Whether everything has ended. What has not leaves nothing behind that the next start cannot mend.
+            Whether everything has ended. What has not leaves nothing behind that the next start cannot repair.
         """
         self._stopping.set()
         self._scheduler.pause()
@@ -233,7 +233,7 @@ class Schedule:
 
     def _note_trouble(self, name: str, error: BaseException) -> None:
         if self._stopping.is_set():
-            _log.info("%s was broken off: %s", name, error)
+            _log.info("%s was stopped: %s", name, error)
             return
         self.pulse.troubles[name] = type(error).__name__
         if isinstance(error, StoreError):
@@ -252,7 +252,7 @@ class Schedule:
         try:
             self._signs.sign(self.pulse.board.list_turns(next_at))
         except StoreError as error:
-            _log.warning("the database takes no sign of life: %s", error.message)
+            _log.warning("the database does not record that this process is alive: %s", error.message)
         else:
             self.pulse.note_write()
             if self._edited is not None and not self._stopping.is_set():

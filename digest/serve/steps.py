@@ -38,15 +38,15 @@ CLOCKS_DIFFER = timedelta(days=1)
 """By how much the clocks of hosts may differ; what is less passes by itself."""
 
 ORPHANS_SETTLE = timedelta(minutes=1)
-"""How long a message a dead process may have sent is left alone at most: the other side may still be taking it."""
+"""The longest time a message that a dead process may have sent is not touched: it may still arrive."""
 
 
 @dataclass(slots=True)
 class PassReport:
-    """What one pass did, verb by verb; `watch` says what is amiss.
+    """What one pass did, verb by verb; `watch` says what is wrong.
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
-    be looked into; `holds` are the messages held for the operator, of this pass and of earlier ones;
+    be checked; `holds` are the messages held for the operator, of this pass and of earlier ones;
     `is_restored` says that nothing is sent before `digest db resume`.
     """
 
@@ -82,8 +82,8 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
 
     Args:
         site: the installation.
-        poll_anyway: ask arXiv even if the last look is fresh.
-        patience: how long a due digest may wait for a mailing that is not complete.
+        poll_anyway: ask arXiv even if the last check is fresh.
+        patience: how long a due digest may wait for an announcement that is not complete.
 
     Raises:
         StoreBusy: another process is at work on this database.
@@ -108,8 +108,8 @@ class Steps:
     Args:
         site: the installation.
         report: takes what each step did last.
-        poll_anyway: ask arXiv even if the last look is fresh.
-        patience: how long a due digest may wait for a mailing that is not complete; None for as long as its
+        poll_anyway: ask arXiv even if the last check is fresh.
+        patience: how long a due digest may wait for an announcement that is not complete; None for as long as its
             cadence says.
     """
 
@@ -122,14 +122,14 @@ class Steps:
     def poll(self) -> PollReport:
         """Ask arXiv for what is due, for ids that are missing, and for the past of new saved queries.
 
-        Where another process is at it this one leaves arXiv alone. Each look also deletes what has had its time.
+        While another process checks arXiv, this one does not. Each check also deletes what is too old.
         """
         site = self._site
         with polling_alone(site) as other:
             if other:
                 # What the other fetches for first digests is not there yet, so none is given now.
                 polled = PollReport(
-                    why_not=f"another process, {other}, is asking arXiv right now", is_cut_short=True
+                    why_not=f"another process, {other}, is checking arXiv right now", is_cut_short=True
                 )
             else:
                 if site.store.path is None:
@@ -164,7 +164,7 @@ class Steps:
     def deliver(
         self, lane: Lane | None = None, *, should_stop: Callable[[], bool] = lambda: False
     ) -> DeliverReport:
-        """Send what is due, on some ways out or on all."""
+        """Send what is due, on some kinds of destination or on all."""
         self._site.progress.begin("deliver", "")
         if lane is None:
             self.report.deliver = deliver(self._site)
@@ -200,11 +200,11 @@ def recover(site: Site) -> None:
 
 
 def _refuse_moment_to_come(last: datetime | None, now: datetime) -> None:
-    """Refuse a database whose last look at arXiv lies ahead: what is due, and what was told, nobody could say."""
+    """Refuse a database whose last check of arXiv is in the future: what is due then is not known."""
     if last is not None and last > now + CLOCKS_DIFFER:
         raise StoreError(
-            f"arXiv was last looked at on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
+            f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
             f" {now:%a %-d %b %Y %H:%M} here: a clock is wrong, or was",
-            hint="Set this machine's clock right. If it is, wait until then, or `digest db restore` a backup from"
-            " before.",
+            hint="Correct this machine's clock. If it is right, wait until then, or `digest db restore` an earlier"
+            " backup.",
         )

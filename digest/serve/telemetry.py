@@ -110,7 +110,7 @@ class Pulse:
         """Why the process does not do its work, in sentences; [] where it does."""
         found = [f"the job {name} failed last time ({error})" for name, error in sorted(self.troubles.items())]
         for name, seconds in sorted(self.board.stuck.items()):
-            found.append(f"the job {name} has been at the same turn for {seconds / 60:.0f} min")
+            found.append(f"the job {name} has been busy with one run for {seconds / 60:.0f} min")
         if self.age is None:
             return ["the scheduler has not ticked yet", *found]
         if self.age > LONGEST_SILENCE:
@@ -244,7 +244,7 @@ class Metrics:
         self.papers = prometheus.Counter("digest_papers", "Changes found, by kind.", ["kind"], registry=registry)
         self.matches = prometheus.Counter("digest_matches", "Papers matched for subscriptions.", registry=registry)
         self.deliveries = prometheus.Counter(
-            "digest_deliveries", "Deliveries that came to a state.", ["transport", "state"], registry=registry
+            "digest_deliveries", "Deliveries that reached a state.", ["transport", "state"], registry=registry
         )
         self._outbox = prometheus.Gauge("digest_outbox", "Deliveries waiting now.", ["state"], registry=registry)
         self._oldest_due = prometheus.Gauge(
@@ -252,12 +252,12 @@ class Metrics:
         )
         self.last_poll = prometheus.Gauge(
             "digest_last_complete_poll_timestamp_seconds",
-            "When the last complete look at arXiv ended.",
+            "When the last complete check of arXiv ended.",
             registry=registry,
         )
         self.late = prometheus.Gauge(
             "digest_mailing_late",
-            "1 while a mailing of arXiv's that was expected is not there by the next morning.",
+            "1 while an expected announcement of arXiv is missing on the next morning.",
             registry=registry,
         )
         self.ready = prometheus.Gauge("digest_ready", "1 while this process is ready.", registry=registry)

@@ -54,14 +54,14 @@ def back_up(
         store: what is backed up.
         path: the file; it is readable by its owner only.
         now: the moment (UTC).
-        tell: is told what is being done, and how far it has come.
+        tell: called with what is being done, and how far it has come.
         replace: write over a file that is there.
 
     Raises:
-        StoreError: the file is there already or can't be written, or the copy is not sound.
+        StoreError: the file exists already or can't be written, or the copy is not sound.
     """
     if path.exists() and not replace:
-        raise StoreError(f"{path} is there already", hint="Name another file, or say --force to write over it.")
+        raise StoreError(f"{path} exists already", hint="Name another file, or add --force to write over it.")
     with _unfinished(path) as copy:
         tell("copy", 0)
         if store.path is not None:
@@ -118,12 +118,12 @@ def _copy_file(path: Path, copy: Path) -> None:
     except sqlite3.DatabaseError as error:
         raise StoreError(
             f"{path} can't be copied: {error}",
-            hint="See that it is a whole database, and that the disk has room for another of its size.",
+            hint="Check that it is a whole database, and that the disk has room for another of this size.",
         ) from error
 
 
 def _finish(copy: Path, name: str, now: datetime) -> tuple[datetime, dict[str, int]]:
-    """Mark a copy as what it is, look all through it, and wait until it is on the disk as one file.
+    """Mark a copy as a copy, check all of it, and wait until it is on the disk as one file.
 
     Args:
         copy: the file.
@@ -168,7 +168,7 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
     Args:
         source: where it works now.
         url: the new database; its tables are made.
-        tell: is told a table's name and how many of its rows are through.
+        tell: called with a table's name and how many of its rows are done.
 
     Returns:
         How many rows of each table both sides hold.
@@ -194,7 +194,7 @@ def copy_rows(out: Connection, into: Connection, tell: Callable[[str, int], None
     Args:
         out: a transaction on the source that sees one state throughout.
         into: a writing transaction on the target, which is empty; see `refuse_filled`.
-        tell: is told a table's name and how many of its rows are through.
+        tell: called with a table's name and how many of its rows are done.
 
     Raises:
         StoreError: the two sides differ afterwards, or the copy breaks an invariant: roll back.
@@ -246,8 +246,8 @@ def _refuse_violations(conn: Connection, what: str) -> None:
         StoreError: it does; each one is named.
     """
     if violations := load_violations(conn):
-        broken = "; ".join(f"{violation.name}: {violation.count:,} break this" for violation in violations)
-        raise StoreError(f"{what} is not sound: {broken}", hint="`digest db check` shows what is wrong.")
+        broken = "; ".join(f"{violation.name}: broken {violation.count:,}×" for violation in violations)
+        raise StoreError(f"{what} is damaged: {broken}", hint="`digest db check` shows what is wrong.")
 
 
 def _hold_still(conn: Connection, store: Store) -> None:
@@ -263,8 +263,8 @@ def _hold_still(conn: Connection, store: Store) -> None:
         if living:
             names = ", ".join(f"process {worker.pid} on {worker.host}" for worker in living)
             raise AnotherWorker(
-                f"{store.url_masked} is worked on: {names}",
-                hint="Stop every `digest serve` that works on it; one that died is forgotten after a minute.",
+                f"{store.url_masked} is in use by {names}",
+                hint="Stop every `digest serve` that uses it. A process that died is forgotten after a minute.",
             )
 
 
@@ -309,7 +309,7 @@ def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, i
         url: the database.
         backup: a file that `back_up` made.
         now: the moment (UTC).
-        tell: is told what is being done, and how far it has come.
+        tell: called with what is being done, and how far it has come.
 
     Raises:
         AnotherWorker: a process works on the database.
@@ -341,7 +341,7 @@ def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
     """
     kept = path.with_name(f"{path.name}.before-restore-{now:%Y%m%dT%H%M%SZ}")
     if kept.exists():
-        raise StoreError(f"{kept} is there already", hint="Call this again in a second. Nothing was changed.")
+        raise StoreError(f"{kept} exists already", hint="Nothing was changed. Run the command again in a second.")
     for suffix in ("", *_LOGS):
         old = path.with_name(path.name + suffix)
         if old.exists():
@@ -369,7 +369,7 @@ def _prepare(
         revision = current_revision(conn)
     if not revision:
         raise StoreError(
-            f"{backup} is no backup: it holds none of Digest's tables",
+            f"{backup} is not a backup: it has none of Digest's tables",
             hint="Name another file that `digest db backup` has written. Nothing was changed.",
         )
     migrate(f"sqlite:///{copy}")

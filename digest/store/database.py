@@ -36,7 +36,7 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
         "a digest with papers comes from matches": """
             SELECT count(*) FROM digests WHERE papers > 0
             AND NOT EXISTS (SELECT 1 FROM matches WHERE matches.digest_id = digests.id)""",
-        "a digest tells no more papers than were matched for it": """
+        "a digest has no more papers than were matched for it": """
             SELECT count(*) FROM digests WHERE papers > coalesce(
                 (SELECT sum(matches.papers) FROM matches WHERE matches.digest_id = digests.id), 0)""",
         "a slot has one digest": """
@@ -57,13 +57,13 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
                 SELECT 1 FROM deliveries AS earlier WHERE earlier.digest_id = later.digest_id
                 AND earlier.destination = later.destination AND earlier.part < later.part
                 AND earlier.state <> 'sent')""",
-        "a delivery is in a state there is": """
+        "a delivery has a known state": """
             SELECT count(*) FROM deliveries WHERE state NOT IN ('ready', 'claimed', 'sending', 'sent', 'unknown',
                 'held', 'dead', 'suppressed', 'superseded')""",
-        "what has ended says when, and nothing else does": """
+        "a delivery has a time of its end once it has ended": """
             SELECT count(*) FROM deliveries WHERE (ended_at IS NOT NULL)
                 <> (state IN ('sent', 'dead', 'suppressed', 'superseded'))""",
-        "what is being worked on is so for a while only": """
+        "a claim on a delivery has an end": """
             SELECT count(*) FROM deliveries WHERE state IN ('claimed', 'sending') AND lease_until IS NULL""",
         "every attempt is on record": """
             SELECT count(*) FROM deliveries WHERE attempts <>
@@ -76,7 +76,7 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
         "only what is being sent has an open attempt": """
             SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = attempts.delivery_id
             WHERE attempts.ended_at IS NULL AND deliveries.state <> 'sending'""",
-        "nothing was begun for who had left": """
+        "nothing was sent to a destination that had unsubscribed": """
             SELECT count(*) FROM attempts JOIN deliveries ON deliveries.id = attempts.delivery_id
             JOIN digests ON digests.id = deliveries.digest_id
             JOIN subscriptions ON subscriptions.id = digests.subscription_id
@@ -100,16 +100,16 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
         "a paper's latest version is its own": """
             SELECT count(*) FROM papers WHERE latest_version_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM versions
                 WHERE versions.id = papers.latest_version_id AND versions.paper_id = papers.id)""",
-        "a source is looked through as far as a complete run went": """
+        "a source is checked as far as a complete run went": """
             SELECT count(*) FROM cursors JOIN poll_runs ON poll_runs.id = cursors.last_complete_run_id
             WHERE poll_runs.outcome NOT IN ('complete', 'empty')""",
-        "no source is looked through beyond its last run": """
+        "no source is checked beyond its last run": """
             SELECT count(*) FROM cursors
             WHERE last_complete_run_id > (SELECT coalesce(max(id), 0) FROM poll_runs)""",
         "a saved query has one text at a time": """
             SELECT count(*) FROM (SELECT 1 FROM query_revisions WHERE ended_at IS NULL
             GROUP BY query_id HAVING count(*) > 1) AS twice""",
-        "the installation is one": """
+        "there is one installation": """
             SELECT abs(count(*) - 1) FROM installation""",
     }
 )
@@ -156,7 +156,7 @@ def numbered_tables() -> list[Table]:
 
 
 def _find_damage(conn: Connection) -> Iterator[Violation]:
-    """Let SQLite look through its own file."""
+    """Let SQLite check its own file."""
     said = [row[0] for row in conn.exec_driver_sql("PRAGMA integrity_check(20)")]
     if said != ["ok"]:
         yield Violation(f"the file is whole ({said[0]})", len(said))
@@ -176,7 +176,7 @@ def _find_late_sequences(conn: Connection) -> Iterator[Violation]:
             ).scalar()
             highest = conn.execute(select(func.coalesce(func.max(table.c.id), 0))).scalar_one()
             if last is not None and last < highest:
-                yield Violation(f"new rows of {table.name} get numbers of their own", highest - int(last))
+                yield Violation(f"new rows of {table.name} get unused numbers", highest - int(last))
 
 
 KEPT_DAYS = {"raw pages": 35, "rendered bytes": 7, "deliveries": 180}
@@ -248,7 +248,7 @@ def load_copied_at(conn: Connection) -> datetime | None:
     """
     row = conn.execute(select(installation.c.copied_at)).first()
     if row is None:
-        raise StoreError("the database does not know whose it is", hint="Restore the latest backup.")
+        raise StoreError("the database does not name its installation", hint="Restore the latest backup.")
     copied_at: datetime | None = row.copied_at
     return copied_at
 
@@ -279,7 +279,7 @@ def name_line(conn: Connection) -> str:
 
 
 def mark_copy(conn: Connection, at: datetime) -> None:
-    """Let whoever starts on this database know that it is a backup, taken at a moment (UTC)."""
+    """Mark this database as a backup, taken at a moment (UTC), for every process that starts on it."""
     conn.execute(update(installation).values(copied_at=at))
 
 

@@ -162,7 +162,7 @@ def take_turn(conn: Connection, key: int) -> None:
     """Let one transaction at a time go on from here: those that name the same key wait for its end.
 
     However long that is: they are rare, and each finds the work of the one before it done. On SQLite
-    whoever writes has its turn already.
+    the process that writes has its turn already.
     """
     if conn.dialect.name == "postgresql":
         be_patient(conn)
@@ -206,7 +206,7 @@ def count_packed(blob: bytes) -> int:
 
 
 POOL = 10
-"""Connections a process opens at most: each of its jobs one, the threads that send and the pages the rest."""
+"""The most connections of a process: one for each job, the others for sending threads and pages."""
 
 POOL_WAIT = 30.0
 """Seconds somebody waits for one of them to become free."""
@@ -218,7 +218,7 @@ CONNECTION: dict[str, str] = {
     "keepalives_count": "3",
     "tcp_user_timeout": "20000",
 }
-"""What libpq is told unless the URL says otherwise (https://www.postgresql.org/docs/current/libpq-connect.html)."""
+"""What libpq gets unless the URL says otherwise (https://www.postgresql.org/docs/current/libpq-connect.html)."""
 
 SESSION: dict[str, str] = {
     "synchronous_commit": "on",  # what was sent and forgotten would be sent again
@@ -347,7 +347,7 @@ def _connect(_dialect: object, _record: object, arguments: list[Any], named: dic
 
 
 def _leave_standby(context: ExceptionContext) -> None:
-    """Drop every connection to a server that takes no writes any more: the primary is to be looked for anew."""
+    """Drop every connection to a server that takes no writes any more, so that the primary is found again."""
     wants_to_write = context.connection is None or not context.connection.get_execution_options().get(
         "postgresql_readonly"
     )
@@ -376,7 +376,7 @@ class Moment(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError(f"{value!r} names no time zone, so it is no moment")
+            raise ValueError(f"{value!r} has no time zone, so it is not a moment")
         moment = value if value.tzinfo is UTC else value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 

@@ -68,7 +68,7 @@ class DigestDraft:
 
     Attributes:
         subscription_id: whose.
-        digest: what is told.
+        digest: what is shown.
         plans: its parts on their ways.
         consumed: the match runs whose rows it tells.
     """
@@ -141,7 +141,7 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
 def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:
     """Return the digests that some subscriptions had since a moment of their own, the oldest first.
 
-    Digests are opened only of those who had any: as a rule nobody had since the last mailing went out.
+    Digests are opened only of those who had any: as a rule nobody had since the last announcement went out.
 
     Returns:
         What each had; who had none is missing.
@@ -223,8 +223,8 @@ def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, 
     )
     if rows and conn.execute(take.values(digest_id=bindparam("of_digest")), rows).rowcount != len(rows):
         raise StoreBusy(
-            "another process has planned some of these matches meanwhile",
-            hint="Nothing is lost; this pass plans what is left.",
+            "another process has already planned some of these matches",
+            hint="Nothing is lost. This run plans the rest.",
         )
 
 

@@ -49,7 +49,7 @@ _BUSY = (
     "statement timeout",  # who wants a row may wait for several others, one after the other
 )
 
-_MAKE_ROOM = "Make room on its disk. Nothing that was stored is lost; what runs goes on by itself then."
+_MAKE_ROOM = "Make room on its disk. Nothing stored is lost. Running processes then continue by themselves."
 _ROOM = 65_536
 """Bytes without which SQLite can't so much as open a database, and often says something else than that."""
 
@@ -61,7 +61,7 @@ _HINTS = {
     "unable to open": "Check that the folder is there and writable for this account, and that its disk has room.",
     "not a database": "The file holds something else; change url under [store] in digest.toml.",
     "malformed": "Restore the latest backup: the file is damaged.",
-    "disk i/o": "Check the disk and its room; if it is well, the file may be damaged: restore the latest backup.",
+    "disk i/o": "Check the disk and its free space. If the file is damaged, restore the latest backup.",
     "password": "Check the name and the password in url under [store].",
     "does not exist": "Create the database, or change url under [store].",
     "connection": "Check that the server is up and can be reached from here.",
@@ -88,7 +88,7 @@ def explaining(where: str, path: Path | None = None) -> Iterator[None]:
 
 def explain_file(what: str, error: OSError) -> StoreError:
     """Return the error that says what to do about a file, named with its path, which can't be written."""
-    hint = "See that its folder is writable for this account, and that its disk has room."
+    hint = "Check that its folder is writable for this account, and that its disk has room."
     return StoreError(f"{what} can't be written: {error.strerror}", hint=hint)
 
 
@@ -103,8 +103,8 @@ def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | Non
     lowered = said.lower()
     if is_busy(error):
         return StoreBusy(
-            f"the database {where} is busy, or held by another process: {said}",
-            hint="Try again; if it lasts, see which process holds it, or what slows it down.",
+            f"the database {where} is busy, or locked by another process: {said}",
+            hint="Try again. If it lasts, find the process that locks it, or what slows it down.",
         )
     if path is not None and path.parent.is_dir() and shutil.disk_usage(path.parent).free < _ROOM:
         return StoreError(f"the database {where} can't be used, its disk is full: {said}", hint=_MAKE_ROOM)
@@ -116,7 +116,7 @@ _READING = {"is_reading": True}
 _READING_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 _SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal", "synchronous": 2}
-"""What every SQLite connection must report after it was asked to: without `synchronous` FULL, 2, a power cut
+"""What every SQLite connection must report. Without `synchronous` FULL, 2, a power cut
 loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
 _SECRETS = ("password", "sslpassword")
@@ -126,13 +126,13 @@ _TURN = 30.0
 """Seconds a thread waits for another of its process that writes to the same SQLite file."""
 
 _MODE_ATTEMPTS = 5
-"""So many processes may start on a new file at the same moment before one is told that it is locked."""
+"""So many processes may start on a new file at the same moment before one sees that it is locked."""
 
 
 class _Turn:
     """Lets one thread of this process at a time write to a SQLite file, the urgent ones first.
 
-    SQLite looks again only now and then whether its file is free: who waits here is woken.
+    SQLite checks only now and then whether its file is free: here a waiting thread is woken.
     """
 
     def __init__(self, path: Path) -> None:
@@ -289,7 +289,7 @@ def migrate(url: str) -> MigrationReport:
 
 
 def connect(url: str, *, create: bool = False, pool: int = POOL) -> Store:
-    """Open a database without a look at its tables; see `open_store`."""
+    """Open a database without a check at its tables; see `open_store`."""
     parsed = _read_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _connect_sqlite(parsed, create=create)
@@ -304,7 +304,7 @@ def _read_url(url: str) -> URL:
         raise ConfigurationError("the database's url can't be understood", hint=hint) from error
     name = parsed.drivername.partition("+")[0]
     if name not in ("sqlite", "postgresql", "postgres"):
-        raise ConfigurationError(f"{name!r} is no database Digest can use", hint=hint)
+        raise ConfigurationError(f"{name!r} is not a database that Digest can use", hint=hint)
     if name == "sqlite" and parsed.database in (None, "", ":memory:"):
         raise ConfigurationError("the database must be kept in a file", hint=hint)
     return parsed.set(drivername="sqlite+pysqlite" if name == "sqlite" else "postgresql+psycopg")
@@ -329,7 +329,7 @@ def _identify(path: Path) -> tuple[int, int]:
 def _create_file(path: Path, *, create: bool) -> None:
     if not path.parent.is_dir():
         raise StoreError(
-            f"the folder of the database is not there: {path.parent}",
+            f"the folder of the database does not exist: {path.parent}",
             hint="Create it, or change url under [store] in digest.toml.",
         )
     if not create:
@@ -347,7 +347,7 @@ def _create_file(path: Path, *, create: bool) -> None:
 
 
 def _set_sqlite_modes(connection: SqliteConnection, _: object = None) -> None:
-    """Take transactions into our own hands, and make sure of the modes that durability rests on."""
+    """Take transactions into our own hands, and check the modes that durability needs."""
     connection.isolation_level = None
     try:
         for name, wanted in _SQLITE_MODES.items():
@@ -391,7 +391,7 @@ _LOCK_KEY = 0x64696765
 """PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
 
 _TABLE_PATIENCE = "3s"
-"""How long a migration waits for a table that others use: whoever works meanwhile queues up behind it."""
+"""How long a migration waits for a table that others use; meanwhile others wait behind it."""
 
 _revision_table = table("alembic_version", column("version_num", Text))
 
@@ -432,11 +432,11 @@ def check_revision(revision: str, where: str) -> None:
     if revision == head:
         return
     if not revision:
-        raise SchemaMismatch(f"the database {where} holds no tables yet", hint="Run `digest db migrate`.")
+        raise SchemaMismatch(f"the database {where} has no tables yet", hint="Run `digest db migrate`.")
     if revision in known_revisions():
         raise SchemaMismatch(
             f"the database {where} is at revision {revision}, this release needs {head}",
-            hint="Make a backup, then run `digest db migrate`; what runs on PostgreSQL meanwhile may go on.",
+            hint="Make a backup, then run `digest db migrate`. On PostgreSQL other processes may continue.",
         )
     raise SchemaMismatch(
         f"the database {where} is at revision {revision}, which is newer than this release's {head}",
@@ -469,8 +469,8 @@ def upgrade(store: Store) -> MigrationReport:
             if is_busy(error):
                 raise
             raise StoreError(
-                f"the tables of {store.url_masked} can't be brought up to date: {error.orig}",
-                hint="Nothing was changed. Does another application keep tables of the same names there?",
+                f"the tables of {store.url_masked} can't be updated: {error.orig}",
+                hint="Nothing was changed. Check whether another application has tables of the same names there.",
             ) from error
         return MigrationReport(before, current_revision(conn))
 

@@ -1,8 +1,8 @@
 """The pace of requests to arXiv, kept as one row that every process of an installation obeys.
 
-Before each request one UPDATE must change the row: whoever asks gets a lease longer than any request
+Before each request one UPDATE must change the row: the process that asks gets a lease longer than any request
 lives, and the moment of the next request moves on. So requests never overlap and never come closer than
-the spacing, however many processes ask and whoever of them dies or is paused. Time is the database's,
+the spacing, however many processes ask, and even if one dies or is paused. Time is the database's,
 so that no process's clock matters; under a simulated clock it is that clock's.
 """
 
@@ -46,14 +46,14 @@ LONGEST_BACKOFF = 3600.0
 REFUSED_PAUSE = 4 * 3600.0
 """After arXiv's robot block: asking on would count as an attack."""
 
-GOES_ON = "Nothing is lost: the next look goes on where this one stopped."
+GOES_ON = "Nothing is lost. The next check continues where this one stopped."
 """What becomes of a poll that the breaker stops."""
 
 LONGEST_RETRY_AFTER = 24 * 3600.0
 """A longer wish of arXiv's is taken for a mistake."""
 
 _LONGEST_NAP = 1.0
-"""Seconds slept at most before looking again: another process may have let go early."""
+"""Seconds slept at most before asking again: another process may have let go early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class StoreGate:
         try:
             self._write_release(grant, outcome)
         except StoreError as error:
-            _log.warning("the end of a request to arXiv is not noted, its lease has to end: %s", error.message)
+            _log.warning("the end of a request was not recorded; the next waits for its lease: %s", error.message)
 
     def _write_release(self, grant: Grant, outcome: GateOutcome) -> None:
         with self._store.begin() as conn:
@@ -153,7 +153,7 @@ class StoreGate:
             self._sleep(left)
 
     def _try_acquire(self) -> Grant | None:
-        asked_at = monotonic()  # before the database looks at its own clock
+        asked_at = monotonic()  # before the database reads its own clock
         with self._store.begin() as conn:
             now = _now(self._clock)
             take = (
@@ -182,8 +182,8 @@ class StoreGate:
             raise _throttled(row, row.breaker_until - now)
         if patience <= 0:
             raise StoreBusy(
-                f"{row.holder or 'another process'} kept asking arXiv for longer than {self._patience:.0f} s",
-                hint="Only one request is made at a time over all processes; try again later.",
+                f"{row.holder or 'another process'} asked arXiv for longer than {self._patience:.0f} s",
+                hint="All processes together make one request at a time. Try again later.",
             )
         wait = max(row.lease_until, row.next_at, row.breaker_until) - now
         longest = patience if self._clock.is_simulated else min(_LONGEST_NAP, patience)
@@ -194,8 +194,8 @@ class StoreGate:
         self._clock.sleep(seconds)
         if not self._clock.is_simulated and monotonic() - begun < seconds - 0.1:
             raise StoreBusy(
-                "stopped while waiting for a turn to ask arXiv",
-                hint="Nothing is lost; the next pass asks again.",
+                "stopped while waiting for a turn to send a request to arXiv",
+                hint="Nothing is lost. The next run asks again.",
             )
 
     def _choose_pause(self, conn: Connection, outcome: GateOutcome) -> float:
@@ -250,7 +250,7 @@ def create_standalone(path: Path) -> Store:
     except OSError as error:
         raise StoreError(
             f"the folder {path.parent} can't be made: {error.strerror}",
-            hint="It keeps the pace of requests to arXiv; make it writable for this account.",
+            hint="It keeps the pace of requests to arXiv. Make it writable for this account.",
         ) from error
     store = engine.connect(f"sqlite:///{path}", create=True)
     with store.begin() as conn:
@@ -288,7 +288,7 @@ def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
 def _throttled(row: Row[Any], seconds: float) -> ArxivThrottled:
     asked = "blocked this client" if row.breaker_reason == RequestOutcome.REFUSED else "asked for a pause"
     return ArxivThrottled(
-        f"arXiv {asked}; it is asked again in {max(seconds / 60, 1):.0f} min at the earliest",
+        f"arXiv {asked}; the next request is sent in {max(seconds / 60, 1):.0f} min at the earliest",
         hint=GOES_ON,
         retry_after=seconds,
     )

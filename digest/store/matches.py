@@ -49,7 +49,7 @@ class MatchRow:
 
     Attributes:
         match_run_id: grows with time.
-        occasion: a poll's matches, or the first look of a new saved query.
+        occasion: a poll's matches, or the first digest of a new saved query.
         changes: change ids in growing order.
         papers: how many distinct papers these are.
         matched_at: when (UTC).
@@ -107,8 +107,8 @@ def set_matched_mark(conn: Connection, to: int, *, expected: int) -> None:
     move = update(marks).where(marks.c.name == MATCHED, marks.c.value == expected).values(value=to)
     if conn.execute(move).rowcount != 1:
         raise StoreBusy(
-            f"another process has matched the changes after {expected} meanwhile",
-            hint="Nothing is lost; this pass starts over.",
+            f"another process has already matched the changes after {expected}",
+            hint="Nothing is lost. This run starts again.",
         )
 
 
@@ -264,7 +264,7 @@ def load_seen_papers(conn: Connection, subscription_id: int, paper_keys: Iterabl
 
 
 def load_first_digests(conn: Connection) -> list[FirstDigest]:
-    """Return the first looks still to come, of live subscriptions and readable saved queries, in a fixed order."""
+    """Return the first digests to come of live subscriptions and readable saved queries, in a fixed order."""
     current = current_revision().subquery()
     found = (
         select(subscriptions.c.id.label("subscription_id"), subscriptions.c.first_digest, current)
@@ -285,13 +285,13 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
 
 
 def is_first_digest_owed(conn: Connection, first_digest: FirstDigest) -> bool:
-    """Whether nobody has given a first look since it was read."""
+    """Whether no process has made this first digest since it was read."""
     owed = select(subscription_queries.c.query_id).where(*_is_owed(first_digest))
     return conn.execute(owed).first() is not None
 
 
 def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id: int) -> None:
-    """Record that a first look was given.
+    """Record that a first digest was made.
 
     Raises:
         StoreBusy: another process gave it meanwhile: roll back.
@@ -299,13 +299,13 @@ def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id
     close = update(subscription_queries).where(*_is_owed(first_digest)).values(first_digest_run_id=match_run_id)
     if conn.execute(close).rowcount != 1:
         raise StoreBusy(
-            f"another process has given {first_digest.revision.name} its first look meanwhile",
-            hint="Nothing is lost; this pass starts over.",
+            f"another process has already given {first_digest.revision.name} its first digest",
+            hint="Nothing is lost. This run starts again.",
         )
 
 
 def load_unplanned_looks(conn: Connection) -> list[int]:
-    """Return the active subscriptions whose first look waits to be made a digest and has somewhere to go."""
+    """Return the active subscriptions whose first digest waits to be made a digest and has somewhere to go."""
     found = (
         select(matches.c.subscription_id, subscription_destinations.c.destination)
         .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
@@ -384,12 +384,12 @@ def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], 
 def split_told(
     conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
 ) -> list[int]:
-    """Part the changes that were told from those that were not, so that each match is wholly one or the other.
+    """Separate the changes that were sent from the others, so that each match is wholly one or the other.
 
     `rows` are its waiting matches, as read in this transaction.
 
     Returns:
-        The match runs whose row holds only what was told.
+        The match runs whose row holds only what was sent.
     """
     paper_of = load_papers_of(conn, {id_ for row in rows for id_ in row.changes})
     runs = []
@@ -403,7 +403,7 @@ def split_told(
             continue
         _keep(conn, subscription_id, row, kept, paper_of)
         beside = begin_match_run(
-            conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.TAKEN_AS_TOLD
+            conn, from_change=told[0] - 1, to_change=told[-1], at=row.matched_at, occasion=Occasion.ALREADY_SENT
         )
         save_matches(conn, beside, {subscription_id: told}, at=row.matched_at, occasion=row.occasion)
         conn.execute(update(matches).where(matches.c.match_run_id == beside).values(brought=pack(row.brought)))

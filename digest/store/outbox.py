@@ -97,7 +97,7 @@ def take_step(
         delivery_id: which delivery.
         step: where it goes.
         out_of: the states it may come from.
-        token: the claim that must still hold; None for whoever claimed it.
+        token: the claim that must still hold; None for any claim.
 
     Returns:
         False, with nothing changed, where it is in no such state, or somebody else has claimed it.
@@ -162,7 +162,7 @@ def claim(
     """Take deliveries whose time has come, the most urgent first; nobody else gets them while the lease lasts.
 
     Parts of one digest to one destination come strictly in order: a part only after all before it were
-    sent. Destinations asked to be left alone for now are passed over.
+    sent. Destinations that asked for a pause are passed over.
 
     Args:
         conn: a writing transaction.
@@ -170,7 +170,7 @@ def claim(
         limit: how many at most.
         now: the moment (UTC).
         lease_seconds: how long they are kept for this process without a sign of life.
-        kinds: only deliveries on these ways out; None for all.
+        kinds: only deliveries on these kinds of destination; None for all.
     """
     is_blocked = exists().where(
         destination_addresses.c.destination == deliveries.c.destination,
@@ -230,7 +230,7 @@ def renew(
             deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
             tuple_(deliveries.c.id, deliveries.c.token).in_(sorted(claims)),
         )
-        .order_by(deliveries.c.id)  # as whoever marks several locks them: neither waits for the other
+        .order_by(deliveries.c.id)  # in the order in which marks lock them: neither waits for the other
         .with_for_update(of=deliveries)
         .cte("held")
     )
@@ -245,7 +245,7 @@ def next_claimable_at(
     """Return the earliest moment from which `claim` would find something, None where it never would.
 
     A delivery behind an unsent part, or to a destination being written to, counts once that is over. Only
-    deliveries on some ways out are looked at where `kinds` names them.
+    deliveries on some kinds of destination are checked where `kinds` names them.
     """
     blocked_until = (
         select(destination_addresses.c.blocked_until)
@@ -262,12 +262,12 @@ def next_claimable_at(
 def reap(
     conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
 ) -> tuple[int, int]:
-    """Take back what other processes let lapse: `claimed` is ready again, `sending` is unknown.
+    """Free what other processes let lapse: `claimed` is ready again, `sending` is unknown.
 
     Args:
         conn: a writing transaction.
         now: the moment (UTC).
-        settle: how long to wait before looking into the unknown ones, by way out.
+        settle: how long to wait before checking the unknown ones, by kind of destination.
 
     Returns:
         How many are safe to claim anew, and how many in doubt.
@@ -278,7 +278,7 @@ def reap(
 def adopt_orphans(
     conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
 ) -> tuple[int, int]:
-    """Take back everything claimed or sending, whatever its lease.
+    """Free everything claimed or sending, whatever its lease.
 
     Only for a process that knows itself alone (see `hold_worker`): at its start.
     """
@@ -343,7 +343,7 @@ def goes_by(kinds: Collection[DestinationKind] | None) -> ColumnElement[bool]:
 
 
 def _goes_to(kind: DestinationKind) -> ColumnElement[bool]:
-    if kind is DestinationKind.CONSOLE:  # the one way out without an address
+    if kind is DestinationKind.CONSOLE:  # the one kind of destination without an address
         return deliveries.c.destination == kind
     return deliveries.c.destination.startswith(f"{kind}:")
 

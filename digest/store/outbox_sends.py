@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 SETTLING_PAUSE = timedelta(minutes=2)
-"""How long a delivery that is being looked into is not handed to anybody else."""
+"""How long a delivery that is being checked is not given to another process."""
 
 _BEGUN = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 _DOUBTFUL = (DeliveryState.UNKNOWN,)
@@ -51,12 +51,12 @@ _MAY_BECOME = {
 """Out of which states a delivery that was not sent comes to where it waits or ends."""
 
 _OPEN_TO_ANSWERS = (DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD)
-"""States in which an answer under the last claim is news, however late: nobody has claimed it since."""
+"""States in which even a late answer under the last claim counts: nobody has claimed it since."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownDelivery:
-    """A delivery that may have arrived, to be looked into.
+    """A delivery that may have arrived and must be checked.
 
     Attributes:
         delivery: in state `unknown`.
@@ -181,7 +181,7 @@ def mark_unsent(
             `SUPPRESSED`, and the parts behind it with it.
         reason: why.
         now: the moment (UTC).
-        not_before: from when on it is claimed, or looked into, again; None for at once.
+        not_before: from when on it is claimed or checked again; None for at once.
 
     Returns:
         False, with nothing changed, where somebody else has claimed it since.
@@ -203,7 +203,7 @@ def take_unknown(
         conn: a writing transaction.
         now: the moment (UTC).
         limit: how many at most.
-        kinds: only deliveries on these ways out; None for all.
+        kinds: only deliveries on these kinds of destination; None for all.
     """
     picked = (
         select(deliveries.c.id)
@@ -375,10 +375,10 @@ def _is_doubtful(row: Row[Any, Any, Any, Any]) -> bool:
 
 
 ASKED = (DestinationKind.SLACK,)
-"""Ways out whose other side can be asked whether a message is there."""
+"""Destinations whose other side can be asked whether a message is there."""
 
 _PACE = timedelta(seconds=1)
-"""A destination that asked to be left alone gets its next message so much later, at the operator's word."""
+"""How much later a destination that asked for a pause gets its next message, if the operator retries."""
 
 _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
@@ -388,17 +388,17 @@ _OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = False) -> DeliveryState | None:
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
-    What may have arrived is looked for first where the other side can be asked. The parts given up because of
-    it come back with it, and its destination is left alone no longer.
+    What may have arrived is searched for first where the other side can be asked. The parts given up because of
+    it return with it, and the pause of its destination ends.
 
     Args:
         conn: a writing transaction.
         delivery_id: which.
         now: the moment (UTC).
-        anyway: send it without a look; it may arrive twice.
+        anyway: send it without a check; it may arrive twice.
 
     Returns:
-        `READY`: it goes out. `UNKNOWN`: it is looked for, and goes out if it is missing. None: its state allows
+        `READY`: it goes out. `UNKNOWN`: it is searched for, and goes out if it is missing. None: its state allows
         neither.
 
     Raises:
@@ -423,7 +423,7 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
         UnknownName: there is no such delivery.
     """
     require_delivery(conn, delivery_id)
-    step = Transition(DeliveryState.SUPPRESSED, now, "dropped by the operator")
+    step = Transition(DeliveryState.SUPPRESSED, now, "cancelled by the operator")
     return take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
@@ -443,7 +443,7 @@ def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """
     row = require_delivery(conn, delivery_id)
     (delivery,) = load_deliveries_of(conn, [row])
-    said = Receipt("", "the operator says it arrived")
+    said = Receipt("", "marked as sent by the operator")
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
 
 
@@ -483,7 +483,7 @@ def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
 
 
 def _look_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
-    """Have a delivery looked into."""
+    """Have a delivery checked."""
     is_as_read = (deliveries.c.id == row.id, deliveries.c.state == row.state, deliveries.c.token == row.token)
     move = update(deliveries).where(*is_as_read).values(state=DeliveryState.UNKNOWN, not_before=now)
     if conn.execute(move).rowcount != 1:

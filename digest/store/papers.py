@@ -46,8 +46,8 @@ class Reach:
     Attributes:
         since: UTC day from which on the first harvest asked for everything.
         until: when the last complete harvest began (UTC).
-        told_from: Eastern date of the first mailing of which it is kept what it brought; what was out at the
-            first harvest is known, but not by mailing.
+        told_from: Eastern date of the first announcement of which it is kept what it brought; what was out at the
+            first harvest is known, but not by announcement.
     """
 
     since: date
@@ -76,7 +76,7 @@ def load_reach(conn: Connection) -> Reach | None:
 
 
 def _find_told_from(conn: Connection, looked_at: datetime, mark: tuple[int, int]) -> date:
-    """Return the first mailing that had not come at all when the first harvest began (see `Reach.told_from`).
+    """Return the first announcement that had not come at all when the first harvest began (see `Reach.told_from`).
 
     That is the one last due where arXiv was late with it: nothing was there of what was submitted for it.
     """
@@ -108,7 +108,7 @@ def _select_papers() -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """A paper met as new whose mailing has yet to be told.
+    """A paper met as new whose announcement is not known yet.
 
     Attributes:
         key: the stored paper's key.
@@ -122,7 +122,7 @@ class Announced:
 
 
 def load_unassigned(conn: Connection) -> list[Announced]:
-    """Return the papers met as new that belong to no mailing yet, in the order of their announcement."""
+    """Return the papers met as new that belong to no announcement yet, in the order of their announcement."""
     found = (
         select(papers.c.id, papers.c.month, papers.c.number, versions.c.published)
         .join(changes_table, changes_table.c.paper_id == papers.c.id)
@@ -134,14 +134,14 @@ def load_unassigned(conn: Connection) -> list[Announced]:
 
 
 def assign_mailings(conn: Connection, mailings: Mapping[int, date]) -> None:
-    """Keep which mailing brought each paper, by its key."""
+    """Keep which announcement brought each paper, by its key."""
     if mailings:
         assign = update(papers).where(papers.c.id == bindparam("key")).values(mailing=bindparam("of"))
         conn.execute(assign, [{"key": key, "of": mailing} for key, mailing in mailings.items()])
 
 
 def count_announced(conn: Connection, first: date, last: date) -> dict[date, int]:
-    """Return how many papers each mailing of a span of Eastern dates brought; those without any are missing."""
+    """Return how many papers each announcement of a span of Eastern dates brought, if any."""
     counted = (
         select(papers.c.mailing, func.count())
         .where(papers.c.mailing >= first, papers.c.mailing <= last)
@@ -151,7 +151,7 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
 
 
 def load_first_day(conn: Connection, keys: Iterable[int]) -> date | None:
-    """Return the earliest mailing that brought one of some papers, by their keys; None where none is known."""
+    """Return the earliest announcement that brought one of some papers, by their keys; None if not known."""
     found = [
         conn.execute(select(func.min(papers.c.mailing)).where(papers.c.id.in_(chunk))).scalar()
         for chunk in in_chunks(keys)
@@ -160,7 +160,7 @@ def load_first_day(conn: Connection, keys: Iterable[int]) -> date | None:
 
 
 def load_mailings(conn: Connection, keys: Iterable[int]) -> dict[int, tuple[date | None, date | None]]:
-    """Return of papers, by their keys, the mailing that brought each and the day arXiv last changed its record."""
+    """Return by papers' keys the announcement that brought each and the day arXiv last changed its record."""
     return {
         row.id: (row.mailing, row.datestamp)
         for chunk in in_chunks(keys)
@@ -204,7 +204,7 @@ def allocate_changes(conn: Connection, count: int) -> int:
     """Take so many change ids in a row; return the first.
 
     The row stays locked until the transaction ends, so ids become visible in growing order on PostgreSQL
-    too: whoever sees change N sees every change before it. A sequence would not promise that.
+    too: a reader that sees change N sees every change before it. A sequence would not promise that.
     """
     advance = (
         update(marks).where(marks.c.name == STORED).values(value=marks.c.value + count).returning(marks.c.value)
@@ -329,7 +329,7 @@ def save_changes(
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements for all.
 
-    Call it in the transaction in which `load_known` told what the changes were compared with.
+    Call it in the transaction in which `load_known` read what the changes were compared with.
 
     Args:
         conn: a writing transaction.
@@ -337,10 +337,10 @@ def save_changes(
         hash_text: `digest.compare.content_hash`: texts that hash alike are one text.
         run_id: the poll run that found them.
         at: when it did (UTC).
-        as_of: arXiv's own time of the answer that told (UTC).
+        as_of: arXiv's own time of the answer (UTC).
 
     Raises:
-        StoreBusy: another process stored one of these papers in the meantime: roll back and look again.
+        StoreBusy: another process stored one of these papers in the meantime: roll back and read again.
     """
     if not changes:
         return ()
@@ -494,8 +494,8 @@ def _move_latest(
 def _require(found: int, wanted: int) -> None:
     if found != wanted:
         raise StoreBusy(
-            f"another process stored {wanted - found} of these papers meanwhile",
-            hint="Nothing is lost; the next look finds what differs from what it stored.",
+            f"another process has already stored {wanted - found} of these papers",
+            hint="Nothing is lost. The next check finds what differs from what it stored.",
         )
 
 

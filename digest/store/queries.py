@@ -52,7 +52,7 @@ class FeedPlace:
         key: of the subscription, or of the saved query.
         name: the subscription's, or the saved query's.
         title: what readers list it under.
-        generation: of the address that works; those before it are void.
+        generation: of the address that works; earlier ones are no longer valid.
         is_open: it may be read. Not where it was revoked, what it is made of ended, or the file names it no more.
         origin: whose saved query it is, `Origin` as text; "" for a subscription's feed.
         excluded: what it never tells of, as written.
@@ -122,7 +122,7 @@ ACTIVE, ENDED = "active", "ended"
 """States of a saved query."""
 
 _SYNCING = 20_260_302
-"""Names the turn of whoever brings the store in line with a file; any number that nobody else uses."""
+"""Names the lock for bringing the store in line with a file; any number that nothing else uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def sync_queries(
         added=tuple(added),
         edited=tuple(name for name in wanted if name in changed),
         ended=tuple(ended),
-        # Another release may print a query otherwise: nobody edited it. One that can't be read is told by itself.
+        # Another release may print a query otherwise: nobody edited it. One that can't be read is reported apart.
         turned=tuple(name for name in edited if live[name].text != wanted[name][0] and not wanted[name][2]),
         going_on=tuple(name for name, (_, canonical, problem) in wanted.items() if problem and canonical),
     )
@@ -248,7 +248,7 @@ def _read_stored(row: Row[Any]) -> StoredQuery:
 
 
 def load_query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryRow]:
-    """Return what the latest match runs brought for a saved query, newest first; those without news are left out.
+    """Return what the latest match runs brought for a saved query, newest first; runs without any are left out.
 
     Raises:
         UnknownName: no saved query has this name.
@@ -313,7 +313,7 @@ def _current() -> Select[tuple[Any, ...]]:
 def choose_text(text: str, canonical: str, problem: str) -> str:
     """Return the text to ask of a revision: as written, or as it was read before where it can't be now.
 
-    One that never could be read is returned as written; whoever reads it finds why.
+    One that never could be read is returned as written; reading it shows why.
     """
     return canonical if problem and canonical else text
 
@@ -380,7 +380,7 @@ def _rewrite(conn: Connection, queries: Mapping[int, tuple[str, str, str]]) -> N
 def _find_ids(conn: Connection, name: str) -> Sequence[int]:
     ids = conn.execute(select(saved_queries.c.id).where(saved_queries.c.name == name)).scalars().all()
     if not ids:
-        raise UnknownName(f"no saved query is called {name!r}", hint="`digest query list` names them all.")
+        raise UnknownName(f"there is no saved query {name!r}", hint="`digest query list` shows all names.")
     return ids
 
 

@@ -66,7 +66,7 @@ def log_request(conn: Connection, request: Mapping[str, object]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PollRun:
-    """One look at arXiv.
+    """One check of arXiv.
 
     Attributes:
         id: its number.
@@ -79,13 +79,13 @@ class PollRun:
         pages: pages stored.
         papers: papers compared.
         total: how many papers arXiv said there are; None where it did not.
-        new: papers announced for the first time; none in a source's first look.
+        new: papers announced for the first time; none in a source's first check.
         changed: papers that differ from what was stored.
         highest_id: the newest id met, "" where none was.
-        is_bootstrap: the source's first look: nothing it found is news.
+        is_bootstrap: the source's first check: nothing it found is new.
         failure: why it is not complete, "" where it is.
         requests: how many requests it took, retries among them.
-        lookback: days it was to reach back behind the last complete look, or behind its own start.
+        lookback: days it was to reach back behind the last complete check, or behind its own start.
         next_token: asks for the page after the last one stored; "" where there is none.
     """
 
@@ -110,7 +110,7 @@ class PollRun:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it looked at everything it asked for."""
+        """Whether it got everything it asked for."""
         return self.outcome in _COMPLETE
 
     @property
@@ -128,7 +128,7 @@ _FAILURES_COUNTED = 12
 """More in a row make no difference to anybody."""
 
 _RECENT = timedelta(days=4)
-"""Reaches back over a long weekend without mailings."""
+"""Reaches back over a long weekend without announcements."""
 
 
 def start_run(
@@ -141,7 +141,7 @@ def start_run(
 ) -> int:
     """Begin a run; return its id.
 
-    `owner` is the worker whose signs of life keep it; for the rest see `PollRun`.
+    `owner` is the worker whose signs of life keep it; for the other columns see `PollRun`.
     """
     empty: dict[str, Any] = dict.fromkeys(("pages", "papers", "new", "changed", "requests", "lookback"), 0)
     empty |= {"failure": "", "next_token": "", "owner": "", "highest_id": "", "is_bootstrap": False}
@@ -151,7 +151,7 @@ def start_run(
 
 
 def widen_run(conn: Connection, run_id: int, window_from: date) -> None:
-    """Note that a run looks further back than it was begun with."""
+    """Note that a run checks further back than planned."""
     conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(window_from=window_from))
 
 
@@ -244,7 +244,7 @@ def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime
 
 
 def load_last_total(conn: Connection, source: str, query_key: str) -> int | None:
-    """Return how many papers arXiv said there were at the last complete look; None where it never did."""
+    """Return how many papers arXiv said there were at the last complete check; None where it never did."""
     latest = (
         select(poll_runs.c.total)
         .where(
@@ -259,9 +259,9 @@ def load_last_total(conn: Connection, source: str, query_key: str) -> int | None
 
 
 def load_last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
-    """Return when a source was last looked at and with what; runs whose process died say nothing.
+    """Return when a source was last checked, and the outcome; runs whose process died do not count.
 
-    News of a search are not told: a second look soon after would prove nothing.
+    New papers of a search do not count: a second check soon after would prove nothing.
     """
     ended = (
         select(poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap)
@@ -313,16 +313,16 @@ def _read_run(row: Row[Any]) -> PollRun:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a source has been looked through. A source never asked has the cursor of defaults.
+    """How far a source has been checked. A source never asked has the cursor of defaults.
 
     Attributes:
         source: see `PollRun`.
         query_key: see `PollRun`.
         last_complete_run_id: that run.
         last_complete_at: when that run started (UTC).
-        mark_month: with `mark_number`, the announcement order of the newest paper at the first complete look.
+        mark_month: with `mark_number`, the announcement order of the newest paper at the first complete check.
         mark_number: see `mark_month`.
-        bootstrapped_at: when the first complete look started (UTC).
+        bootstrapped_at: when the first complete check started (UTC).
     """
 
     source: str
@@ -340,18 +340,18 @@ class Cursor:
 
     @property
     def is_bootstrapped(self) -> bool:
-        """Whether there was a complete look."""
+        """Whether there was a complete check."""
         return self.bootstrapped_at is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Saved queries that one search looks for together, as canonical texts.
+    """Saved queries that one search covers together, as canonical texts.
 
     Attributes:
-        known: those that have been looked for before.
-        newcomers: those that begin with this look.
-        mark: announcement order of the newest paper that is no news to newcomers.
+        known: those that have been searched for before.
+        newcomers: those that begin with this check.
+        mark: announcement order of the newest paper that is not new to newcomers.
         takes_newest: where there is no mark, the newest paper met is it.
     """
 
@@ -362,13 +362,13 @@ class Together:
 
 
 def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:
-    """Return how far a source has been looked through."""
+    """Return how far a source has been checked."""
     row = conn.execute(select(cursors).where(*_is_cursor(source, query_key))).mappings().one_or_none()
     return Cursor(**row) if row else Cursor(source, query_key)
 
 
 def load_cursors(conn: Connection, source: str) -> dict[str, Cursor]:
-    """Return how far a source has been looked through, by query; queries it was never asked for are missing."""
+    """Return how far a source has been checked, by query; queries it was never asked for are missing."""
     rows = conn.execute(select(cursors).where(cursors.c.source == source)).mappings()
     return {row["query_key"]: Cursor(**row) for row in rows}
 
@@ -391,7 +391,7 @@ def move_cursor(
         run_id: the complete run.
         started_at: when it began (UTC).
         query_key: see `Cursor`.
-        mark: announcement order of the newest paper met; only the first complete look's counts.
+        mark: announcement order of the newest paper met; only the first complete check's counts.
         gate_token: the grant under which its last page came; None where no gate is kept.
 
     Returns:
@@ -428,7 +428,7 @@ def move_together(
     together: Together,
     mark: tuple[int, int],
 ) -> None:
-    """Record that one complete run looked for many queries, in the transaction that moves its own cursor.
+    """Record that one complete run searched for many queries, in the transaction that moves its own cursor.
 
     Args:
         conn: that transaction.
@@ -437,7 +437,7 @@ def move_together(
         started_at: when it began (UTC).
         together: the queries; the marks of those known stay, newcomers begin anew, also where they had a
             cursor long ago.
-        mark: announcement order of the newest paper that is no news to newcomers.
+        mark: announcement order of the newest paper that is not new to newcomers.
     """
     reached = {
         "last_complete_run_id": run_id,
@@ -473,7 +473,7 @@ class GapState(StrEnum):
 
     OPEN = "open"
     FOUND = "found"
-    VOID = "void"
+    GIVEN_UP = "given up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,8 +483,8 @@ class GapLine:
     Attributes:
         gap: the id and how it was asked for.
         state: what became of it.
-        ended_at: since when it is found or void (UTC); None while it is open.
-        reason: why it is void, "" otherwise.
+        ended_at: since when it is found or given up (UTC); None while it is open.
+        reason: why it is given up, "" otherwise.
     """
 
     gap: Gap
@@ -545,7 +545,7 @@ def count_gaps(conn: Connection) -> dict[GapState, int]:
 
 
 def close_found(conn: Connection, at: datetime) -> int:
-    """Note which of the ids that were missing or void are stored by now; return how many."""
+    """Note which of the ids that were missing or given up are stored by now; return how many."""
     is_stored = exists().where(
         and_(
             papers.c.month == gaps.c.month,
@@ -567,14 +567,14 @@ def note_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
     _set(conn, asked, {"asks": gaps.c.asks + 1, "asked_at": at}, {})
 
 
-def void_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
+def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
     """Give ids up, each with the reason."""
     pairs = list(given_up)
     reasons = {gap.id: reason for gap, reason in pairs}
     _set(
         conn,
         (gap for gap, _ in pairs),
-        {"state": GapState.VOID, "ended_at": at, "reason": bindparam("why")},
+        {"state": GapState.GIVEN_UP, "ended_at": at, "reason": bindparam("why")},
         {id_: {"why": reason} for id_, reason in reasons.items()},
     )
 

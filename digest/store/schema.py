@@ -245,7 +245,7 @@ digests = Table(
     UniqueConstraint("subscription_id", "slot"),
 )
 
-UNPLANNED_FIRST_DIGEST = text("digest_id IS NULL AND occasion = 'first look'")
+UNPLANNED_FIRST_DIGEST = text("digest_id IS NULL AND occasion = 'first digest'")
 
 matches = Table(
     "matches",
@@ -266,7 +266,7 @@ matches = Table(
 ACTIVE_DELIVERY = text("state IN ('ready', 'claimed', 'sending', 'unknown')")
 
 STUCK_DELIVERY = text("state IN ('held', 'dead')")
-"""What somebody may have to look at; few among millions that were sent."""
+"""What may need a person; few among millions that were sent."""
 
 deliveries = Table(
     "deliveries",

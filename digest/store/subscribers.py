@@ -61,7 +61,7 @@ def destination_key(destination: Destination | str) -> str:
 def load_aliases(conn: Connection, destination: Destination) -> list[str]:
     """Return every destination that is the same place on the other side, itself among them, sorted.
 
-    A Slack channel goes by its name and by its id; once the name was looked up, both share one pace.
+    A Slack channel goes by its name and by its id; once the id of the name is known, both share one pace.
     """
     key = destination_key(destination)
     if destination.kind is not DestinationKind.SLACK:
@@ -157,7 +157,7 @@ def load_places(conn: Connection, subscription_id: int) -> list[Place]:
 
 
 class DestinationState(StrEnum):
-    """`LEFT`: whoever reads there left. `DISABLED`: the file does not name it any more."""
+    """`LEFT`: its reader unsubscribed. `DISABLED`: the file no longer names it."""
 
     ACTIVE = "active"
     LEFT = "left"
@@ -252,10 +252,10 @@ def leave(conn: Connection, destination: Destination | str, subscription: str, *
     return is_first
 
 
-def come_back(
+def resubscribe(
     conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
 ) -> bool:
-    """Take back a leave, at the wish of whoever left; False where there was none.
+    """Resubscribe, because the person who unsubscribed asks for it; False if there was nothing to undo.
 
     What was matched meanwhile is not sent: a digest starts with what is matched from now on, where
     nobody else kept the subscription's digests going. Every other leave holds: what was left by itself,
@@ -321,9 +321,9 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     if row.subscription_state == SubscriptionState.ENDED:
         return f"the subscription {row.name} has ended"
     if row.place_state != DestinationState.ACTIVE:
-        return row.place_reason or f"{row.destination} is no destination of {row.name} any more"
+        return row.place_reason or f"{row.destination} is no longer a destination of {row.name}"
     if row.left is not None:
-        return f"left ({row.left})"
+        return f"unsubscribed ({row.left})"
     kind, _, address = row.destination.partition(":")
     if kind != DestinationKind.MAIL or row.reader_state == SubscriberState.CONFIRMED:
         return ""
@@ -413,7 +413,7 @@ class LetGo:
         waited = " and ".join(filter(None, (messages, papers)))
         gone = f"{self.destination} in {name}" if self.destination else name
         return (
-            f"digest.toml names {gone} no more: {waited} that waited will not"
+            f"digest.toml no longer names {gone}: {waited} that waited will not"
             f" be sent (digest subscription show {name}, digest preview {name} --digest NUMBER)"
         )
 
@@ -435,7 +435,7 @@ def count_waiting(conn: Connection, subscription_id: int) -> int:
 def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, at: datetime) -> int:
     """Suppress every waiting delivery of some digests or destinations; return how many.
 
-    A delivery that a process is about to begin is among them: whoever changes its row first wins.
+    A delivery that a process is about to begin is among them: the first to change its row wins.
 
     `which` is a condition on `deliveries`; see `of_subscriptions`. The reason is shown to the operator.
     """

@@ -285,11 +285,11 @@ def read_quiet_hours(phrase: str) -> QuietHours | None:
     return QuietHours.parse(phrase) if phrase else None
 
 
-NOT_NAMED = "the file names it no more"
+NOT_NAMED = "the file no longer names it"
 """Why a destination is disabled; named again, it is active again."""
 
 NO_FIRST_DIGEST = 0
-"""In place of a match run's id: a first look was never wanted."""
+"""In place of a match run's id: a first digest was never wanted."""
 
 
 def sync_subscriptions(
@@ -366,7 +366,7 @@ class _Syncing:
     def _check_name(self, subscription: Subscription, row: Row[Any] | None) -> None:
         if row is not None and row.origin != self._origin:
             raise ConfigurationError(
-                f"the name {subscription.name} belongs to a subscription that people made for themselves",
+                f"the name {subscription.name} belongs to a subscription that a person made with a form",
                 hint="Give this one another name.",
             )
 
@@ -415,14 +415,14 @@ class _Syncing:
     def _choose_turn(
         self, subscription: Subscription, row: Row[Any], edits: Mapping[str, Any], *, had: bool, has: bool
     ) -> dict[str, Any]:
-        """Return what changes of the next turn: rescheduled, begun with a first way out, or none any more."""
+        """Return what changes of the next turn: rescheduled, begun with a first destination, or none any more."""
         turn: dict[str, Any] = {}
         if has and not had:
             turn["plan_after"] = self._newest_run
         if not has:
             turn["next_due_at"] = None
         elif had and self._is_overdue(row):
-            pass  # what was due by the old words is told now; the new ones are for the turns to come
+            pass  # what was due by the old text is sent now; the new text is for later turns
         elif "cadence" in edits or not had or row.next_due_at is None:
             paused_until = row.paused_until if row.state == SubscriptionState.PAUSED else None
             turn["next_due_at"] = self._schedule.next_due(subscription, row.last_slot, paused_until)
@@ -488,8 +488,8 @@ class _Syncing:
     def _query_id(self, name: str, subscription: Subscription) -> int:
         if name not in self._query_ids:
             raise ConfigurationError(
-                f"the subscription {subscription.name} asks for a saved query {name} that there is not",
-                hint="Add it under [queries], or mend the name.",
+                f"the subscription {subscription.name} names a saved query {name} that does not exist",
+                hint="Add it under [queries], or correct the name.",
             )
         return self._query_ids[name]
 
@@ -544,7 +544,7 @@ def _configured(subscription: Subscription) -> dict[str, Any]:
 
 
 def _has_way_out(places: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether anything is sent: some active destination is not merely read by whoever fetches it."""
+    """Whether anything is sent: some active destination is more than a feed that readers fetch."""
     return any(
         place["state"] == DestinationState.ACTIVE and not Destination.parse(destination).is_pulled
         for destination, place in places.items()

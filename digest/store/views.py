@@ -1,4 +1,4 @@
-"""Read-only looks at the outbox: what waits, what was sent, and whether there is anything to do."""
+"""Read-only views of the outbox: what waits, what was sent, and whether there is anything to do."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Outbox:
     Attributes:
         counts: deliveries by state, states without any left out.
         oldest_due: since when the oldest delivery that could go waits (UTC); None where none does.
-        in_doubt: those that may have arrived, and wait to be looked into.
+        in_doubt: those that may have arrived, and wait to be checked.
     """
 
     counts: dict[DeliveryState, int]
@@ -268,7 +268,7 @@ def load_outbox(conn: Connection, now: datetime) -> Outbox:
 
 
 def load_open(conn: Connection, now: datetime) -> Outbox:
-    """Count the deliveries that wait or that somebody may have to look at: a few, however many were sent."""
+    """Count the deliveries that wait or that may need a person: a few, however many were sent."""
     counts = _count_states(conn, ACTIVE_DELIVERY) | _count_states(conn, STUCK_DELIVERY)
     return _load_outbox(conn, counts, now)
 
@@ -433,7 +433,7 @@ def find_rows(
 ) -> dict[int, tuple[int, int | None, datetime]]:
     """Return by change id the match a subscription kept of it: match run, digest (None: none yet), moment (UTC).
 
-    A change told in a digest counts as told, whichever other match holds it too.
+    A change shown in a digest counts as sent, even if another match holds it too.
     """
     if not change_ids:
         return {}

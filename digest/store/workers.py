@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
 
 CLAIM = timedelta(minutes=15)
-"""How long whoever tells of an alarm has for it; where that failed, or the process died, it is told after that."""
+"""How long a process has to send an alarm; if that failed, or the process died, another sends it then."""
 
 PAUSE = timedelta(hours=1)
-"""Failed messages are told of at most so often."""
+"""The shortest time between two alarms about failed messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class StoredAlarm:
 
     Attributes:
         name: `AlarmName` as text.
-        detail: what is amiss, and what to do, as it was found last.
+        detail: what is wrong, and what to do, as it was found last.
         since: when it was raised (UTC).
-        told_at: when somebody was told (UTC); None before.
+        told_at: when the alarm was sent (UTC); None before.
         ended_at: since when it is over (UTC); None while it lasts.
     """
 
@@ -74,15 +74,15 @@ class StoredAlarm:
 
 
 def load_alarms(conn: Connection) -> list[StoredAlarm]:
-    """Return what is amiss as it was kept last, the oldest first."""
+    """Return what is wrong as it was kept last, the oldest first."""
     lasting = select(alarms).where(alarms.c.ended_at.is_(None))
     return [_read(row) for row in conn.execute(lasting.order_by(alarms.c.since, alarms.c.name))]
 
 
 def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
-    """Keep what is amiss now: new alarms are raised, known ones go on, all others are over.
+    """Keep what is wrong now: new alarms are raised, known ones go on, all others are over.
 
-    One that is over before anybody was told of it is forgotten. So is that messages failed: time alone ends it.
+    One that is over before it was sent is forgotten. So is that messages failed: time alone ends it.
     """
     gone = alarms.c.name.not_in([str(alarm.name) for alarm in found])
     forget = or_(alarms.c.told_at.is_(None), alarms.c.name == str(AlarmName.FAILED))
@@ -95,7 +95,7 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
 
 
 def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
-    """Take the alarms somebody must be told of now; nobody else gets them for as long as `CLAIM`."""
+    """Take the alarms to send now; nobody else gets them for as long as `CLAIM`."""
     failed_at = next((alarm.failed_at for alarm in found if alarm.failed_at is not None), None)
     has_failed_anew = and_(alarms.c.name == str(AlarmName.FAILED), alarms.c.told_at < literal(failed_at, Moment))
     is_untold = or_(alarms.c.told_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
@@ -104,7 +104,7 @@ def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> lis
 
 
 def mark_told(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
-    """Record that somebody was told; an alarm that is over is forgotten with that."""
+    """Record that an alarm was sent; one that is over is then forgotten."""
     mine = and_(alarms.c.name == alarm.name, alarms.c.since == alarm.since)
     if alarm.ended_at is not None:
         conn.execute(delete(alarms).where(mine, alarms.c.ended_at.is_not(None)))
@@ -116,9 +116,9 @@ def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
     """Return the active subscriptions with a digest that should be planned by a moment (UTC); None for none.
 
     A turn by the clock is overdue when its time was before that, and so is one `at once`. One that may wait longer
-    for its mailing than is usual is late by so much later. One `on announcement` has no hour to be late by: it is
-    overdue when papers wait for it that no mailing keeps back any more. A first look waits for no turn: it is
-    overdue when nothing has held it back since that moment.
+    for its announcement than is usual is late by so much later. One `on announcement` has no hour to be late by:
+    it is overdue when papers wait for it that no announcement keeps back any more. A first digest waits for no
+    turn: it is overdue when nothing has held it back since that moment.
     """
     late = sorted([*_find_overdue_turns(conn, before), *_find_overdue_papers(conn, before)])
     return Overdue(len(late), late[0][1], late[0][0]) if late else None
@@ -134,7 +134,7 @@ def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[tuple[da
 
 
 def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
-    """Yield whose papers wait that no mailing keeps back, and then whose first looks."""
+    """Yield whose papers wait that no announcement keeps back, and then whose first digests."""
     mine, owed = subscriptions.c, find_owed(before)
     on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
     is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)
@@ -172,7 +172,7 @@ def _is_heard() -> tuple[ColumnElement[bool], ...]:
 def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
     """Return the deliveries planned before a moment (UTC) that have not ended; None for none.
 
-    Parts behind one that is held are not among them: that one is told of.
+    Parts behind one that is held are not among them: that one has an alarm.
     """
     late = (ACTIVE_DELIVERY, deliveries.c.created_at < before, not_(waits_for_held()))
     order = (deliveries.c.created_at, deliveries.c.id)
@@ -349,8 +349,8 @@ def _take_lock(handle: int, lock: Path) -> None:
     except BlockingIOError:
         pid = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
         raise AnotherWorker(
-            f"process {pid} works on this database already (it holds {lock})",
-            hint="Let it finish, or stop it. Commands that read or edit work beside it.",
+            f"process {pid} already works on this database (it holds {lock})",
+            hint="Let it finish, or stop it. Commands that read or edit work at the same time.",
         ) from None
     except OSError as error:
         raise explain_file(f"the lock {lock}", error) from error

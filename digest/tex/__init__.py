@@ -4,7 +4,7 @@ r"""TeX-flavoured text made readable: what people type into titles and abstracts
 
 `Λ` for `$\Lambda$`, `10⁻³` for `$10^{-3}$`, `^(3/2)` where Unicode has no raised form, Erdős for
 `Erd\H{o}s`; `$5 and $6` stay money and what nobody knows stays as typed. Every piece knows the raw text it
-stands for, so highlights found in the raw text survive. `parse_words` is for those who look for words: it marks
+stands for, so highlights found in the raw text survive. `parse_words` is for searches for words: it marks
 where these stand beside formulas. Nothing here raises for any string, and time grows with length alone.
 """
 

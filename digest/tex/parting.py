@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001 - Greek letters look like others
 """Words that stand beside formulas: what parts a word, and the edges of formulas marked in a text.
 
-`$N$body` shows as one word, though two were meant. So who looks for words reads the pieces of a text as
+`$N$body` shows as one word, though two were meant. So a search for words reads the pieces of a text as
 `mark_edges` gives them: a `_`, which parts words wherever people type it, stands between a letter or digit of
 a formula and the one that shows right beside it.
 """

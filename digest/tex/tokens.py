@@ -19,7 +19,7 @@ _NEXT = re.compile(r"\s*(.?)", re.DOTALL)
 
 
 class TexSetting(NamedTuple):
-    """How what is read is to be set.
+    """How the text that is read is set.
 
     Attributes:
         is_formula: whether this is inside a formula.
@@ -390,8 +390,8 @@ class Token(NamedTuple):
 
 
 DROPPED = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
-"""Never printed: C0 and C1 controls apart from white space, bidirectional overrides and isolates (they can
-turn the text around them), and the two non-characters XML forbids."""
+"""Never printed: C0 and C1 controls apart from white space, and the two non-characters that XML forbids.
+Nor bidirectional overrides and isolates, which can turn the text around them."""
 
 _TOKEN = re.compile(
     rf"""

@@ -177,7 +177,7 @@ class Connection(HttpToolsProtocol):
         self._all.mark_idle(self)
 
     def _look(self, seconds: float) -> None:
-        """Look again after so long. One timer, looked at now and then, costs less than one for each request."""
+        """Check again after so long. One timer, checked now and then, costs less than one for each request."""
         self._timer = self.loop.call_later(seconds, self._lose_patience)
 
     def _lose_patience(self) -> None:

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.deliver.unsubscribe import find_way_out, leave_by_link
+from digest.deliver.unsubscribe import find_departure, leave_by_link
 from digest.model import secrets
 from digest.model.alarms import STUCK
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
@@ -61,12 +61,12 @@ RETRY_AFTER = "30"
 
 _WORDS = {
     400: ("This request can't be understood.", ""),
-    404: ("There is nothing at this address.", "Check that the whole of it was copied."),
+    404: ("There is nothing at this address.", "Check that you copied the whole address."),
     405: ("This address does not take such requests.", ""),
     408: ("The request took too long to arrive.", "Try again."),
-    410: ("This feed is no longer published.", "Ask whoever runs this service for its present address."),
+    410: ("This feed is no longer published.", "Ask the operator of this service for its new address."),
     413: ("The request is too large.", ""),
-    500: ("Something went wrong here.", "It was noted. Try again later."),
+    500: ("Something went wrong here.", "The error was recorded. Try again later."),
     503: ("The service can't answer just now.", "Nothing is lost. Try again in a minute."),
 }
 
@@ -110,7 +110,7 @@ class Pages:
         self, status: int, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None
     ) -> Response:
         """Answer with a small page that says what is wrong; the words for the status where none are given."""
-        usual, usual_hint = _WORDS.get(status, ("This can't be done.", ""))
+        usual, usual_hint = _WORDS.get(status, ("This is not possible.", ""))
         context = ErrorContext(status, message or usual, hint if message else usual_hint, self._home)
         try:
             body = self._renderer.render_web("error.html", context)
@@ -236,7 +236,7 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
 
 
 def _last_look(conn: Connection, site: Site) -> datetime | None:
-    """Return when arXiv was last looked at completely: of several saved queries, the one that waits longest."""
+    """Return when arXiv was last checked completely: of several saved queries, the one that waits longest."""
     source = site.config.arxiv.source
     keys = [""] if source == "harvest" else [revision.canonical for revision in query_store.active_revisions(conn)]
     looks = [cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys]
@@ -249,13 +249,13 @@ def ask_to_leave(request: Request) -> Response:
     shell = shell_of(request)
     token = request.path_params["token"]
     with shell.site.store.read() as conn:
-        way_out = find_way_out(conn, token)
-    if way_out is None:
+        departure = find_departure(conn, token)
+    if departure is None:
         return shell.pages.fail(404)
-    if way_out.has_left:
-        return _confirm(shell, way_out.title, is_earlier=True)
+    if departure.has_left:
+        return _confirm(shell, departure.title, is_earlier=True)
     # Relative, so that it is right behind a proxy that serves us below a path of its own.
-    context = LeaveContext(way_out.title, _mask(way_out.destination), token, shell.site.config.web.base_url)
+    context = LeaveContext(departure.title, _mask(departure.destination), token, shell.site.config.web.base_url)
     return shell.pages.show("leave.html", context)
 
 
@@ -263,8 +263,8 @@ def leave(request: Request) -> Response:
     """Leave, once or again: nothing more is sent from this answer on."""
     shell = shell_of(request)
     with shell.site.store.begin() as conn:
-        way_out = leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
-    return _confirm(shell, way_out.title if way_out else "")
+        departure = leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
+    return _confirm(shell, departure.title if departure else "")
 
 
 def _confirm(shell: Shell, title: str, *, is_earlier: bool = False) -> Response:
@@ -282,7 +282,7 @@ def _mask(destination: Destination) -> str:
 
 
 def show_home(request: Request) -> Response:
-    """Say what this is, what was looked at last, and whom to ask."""
+    """Say what this is, what was checked last, and whom to ask."""
     shell = shell_of(request)
     site = shell.site
     with site.store.read() as conn:
@@ -316,11 +316,11 @@ def render_digest(site: Site, digest_id: int) -> bytes:
 def _describe(coverage: Coverage) -> str:
     if coverage.mailing is None or coverage.checked_at is None:
         return ""
-    mailing = f"mailing of {write_day(coverage.mailing)}"
+    announcement = f"announcement of {write_day(coverage.mailing)}"
     if coverage.is_complete:
-        found = f"{coverage.new:,} new papers" if coverage.new else f"{coverage.looked_at:,} papers looked at"
-        return f"{mailing}: complete, {found}"
-    return f"{mailing}: {'not out yet' if coverage.is_awaited else 'not complete yet'}"
+        found = f"{coverage.new:,} new papers" if coverage.new else f"{coverage.looked_at:,} papers checked"
+        return f"{announcement}: complete, {found}"
+    return f"{announcement}: {'not out yet' if coverage.is_awaited else 'not complete yet'}"
 
 
 def serve_reference(request: Request) -> Response:

@@ -73,7 +73,7 @@ def write_http_date(moment: datetime) -> str:
 
 
 CACHE_CONTROL = "private, max-age=900"
-"""A mailing comes once a day; readers that ask four times an hour miss nothing."""
+"""An announcement comes once a day; readers that ask four times an hour miss nothing."""
 
 KEPT = 900.0
 """Seconds a body is kept at most, though no match run came: what saved queries are called may have changed."""
@@ -204,7 +204,7 @@ class FeedDesk:
         return copy
 
     async def _look(self, came: float, hashed: str) -> None:
-        """Ask the database what was matched last, and where the address may be new or void for its whole table.
+        """Ask the database what was matched last, and for its whole table if the address may be new or invalid.
 
         One reading answers all who came before it began.
 

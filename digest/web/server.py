@@ -110,7 +110,7 @@ BAD = 400
 """From this status on an answer is a refusal."""
 
 _PREFIXES = ("f", "u", "d", "refs")
-"""Of the pages below the first three the rest of the path is a secret; of papers it tells what somebody reads."""
+"""Below the first three the path is a secret; for papers it shows what somebody reads."""
 
 _KNOWN = frozenset({"/", "/livez", "/readyz"})
 
@@ -327,5 +327,5 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise ConfigurationError(
             f"nothing can be served at {host}:{port}: {error.strerror or error}",
-            hint="Free the port, or choose another under [web]; `digest serve --no-web` needs none.",
+            hint="Free the port, or choose another under [web]. `digest serve --no-web` needs none.",
         ) from error

@@ -154,7 +154,7 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: self.life.left)
     @rule(number=st.integers(0, 9))
     def somebody_comes_back(self, number: int) -> None:
-        self.life.come_back(*sorted(self.life.left)[number % len(self.life.left)])
+        self.life.resubscribe(*sorted(self.life.left)[number % len(self.life.left)])
 
     @rule(
         what=st.sampled_from(

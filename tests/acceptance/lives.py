@@ -188,10 +188,10 @@ class Life:
         self.left.setdefault((place, name), Left(len(self.mail.mails), len(self.slack.messages)))
         self._edited.add(name)
 
-    def come_back(self, place: str, name: str) -> None:
+    def resubscribe(self, place: str, name: str) -> None:
         if (place, name) in self.left:
             with self.site.store.begin() as conn:
-                unsubscribe.come_back(conn, Destination.parse(place), name, how="page", at=self.clock.now())
+                unsubscribe.resubscribe(conn, Destination.parse(place), name, how="page", at=self.clock.now())
             del self.left[place, name]
             self.returned[name] = len(self.passed)
             self._edited.add(name)

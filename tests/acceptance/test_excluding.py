@@ -126,4 +126,4 @@ def test_a_query_to_exclude_that_cannot_be_read_excludes_nothing_and_is_told(
     assert told_to(here)["perf-team"] == ["2603.00101"]
     ((name, problem),) = here.reports[-1].roster.not_excluding
     assert name == "perf-team"
-    assert "'Lindquell' is no full name" in problem
+    assert "'Lindquell' is not a full name" in problem

@@ -54,7 +54,7 @@ def test_a_new_saved_query_shows_a_first_digest_and_never_a_flood(
     here = install(arxiv, source=source)
     first = here.run()
     digest = first.plan.digests[0]
-    assert str(digest.occasion) == "first look"
+    assert str(digest.occasion) == "first digest"
     assert 15 <= len(digest.entries) <= 20
     assert len(here.mail.mails) == 1
     again = here.run()
@@ -71,7 +71,7 @@ def test_who_subscribes_between_two_mailings_has_the_day_s_news_with_the_first_d
     with (here.folder / "digest.toml").open("a") as file:
         file.write('[[subscriptions]]\nname = "late"\nqueries = ["perf"]\nto = ["mailto:late@example.org"]\n')
     (digest,) = here.run().plan.digests
-    assert (digest.subscription, str(digest.occasion)) == ("late", "first look")
+    assert (digest.subscription, str(digest.occasion)) == ("late", "first digest")
     ids = [str(entry.paper.id) for entry in digest.entries]
     assert ids.count("2603.00101") == 1
     assert len(ids) > 1
@@ -257,7 +257,7 @@ def test_a_first_digest_stays_owed_until_arxiv_could_be_read(
     here.run()
     clock.advance(timedelta(hours=3))
     first = here.run().plan.digests or here.reports[1].plan.digests
-    assert [str(digest.occasion) for digest in first] == ["first look"]
+    assert [str(digest.occasion) for digest in first] == ["first digest"]
     assert len(first[0].entries) >= 15
 
 
@@ -272,7 +272,7 @@ def test_a_canonical_text_that_this_release_cannot_read_is_made_anew_before_anyb
         store.execute("UPDATE query_revisions SET canonical = 'ti:('")
     clock.advance(timedelta(hours=3))
     (digest,) = here.run().plan.digests
-    assert str(digest.occasion) == "first look"
+    assert str(digest.occasion) == "first digest"
 
 
 def test_a_feed_file_that_cannot_be_written_stops_nothing_and_is_told(

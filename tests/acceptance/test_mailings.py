@@ -150,7 +150,7 @@ def test_an_id_nobody_knows_is_asked_for_during_a_week_and_then_void_with_the_re
         with open_store(f"sqlite:///{here.folder / 'digest.db'}").read() as conn:
             lines = runs.load_gaps(conn)
     (line,) = lines
-    assert (str(line.gap.id), str(line.state), line.gap.asks) == ("2603.00022", "void", 5)
+    assert (str(line.gap.id), str(line.state), line.gap.asks) == ("2603.00022", "given up", 5)
     assert line.reason.startswith("arXiv knew no such paper, asked 5 times from 4 Mar")
     assert "1 never used" in here.command("coverage")
 

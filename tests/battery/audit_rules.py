@@ -36,7 +36,7 @@ class Rule(StrEnum):
     `TEX`: TeX that is left in a text is text like any: its signs part words, its commands are words.
     `ACCENTS`: titles, abstracts and comments keep their accents, so that o is not ö.
     `COLONS`: letters on both sides of a colon are one word, as in I:C (Unicode Standard Annex 29 until 2023).
-    `STEMS`: a word's beginning is looked for among stems alone, not among words.
+    `STEMS`: a word's beginning is searched for among stems alone, not among words.
     `NAMES`: names are cut at blanks alone, Xue is Xu and Moore is More, and a first name asked for is how the
         whole name begins.
     `UMLAUTS`: Müller is Muller, but not Mueller (the stand-in alone is so; arXiv folds ue as well).

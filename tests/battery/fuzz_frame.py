@@ -105,7 +105,7 @@ def read_inputs(battery: Battery, seed: int, first: int, count: int) -> Tally:
             read = battery(seed, number)
         except HungError:
             tally.findings.append(Finding(number, "hang", "", f"more than {HANG} seconds"))
-        except Exception:  # noqa: BLE001 - whatever it is, it is what is looked for
+        except Exception:  # noqa: BLE001 - whatever it is, it is what is searched for
             tally.findings.append(Finding(number, "crash", "", traceback.format_exc()))
         else:
             tally.size += read.size

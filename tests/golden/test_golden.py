@@ -138,8 +138,10 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
         "left-before": LeftContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),
-        "error": ErrorContext(404, "There is no such page", "Look at the address again."),
-        "home": HomeContext("ops@example.org", "mailing of Thu 19 Nov: complete, 412 looked at", is_healthy=True),
+        "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
+        "home": HomeContext(
+            "ops@example.org", "announcement of Thu 19 Nov: complete, 412 new papers", is_healthy=True
+        ),
     }
     for name, context in contexts.items():
         golden(f"{name}.web.html", renderer.render_web(f"{name.partition('-')[0]}.html", context))

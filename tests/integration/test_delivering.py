@@ -70,7 +70,7 @@ def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world
     assert [one.outcome for one in tries] == ["repeated", "in doubt"]
     assert (
         tries[0].detail
-        == "nobody can tell whether it arrived: a mail server can't be asked what it took; sent again"
+        == "it is not known whether it arrived: a mail server can't be asked which mails it took; sent again"
     )
 
 

@@ -49,14 +49,14 @@ def searching(tmp_path: Path) -> Iterator[World]:
 
 
 LASTING = [
-    ("harvest", "429", 1, "its rate is exceeded", 1),
-    ("query", "429", 0, "its rate is exceeded", 1),
-    ("harvest", "rate_200", 1, "its rate is exceeded", 1),
-    ("harvest", "406", 0, "asks to be spared for a while (406)", 1),
-    ("harvest", "503", 0, "asks to be spared for a while (503)", 1),
-    ("query", "503", 0, "asks to be spared for a while (503)", 1),
+    ("harvest", "429", 1, "gets too many requests", 1),
+    ("query", "429", 0, "gets too many requests", 1),
+    ("harvest", "rate_200", 1, "gets too many requests", 1),
+    ("harvest", "406", 0, "asks for no requests for a while (406)", 1),
+    ("harvest", "503", 0, "asks for no requests for a while (503)", 1),
+    ("query", "503", 0, "asks for no requests for a while (503)", 1),
     ("harvest", "403", 0, "refuses to answer this client (403)", 1),
-    ("harvest", "500", 0, "arXiv failed inside (500)", 3),
+    ("harvest", "500", 0, "arXiv had an error of its own (500)", 3),
     ("harvest", "bomb", 0, "a document type, which arXiv never sends", 1),
     ("query", "bomb", 0, "a document type, which arXiv never sends", 1),
     ("harvest", "malformed", 2, "the XML breaks off or is damaged", 3),
@@ -148,7 +148,7 @@ def test_rate_exceeded_in_one_search_spares_arxiv_the_searches_of_all_other_save
 ) -> None:
     made = len(searching.arxiv.requests)
     searching.arxiv.faults.add("429", times=99)
-    assert_not_believed(searching, "its rate is exceeded")
+    assert_not_believed(searching, "gets too many requests")
     assert len(searching.arxiv.requests) == made + 1
     searching.clock.advance(timedelta(seconds=20))
     searching.look(anyway=True)
@@ -217,7 +217,7 @@ def test_an_id_that_is_counted_and_does_not_come_spoils_no_harvest_and_is_asked_
     world.arxiv.bend = bend
     report = world.look()
     assert world.last_run().is_complete, "the harvest itself was"
-    assert "3 papers should have come" in " ".join(report.poll.failures)
+    assert "3 papers were expected" in " ".join(report.poll.failures)
     assert len(world.list_changes()) == len(world.expected) - 3
     assert not world.is_covered()
     assert_all_follows(world)
@@ -288,10 +288,10 @@ def paging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 @pytest.mark.parametrize(
     ("kind", "skip", "because"),
     [
-        ("empty_page", 1, "10 papers should have come, of 47 in all, but none did"),
+        ("empty_page", 1, "10 papers were expected, of 47 in all, but none came"),
         ("empty_zero", 0, "arXiv found nothing where it had 40 papers"),
-        ("empty_zero", 1, "the results moved while they were read"),
-        ("short_page", 0, "4 papers should have come, of 47 in all, but only 3 did"),
+        ("empty_zero", 1, "the results changed while Digest read them"),
+        ("short_page", 0, "4 papers were expected, of 47 in all, but only 3 came"),
     ],
 )
 def test_papers_that_never_come_are_no_end_of_a_search(kind: str, skip: int, because: str, paging: World) -> None:
@@ -339,7 +339,7 @@ def test_papers_that_come_in_between_two_pages_push_none_out_and_come_with_the_n
 
     paging.arxiv.bend = bend
     if times > 1:
-        assert_not_believed(paging, "the results moved while they were read", outcome="partial")
+        assert_not_believed(paging, "the results changed while Digest read them", outcome="partial")
     else:
         assert paging.look().poll.failures == []
         assert public <= set(paging.list_changes())

@@ -107,7 +107,7 @@ def test_a_token_that_ends_at_midnight_ends_the_look_and_the_list_is_read_anew(w
 
     world.clock.set(NOON.replace(hour=23, minute=59, second=30))
     world.arxiv.bend = bend
-    assert_not_believed(world, "the list can't be gone on with", outcome="partial")
+    assert_not_believed(world, "the list can't be continued", outcome="partial")
     assert_all_follows(world, after=timedelta(minutes=15))
     restarted = [visit for visit in world.arxiv.requests if visit.param("from")][-2]
     assert restarted.param("from") == "2026-02-16", "as far back as the look that was broken off"

@@ -94,7 +94,7 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_the_same_day(worl
     world.clock.advance(timedelta(hours=1))
     shown = world.command("run")
     assert (
-        "where the last look broke off, of what was touched since Fri 20 Feb: 22 papers on 4 pages, complete"
+        "where the last check stopped, of what was changed since Fri 20 Feb: 22 papers on 4 pages, complete"
         in shown
     )
     assert list_asked(world, made) == ["18", "24", "30", "36"], "no page that was stored is asked for again"

@@ -181,7 +181,7 @@ def test_a_mail_taken_while_the_disk_fills_up_is_marked_as_soon_as_there_is_room
             wait_until(lambda: _states(site) == ["sending"])
             filler = fill(disk)
             world.mail.wait_for(1)
-            wait_until(lambda: "does not take a mark" in caplog.text)
+            wait_until(lambda: "does not record the result" in caplog.text)
             filler.unlink()
             wait_until(lambda: _states(site) == ["sent"])
             assert is_sound(site)

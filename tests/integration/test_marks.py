@@ -79,10 +79,11 @@ def test_a_mark_is_tried_until_the_database_takes_it_and_little_is_said_of_it(
     assert len(world.mail.mails) == (name != "mark_unsent")
     first, last = told(caplog)
     assert re.fullmatch(
-        rf"the database does not take a mark, of delivery 1 to \S+; trying again: {AWAY} Wait for the coffee\.",
+        rf"the database does not record the result of delivery 1 to \S+; trying again: {AWAY}"
+        r" Wait for the coffee\.",
         first,
     )
-    assert re.fullmatch(r"the mark of delivery 1 to \S+ went through after \d+\.\d s", last)
+    assert re.fullmatch(r"the result of delivery 1 to \S+ was recorded after \d+\.\d s", last)
     site.close()
 
 
@@ -100,7 +101,7 @@ def test_a_stop_lets_a_mark_try_on_while_it_waits_and_ends_it_when_it_has_waited
         assert schedule.stop(grace=0.2, force=0.8)
         assert 1.0 <= monotonic() - began < 5.0
         assert 20 < asked[0] - before < 1_500, "it went on with its pauses until the end"
-    assert "its answer is lost" in told(caplog)[-1]
+    assert "is lost, because this process stops" in told(caplog)[-1]
     assert state(site) == "sending"
     assert len(world.mail.mails) == 1
     site.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from digest.deliver import unsubscribe
-from digest.deliver.unsubscribe import WayOut
+from digest.deliver.unsubscribe import Departure
 from digest.model import secrets
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import UnknownName, UsageError
@@ -54,9 +54,9 @@ def leave(store: Store, subscription: str = "team", destination: Destination = R
         return unsubscribe.leave(conn, destination, subscription, how="operator", at=NOW)
 
 
-def come_back(store: Store, subscription: str = "team", destination: Destination = READER) -> tuple[str, ...]:
+def resubscribe(store: Store, subscription: str = "team", destination: Destination = READER) -> tuple[str, ...]:
     with store.begin() as conn:
-        return unsubscribe.come_back(conn, destination, subscription, how="operator", at=NOW)
+        return unsubscribe.resubscribe(conn, destination, subscription, how="operator", at=NOW)
 
 
 def keep_token(store: Store) -> None:
@@ -72,14 +72,14 @@ def test_a_subscription_nobody_knows_cannot_be_left(store: Store) -> None:
 
 
 def test_nobody_comes_back_who_never_left(store: Store) -> None:
-    with pytest.raises(UsageError, match="has not left team: there is nothing to take back"):
-        come_back(store)
+    with pytest.raises(UsageError, match="has not unsubscribed from team"):
+        resubscribe(store)
 
 
 def test_whoever_left_everything_does_not_come_back_to_a_part(store: Store) -> None:
     leave(store, EVERYTHING)
-    with pytest.raises(UsageError, match="left everything, not team alone"):
-        come_back(store)
+    with pytest.raises(UsageError, match="unsubscribed from everything, not only from team"):
+        resubscribe(store)
     with store.read() as conn:
         assert load_departures(conn, READER) == {EVERYTHING}
 
@@ -87,18 +87,18 @@ def test_whoever_left_everything_does_not_come_back_to_a_part(store: Store) -> N
 def test_whoever_comes_back_to_everything_stays_away_from_what_was_left_by_itself(store: Store) -> None:
     leave(store)
     leave(store, EVERYTHING)
-    assert come_back(store, EVERYTHING) == ("team",)
+    assert resubscribe(store, EVERYTHING) == ("team",)
     assert written_to(store, "team") == ["second@example.org"]
     assert written_to(store, "other") == ["reader@example.org"]
-    assert come_back(store) == ()
+    assert resubscribe(store) == ()
     assert written_to(store, "team") == ["reader@example.org", "second@example.org"]
 
 
 def test_a_leave_of_one_is_taken_back_after_that_of_everything(store: Store) -> None:
     leave(store)
     leave(store, EVERYTHING)
-    with pytest.raises(UsageError, match="left everything, and also team alone") as caught:
-        come_back(store)
+    with pytest.raises(UsageError, match="unsubscribed from everything, not only from team") as caught:
+        resubscribe(store)
     assert "`digest subscription resubscribe team mailto:reader@example.org --everything`" in caught.value.hint
     with store.read() as conn:
         assert load_departures(conn, READER) == {EVERYTHING, "team"}
@@ -107,7 +107,9 @@ def test_a_leave_of_one_is_taken_back_after_that_of_everything(store: Store) -> 
 def test_a_link_names_what_it_ends_and_ends_it(store: Store) -> None:
     keep_token(store)
     with store.read() as conn:
-        assert unsubscribe.find_way_out(conn, "secret") == WayOut(READER, "team", "Performance", has_left=False)
+        assert unsubscribe.find_departure(conn, "secret") == Departure(
+            READER, "team", "Performance", has_left=False
+        )
     with store.begin() as conn:
         assert unsubscribe.leave_by_link(conn, "secret", at=NOW)
         assert unsubscribe.leave_by_link(conn, "secret", at=NOW)

@@ -54,7 +54,7 @@ def test_a_pause_arxiv_asks_for_outlives_the_process_that_was_asked(world: World
     world.clock.advance(timedelta(minutes=15))
     for command in (("run", "--now"), ("try", "cat:cs.PF")):
         shown = world.command(*command, expect=4)
-        assert "asked for a pause; it is asked again in 15 min at the earliest" in shown
+        assert "asked for a pause; the next request is sent in 15 min at the earliest" in shown
     assert "✗ arXiv is not asked for 15 min: it asked for a pause" in world.command("status")
     assert len(world.arxiv.requests) == made, "not one request in all that time"
     world.clock.set(datetime.fromtimestamp(until, UTC))

@@ -154,7 +154,7 @@ def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(w
     with side_by_side(world) as sites, at_work(sites[0]), polling_alone(sites[0]) as other:
         assert other == ""
         report = run_pass(sites[1])
-        assert report.poll.why_not == "another process, replica 0, is asking arXiv right now"
+        assert report.poll.why_not == "another process, replica 0, is checking arXiv right now"
         assert not report.match.first_digests, "what the other fetches for them is not there yet"
         assert not world.arxiv.requests
         with sites[1].store.begin() as conn:

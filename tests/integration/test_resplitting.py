@@ -104,7 +104,7 @@ def test_what_is_refused_as_one_paper_is_told_in_few_words_and_then_given_up_wit
     assert world.slack.messages == ()
     assert set(states(world).values()) == {"superseded", "dead"}
     listed = json.loads(world.run("delivery", "list", "--json", "--state", "failed").stdout)
-    assert any("Nothing shorter can be made of it" in one["last_error"] for one in listed)
+    assert any("It cannot be made shorter" in one["last_error"] for one in listed)
 
 
 @by_night

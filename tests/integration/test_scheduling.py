@@ -90,7 +90,7 @@ def test_a_digest_waits_ninety_minutes_for_its_mailing_and_then_says_what_is_wro
     due = SUNDAY.replace(hour=2, minute=0)
     world.clock.sleep((due + timedelta(minutes=70) - world.clock.now()).total_seconds())
     with scheduled(world, OFTEN) as (schedule, _):
-        wait_until(lambda: schedule.jobs.told.get("waiting") == ["perf-team"])
+        wait_until(lambda: schedule.jobs.logged.get("waiting") == ["perf-team"])
         assert len(world.mail.mails) == 1
         world.clock.sleep(timedelta(minutes=25).total_seconds())
         mails = world.mail.wait_for(2)
@@ -122,8 +122,8 @@ def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(w
     world.arxiv.add(LATER)
     world.clock.sleep((SUNDAY + timedelta(hours=3) - world.clock.now()).total_seconds())
     with scheduled(world, SELDOM) as (schedule, site):
-        wait_until(lambda: "alarms" in schedule.jobs.told)
-        assert schedule.jobs.told["alarms"] == []
+        wait_until(lambda: "alarms" in schedule.jobs.logged)
+        assert schedule.jobs.logged["alarms"] == []
         assert AlarmName.DIGEST not in kept_alarms(site)
 
 
@@ -176,7 +176,7 @@ def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_t
     assert not schedule.pulse.board.stuck
     monkeypatch.setattr(alarm_rules, "LONGEST_TURNS", {"deliver-mail": 0.2})
     wait_until(lambda: "deliver-mail" in schedule.pulse.board.stuck)
-    assert "the job deliver-mail has been at the same turn for 0 min" in find_failures(site, schedule.pulse)
+    assert "the job deliver-mail has been busy with one run for 0 min" in find_failures(site, schedule.pulse)
     assert schedule.stop(grace=0.1, force=5)
     site.close()
 
@@ -207,9 +207,11 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         world.mail.wait_for(1)
         file.write_text("[nonsense]\n[defaults]\nwhen = 'never'\n")
         schedule.reload(load)  # type: ignore[arg-type]  # what it returns is a Config
-        wait_until(lambda: "not taken over" in caplog.text)
-        (refusal,) = (record.getMessage() for record in caplog.records if "not taken over" in record.getMessage())
-        assert f"{file}: 3 things to mend. `digest doctor --quick` says what is left" in refusal
+        wait_until(lambda: "digest.toml is not used" in caplog.text)
+        (refusal,) = (
+            record.getMessage() for record in caplog.records if "digest.toml is not used" in record.getMessage()
+        )
+        assert f"{file}: 3 things to correct. `digest doctor --quick` says what is left" in refusal
         assert "\n" not in refusal
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team"]
         assert find_failures(site, schedule.pulse) == []
@@ -217,8 +219,8 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         world.write_config(to=MAIL, extra=more)
         file.write_text(file.read_text().replace("digest@example.org", "other@example.org"))
         schedule.reload(load)  # type: ignore[arg-type]  # the same
-        wait_until(lambda: "counts after a restart" in caplog.text)
-        assert "what changed in mail counts after a restart" in caplog.text
+        wait_until(lambda: "restart `digest serve`" in caplog.text)
+        assert "restart `digest serve` for the changes in mail" in caplog.text
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team", "added"]
         assert site.config.mail.from_address == "digest@example.org"
 

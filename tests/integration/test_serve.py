@@ -167,10 +167,10 @@ def test_run_beside_serve_says_so_and_does_nothing(world: World) -> None:
     with world.serve() as served:
         done = world.run("run")
         assert done.returncode == 0, done.stderr
-        assert f"process {served.process.pid} works on this database already" in done.stdout
+        assert f"process {served.process.pid} already works on this database" in done.stdout
         again = world.run("serve")
         assert again.returncode == 3
-        assert f"process {served.process.pid} works on this database already" in again.stderr
+        assert f"process {served.process.pid} already works on this database" in again.stderr
         served.stop()
 
 
@@ -183,7 +183,7 @@ def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_ove
             file.read_text() + '\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n'
         )
         served.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: any("taken over" in line for line in served.log))
+        wait_until(lambda: any("digest.toml is in use" in line for line in served.log))
         assert served.stop(signal.SIGINT)[0] == 0
     with sqlite3.connect(world.folder / "digest.db") as connection:
         names = connection.execute(

@@ -45,7 +45,7 @@ def test_a_harvest_that_keeps_failing_is_stood_in_for_by_one_search(world: World
     report = run_at(world, NOON + timedelta(hours=4))
     assert told_ids(report) == [id_]
     assert world.asked() == [CONFINED]
-    assert "arXiv failed inside" in report.poll.failures[0]
+    assert "arXiv had an error of its own" in report.poll.failures[0]
     assert report.poll.failures[1].startswith("arXiv's search stood in for the harvest: ")
     assert not report.plan.digests[0].coverage.is_complete
 

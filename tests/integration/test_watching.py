@@ -43,7 +43,7 @@ def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: Worl
     write_alarms(world, "mailto:ops@example.org", "slack:#papers")
     assert pass_at(world).watch.alarms == ()
     report = pass_at(world, MONDAY)
-    assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.MAILING]
+    assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.ANNOUNCEMENT]
     assert report.watch.due == report.watch.alarms
     assert pass_at(world, MONDAY + timedelta(minutes=40)).watch.due == ()
     (mail,) = operator_mails(world)
@@ -68,7 +68,7 @@ def test_where_the_operator_cannot_be_told_that_is_said_and_tried_again(world: W
     write_alarms(world, "slack:#nowhere")
     pass_at(world)
     report = pass_at(world, MONDAY)
-    assert any("could not be told at slack:#nowhere: " in trouble for trouble in report.troubles)
+    assert any("could not be sent to slack:#nowhere: " in trouble for trouble in report.troubles)
     write_alarms(world, "mailto:ops@example.org", "slack:#nowhere")
     for minutes in (5, 20, 40):
         pass_at(world, MONDAY + timedelta(minutes=minutes))
@@ -93,7 +93,7 @@ def test_what_waits_for_a_person_takes_no_process_out_of_service(world: World) -
             mark_copy(conn, world.clock.now())
         assert [alarm.name for alarm in pass_at(world, MONDAY).watch.alarms] == [
             AlarmName.RESTORED,
-            AlarmName.MAILING,
+            AlarmName.ANNOUNCEMENT,
         ]
         pulse.beat()
         pulse.note_write()

@@ -30,7 +30,7 @@ class ConsoleTransport:
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:  # noqa: ARG002 - a console has one address: itself
-        """Return "": there is nothing to look up."""
+        """Return "": a console has no address."""
         return ""
 
     def send(
@@ -53,7 +53,7 @@ class ConsoleTransport:
         except (OSError, ValueError) as error:  # ValueError: the stream has been closed
             raise DeliveryError(
                 f"the console can't be written to: {error}",
-                hint="Its reader has gone, or its disk is full: run again with the output going somewhere.",
+                hint="Its reader has stopped, or its disk is full. Run again with the output to a terminal.",
             ) from error
         return Receipt("", "printed")
 
@@ -64,9 +64,9 @@ class ConsoleTransport:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            "a console keeps nothing",
+            "a console cannot be asked what it showed",
             permanent=True,
         )
 
     def close(self) -> None:
-        """Do nothing: the stream belongs to whoever gave it."""
+        """Do nothing: the stream belongs to the caller."""

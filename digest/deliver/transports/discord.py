@@ -69,7 +69,7 @@ class DiscordTransport:
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
             failure.hint = (
-                "Make a new webhook in the channel's settings, and put its URL in place of the old one."
+                "Make a new webhook in the channel's settings, and replace the old URL with its URL."
                 if answer.status in _GONE
                 else f"Discord says: {answer.text('text')[:200] or 'nothing'}"
             )
@@ -82,9 +82,9 @@ class DiscordTransport:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            "a webhook can't be asked what it took",
+            "a webhook can't be asked which messages it took",
             permanent=True,
-            hint="Look into the channel, then retry the delivery, or say that it arrived.",
+            hint="Check the channel, then retry the delivery or mark it as sent.",
         )
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class DiscordTransport:
             raise DeliveryError(
                 f"there is no Discord webhook called {destination.address!r}",
                 permanent=True,
-                whole_transport=True,  # the operator's to mend: it is held until then, not given up
+                whole_transport=True,  # the operator's to correct: it is held until then, not given up
                 hint="Its URL is missing: `digest doctor --quick` names the variable for it.",
             )
         return url

@@ -99,19 +99,19 @@ def _choose_name(message: Message) -> str:
     name = message.name or message.idempotency_key + _SUFFIXES.get(message.media_type, "")
     if name.startswith(".") or Path(name).name != name or "\\" in name or not name.isprintable():
         raise DeliveryError(
-            f"{name!r} can't be a file's name",
+            f"{name!r} cannot be the name of a file",
             permanent=True,
-            hint="Names carry no folder, no leading dot and no control characters.",
+            hint="A name has no folder, no leading dot and no control characters.",
         )
     return name
 
 
 _HINTS = {
-    errno.ENOSPC: "The disk is full: make room; it is tried again by itself.",
-    errno.EDQUOT: "The quota is used up: make room; it is tried again by itself.",
+    errno.ENOSPC: "The disk is full: make room; Digest tries again by itself.",
+    errno.EDQUOT: "The quota is used up: make room; Digest tries again by itself.",
     errno.EROFS: "The file system is read-only: mount it for writing, or name another folder.",
-    errno.EACCES: "Let the account Digest runs as write there, or name another folder.",
-    errno.EPERM: "Let the account Digest runs as write there, or name another folder.",
+    errno.EACCES: "Let the account of Digest write there, or name another folder.",
+    errno.EPERM: "Let the account of Digest write there, or name another folder.",
     errno.ENOTDIR: "A file stands where a folder should be: move it, or name another folder.",
     errno.EEXIST: "A file stands where a folder should be: move it, or name another folder.",
     errno.EISDIR: "A folder stands where the file should be: move it, or name another file.",
@@ -151,7 +151,7 @@ def holds(path: Path, data: bytes) -> bool:
 
 
 def judge_disk(path: Path, error: OSError) -> DeliveryError:
-    """Turn a disk's failure into an error that says what to mend; nothing was written, so repeating is safe."""
+    """Turn a disk's failure into an error that says what to correct; nothing was written, so repeating is safe."""
     reason = error.strerror or str(error)
     return DeliveryError(f"{path} can't be written: {reason}", hint=_HINTS.get(error.errno or 0, ""))
 

@@ -1,4 +1,4 @@
-"""Posts once over HTTP: no redirects, no proxies, a last look before it goes, an end in any case."""
+"""Posts once over HTTP: no redirects, no proxies, a last check before sending, an end in any case."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def send_ping(url: str) -> None:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise DeliveryError(
             f"the ping address can't be reached ({type(error).__name__})",
-            hint="See alarms.ping_url; the next sign of life is tried in a minute.",
+            hint="Check alarms.ping_url; Digest tries again in a minute.",
         ) from error
     if status >= _REFUSED:
         raise DeliveryError(
             f"the ping address answered {status}",
-            hint="See alarms.ping_url: is it still the right one?",
+            hint="Check whether alarms.ping_url is still right.",
         )
 
 
@@ -156,7 +156,7 @@ class HttpSender:
                 raise exchange.judge(who, error, is_change=is_change) from error
 
     def hang_up(self) -> None:
-        """End every exchange at once, from another thread: whoever waits on one is woken, and fails."""
+        """End every exchange at once, from another thread; a thread that waits on one wakes up and fails."""
         with self._lock:
             for exchange in self._under_way:
                 exchange.break_off()
@@ -218,7 +218,7 @@ class _Exchange:
     def watch(self, event: str, info: Mapping[str, Any]) -> None:
         """Follow httpcore: its trace shows the socket first, and is the last place before the request leaves."""
         if event == "connection.connect_tcp.complete":
-            # A handle of our own: what secures a socket with TLS takes it from whoever held it.
+            # A handle of our own: what secures a socket with TLS takes it from its holder.
             stream = info["return_value"]
             self._socket = stream.get_extra_info("socket").dup()
             try:
@@ -252,12 +252,12 @@ class _Exchange:
         if self.is_out:
             reason = str(error) or type(error).__name__
             if self._is_late:
-                reason = f"there was no whole answer within {self._seconds:g} s"
+                reason = f"no complete answer came within {self._seconds:g} s"
             return DeliveryError(
                 f"the connection to {who} broke before its answer was read: {reason}", ambiguous=is_change
             )
         if self._is_broken_off and not self._is_late:
-            return DeliveryError(f"{who} was not reached: it was broken off on this side", whole_transport=True)
+            return DeliveryError(f"{who} was not reached: this process stopped the request", whole_transport=True)
         return DeliveryError(
             f"{who} can't be reached: {'connecting took too long' if self._is_late else error}",
             whole_transport=True,
@@ -292,7 +292,7 @@ def judge_status(who: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryErro
     """Turn an HTTP status into an error, whatever the body."""
     status = answer.status
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return DeliveryError(f"{who} asks to wait (HTTP 429)", retry_after=read_wish(answer))
+        return DeliveryError(f"{who} asks us to wait (HTTP 429)", retry_after=read_wish(answer))
     if status in _REDIRECTIONS:
         return DeliveryError(
             f"{who} answers from another address (HTTP {status}); redirects are not followed",
@@ -301,7 +301,7 @@ def judge_status(who: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryErro
             hint="Check the configured address.",
         )
     if status not in CLIENT_ERRORS or status == HTTPStatus.REQUEST_TIMEOUT:
-        return DeliveryError(f"{who} failed inside (HTTP {status})", ambiguous=is_post)
+        return DeliveryError(f"{who} had an error of its own (HTTP {status})", ambiguous=is_post)
     return DeliveryError(
         f"{who} refused the request itself (HTTP {status})",
         permanent=True,

@@ -28,7 +28,7 @@ def require_ours(is_ours: Callable[[], bool]) -> None:
         DeliveryError: the claim has lapsed; nothing was handed over.
     """
     if not is_ours():
-        raise DeliveryError("the claim on it lapsed before it was handed over: another process may send it")
+        raise DeliveryError("the claim on it ended before it was sent: another process may send it")
 
 
 class Way(NamedTuple):
@@ -89,7 +89,7 @@ def open_transport(kind: DestinationKind, config: Config, clock: Clock) -> Trans
     if way is None:
         raise ConfigurationError(
             f"nothing is sent to {str(kind)!r}: readers fetch it themselves",
-            hint=f"Ways out are {', '.join(map(str, WAYS))}.",
+            hint=f"Kinds of destination: {', '.join(map(str, WAYS))}.",
         )
     return construct(way.path, way.configure(config, clock))
 

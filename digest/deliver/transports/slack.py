@@ -1,6 +1,6 @@
 """Posts by Slack's Web API, judges its answers, and finds a message again by its metadata.
 
-Scopes: `chat:write` to post; `channels:read` and `groups:read` to look channels up by name;
+Scopes: `chat:write` to post; `channels:read` and `groups:read` to find channels by name;
 `channels:history` and `groups:history` to find out whether a post of unknown fate arrived.
 """
 
@@ -45,8 +45,8 @@ _MOST_PAGES = 100
 """Pages read before a list counts as endless."""
 
 _AROUND = timedelta(days=1)
-"""So long before or after a post was begun it is looked for: a host's clock may be hours off, and a process may
-have been paused. Its metadata tells it from others; what a channel heard before and since may be without end."""
+"""So long before or after its start a post is searched for. A clock may be hours off, and a process may have been
+paused. Its metadata tells it from others; what a channel heard before and since may be without end."""
 
 _LISTED_FOR = 900.0
 """Seconds a list of channels is relied upon."""
@@ -87,7 +87,7 @@ class SlackTransport:
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:
-        """Return the channel's id: ids pass through, names are looked up, and once in a while anew.
+        """Return the channel's id: ids pass through, names are searched for, and again once in a while.
 
         A channel may be renamed, or be made anew under the same name: it has another id then.
 
@@ -105,8 +105,8 @@ class SlackTransport:
         raise DeliveryError(
             f"there is no channel #{name} that the app can see",
             permanent=True,
-            hint=f"Check the name. A private channel is seen after /invite @… with the app's name in #{name} and "
-            "with the scope groups:read; or write the channel's id.",
+            hint="Check the name, or write the channel's id. For a private channel, write /invite @… with the"
+            f" app's name in #{name}, and give the app the scope groups:read.",
         )
 
     def send(
@@ -133,7 +133,7 @@ class SlackTransport:
         return Receipt(answer.text("ts"), detail)
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Look through a channel or a thread, a day around, for a post with this message's metadata.
+        """Search a channel or a thread, a day around, for a post with this message's metadata.
 
         Raises:
             DeliveryError: the history can't be read (a scope may be missing), has no end, or Slack did not answer.
@@ -142,7 +142,7 @@ class SlackTransport:
         mark = _read_payload(call)
         if not mark:
             raise DeliveryError(
-                "the post carries no metadata to find it by",
+                "the post has no metadata to search for",
                 permanent=True,
             )
         form = {
@@ -311,7 +311,7 @@ class SlackClient(WebClient):
 
 
 TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
-"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and told by no number."""
+"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and without a number."""
 
 _HOURS = 3600.0
 """Seconds to wait where Slack says a state lasts hours."""
@@ -342,7 +342,7 @@ _ADMIN = "Ask the workspace's administrators to let the app post."
 _INVITE = "Write /invite @… with the app's name in that channel, and check the channel's name or id."
 
 WORKSPACE: dict[str, str] = {
-    "invalid_auth": f"{_TOKEN} Slack says the same where the app allows other networks only.",
+    "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
     "not_authed": _TOKEN,
     "account_inactive": _TOKEN,
     "token_revoked": _TOKEN,
@@ -390,7 +390,7 @@ def judge_answer(method: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryE
             whole_transport=WAIT[code] is not None,
         )
     if code in AMBIGUOUS:
-        return DeliveryError(f"Slack failed inside: {code}", ambiguous=is_post)
+        return DeliveryError(f"Slack had an error of its own: {code}", ambiguous=is_post)
     return _judge_refusal(method, code, answer)
 
 
@@ -398,7 +398,7 @@ def _judge_unreadable(*, is_post: bool) -> DeliveryError:
     return DeliveryError(
         "Slack's answer can't be read (HTTP 200)",
         ambiguous=is_post,
-        hint="Something else may answer at the configured address: check it, and any proxy on the way.",
+        hint="Perhaps something else answers at this address. Check the address, and any proxy on the way.",
     )
 
 
@@ -424,7 +424,7 @@ def _judge_refusal(method: str, code: str, answer: HttpAnswer) -> DeliveryError:
         return DeliveryError(
             f"Slack does not understand {method}: {code}{f' ({details})' if details else ''}",
             permanent=True,
-            hint="The message itself is wrong: check changed Slack templates, or report it as a fault of Digest.",
+            hint="The message itself is wrong: check changed Slack templates, or report it as a fault in Digest.",
         )
     return DeliveryError(f"Slack refused {method}: {code}")
 

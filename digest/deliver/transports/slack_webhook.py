@@ -1,7 +1,7 @@
 """Posts to one of Slack's incoming webhooks: one secret URL per channel.
 
 Its promise is weaker than the Web API's. Slack answers `ok` and nothing else: the message gets no id,
-can't be looked for, and carries no key by which a repeat would be noticed. When the answer is lost the
+can't be searched for, and carries no key by which a repeat would be noticed. When the answer is lost the
 message may or may not be in the channel, for good; the caller's policy either holds it (it may be
 missing) or sends it again (it may be there twice). Where that matters, use the Web API (`slack:#…`).
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MOST_TEXT = 4096
 _WHO = "the Slack webhook"
 
-_GONE = "Make a new incoming webhook for the channel, and put its URL in place of the old one."
+_GONE = "Make a new incoming webhook for the channel, and replace the old URL with its URL."
 _REFUSALS = {
     "invalid_token": _GONE,
     "no_service": _GONE,
@@ -86,9 +86,9 @@ class WebhookTransport:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            "a webhook can't be asked what it took",
+            "a webhook can't be asked which messages it took",
             permanent=True,
-            hint="Look into the channel, then retry the delivery, or say that it arrived.",
+            hint="Check the channel, then retry the delivery or mark it as sent.",
         )
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class WebhookTransport:
             raise DeliveryError(
                 f"there is no Slack webhook called {destination.address!r}",
                 permanent=True,
-                whole_transport=True,  # the operator's to mend: it is held until then, not given up
+                whole_transport=True,  # the operator's to correct: it is held until then, not given up
                 hint=f"Its URL is missing: `digest doctor --quick` names the variable for it. Webhooks that are "
                 f"configured: {known}.",
             )
@@ -119,7 +119,7 @@ def _judge(answer: HttpAnswer, text: str) -> DeliveryError:
         return DeliveryError(
             f"{_WHO} does not understand the message: {code}",
             permanent=True,
-            hint="The message itself is wrong: check changed Slack templates, or report it as a fault of Digest.",
+            hint="The message itself is wrong: check changed Slack templates, or report it as a fault in Digest.",
         )
     # Words that are none of Slack's are another's: a proxy's on the way, which may refuse all there is.
     return judge_status(_WHO, answer, is_post=True)

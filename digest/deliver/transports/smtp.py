@@ -69,7 +69,7 @@ class SmtpTransport:
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:
-        """Return the address as the mail server is told it.
+        """Return the address as the mail server gets it.
 
         Raises:
             DeliveryError: it is no mail address.
@@ -111,9 +111,9 @@ class SmtpTransport:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            "a mail server can't be asked what it took",
+            "a mail server can't be asked which mails it took",
             permanent=True,
-            hint="The mail server's log knows, by Message-ID.",
+            hint="Search the mail server's log for the Message-ID.",
         )
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ def _read_recipient(destination: Destination) -> Mailbox:
         return parse_mailbox(destination.address)
     except ValueError as error:
         raise DeliveryError(
-            f"{destination.address!r} is no mail address: {error}",
+            f"{destination.address!r} is not a mail address: {error}",
             permanent=True,
             hint="Correct it where the subscription names it.",
         ) from error

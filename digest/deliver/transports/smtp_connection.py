@@ -120,8 +120,8 @@ class MailServer:
                 context.load_verify_locations(self.ca_file)
             except OSError as error:
                 raise ConfigurationError(
-                    f"the mail server's certificates in {self.ca_file} can't be read: {error}",
-                    hint="Name a PEM file with the authority's certificate, or leave it out for public ones.",
+                    f"the certificates in {self.ca_file} can't be read: {error}",
+                    hint="Name a PEM file with the authority's certificate, or remove the setting.",
                 ) from error
         return context
 
@@ -171,12 +171,12 @@ def _check_login(server: MailServer) -> None:
         )
     if not (server.user + server.password).isascii():
         raise ConfigurationError(
-            f"the login for {server} has characters beyond ASCII, which SMTP logins don't carry reliably",
+            f"the login for {server} has characters beyond ASCII, which many mail servers refuse",
             hint="Choose a user and password of ASCII characters.",
         )
     if server.security is Security.NONE and server.host not in LOOPBACK_HOSTS:
         raise ConfigurationError(
-            f"logging in to {server} would send the password in the clear",
+            f"logging in to {server} would send the password unencrypted",
             hint="Write smtp+starttls://… or smtps://…",
         )
 
@@ -263,8 +263,8 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool) -> str:
         return "Check the login name and the password. Many providers want an app password: `digest help mail`."
     if category == "5.7":
         return (
-            "The server refuses us by policy: ask its operator about relaying, and check the sender's domain "
-            "(SPF, DKIM, DMARC) and block lists."
+            "The server's policy refuses the mail. Ask its operator about relaying, and check the sender's"
+            " domain (SPF, DKIM, DMARC) and block lists."
         )
     if code == _NO_ROOM or category == "5.2":
         return "The mailbox is full or switched off, or the mail too large: a smaller `cap` shortens it."
@@ -281,7 +281,7 @@ def judge_break(stage: Stage, error: Exception) -> DeliveryError:
         return DeliveryError(
             f"the connection broke after the final dot, before the mail server answered: {_words(error)}",
             ambiguous=True,
-            hint="The mail may have been taken: the server's log knows, by its Message-ID.",
+            hint="The server may have taken the mail. Search its log for the Message-ID.",
         )
     return DeliveryError(f"the connection broke at {stage}, before the mail was handed over: {_words(error)}")
 
@@ -310,7 +310,7 @@ def judge_opening(server: MailServer, stage: Stage, error: Exception) -> Deliver
             hint="Check the host's name and port, and whether the server runs." if _is_absent(error) else "",
         )
     return DeliveryError(
-        f"{server} does not offer what was asked for at {stage}: {_words(error)}",
+        f"{server} does not offer what Digest needs at {stage}: {_words(error)}",
         permanent=True,
         whole_transport=True,
         hint="Check the URL's scheme (smtp, smtp+starttls, smtps), and whether the server takes logins.",
@@ -455,7 +455,7 @@ class SmtpConnection:
             self.drop()
             if self.is_broken_off:
                 raise DeliveryError(
-                    f"{self._server} was not reached: it was broken off on this side", whole_transport=True
+                    f"{self._server} was not reached: this process stopped the connection", whole_transport=True
                 ) from error
             raise judge_opening(self._server, stage, error) from error
         return link
@@ -467,7 +467,7 @@ class SmtpConnection:
         return _Link(self._hold, host, port, timeout=seconds)
 
     def _hold(self, line: socket.socket) -> None:
-        """Keep a handle of our own: what secures a socket takes it from whoever held it."""
+        """Keep a handle of our own: what secures a socket takes it from its holder."""
         self._handle = line.dup()
         if self.is_broken_off:
             raise ConnectionAbortedError
@@ -567,7 +567,7 @@ def _choose_options(link: smtplib.SMTP, sender: Mailbox, recipient: Mailbox, dat
             permanent=True,
             hint="Use an address of ASCII characters, or a mail server that offers SMTPUTF8.",
         )
-    # smtplib encodes commands as ASCII unless told otherwise.
+    # smtplib encodes commands as ASCII by default.
     link.command_encoding = "utf-8" if needs_utf8 else "ascii"
     return "".join(
         option

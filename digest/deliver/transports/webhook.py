@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TAKEN = range(200, 300)
 _MOST_TEXT = 300
-"""Characters of an answer's body that a refusal is told with."""
+"""Characters of an answer's body that a refusal quotes."""
 
 _LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
 """Refusals that a later attempt may meet otherwise, besides 408 and 429 (RFC 4918 §11.3, RFC 8470 §5.2)."""
@@ -96,7 +96,7 @@ class SignedWebhookTransport:
             DeliveryError: always, permanent.
         """
         raise DeliveryError(
-            "a webhook can't be asked what it took",
+            "a webhook can't be asked which messages it took",
             permanent=True,
         )
 
@@ -108,7 +108,7 @@ class SignedWebhookTransport:
         name = destination.address
         if name in self._hooks:
             return self._hooks[name]
-        # What is configured wrongly is the operator's to mend: nothing is given up for it, as little as where
+        # What is configured wrongly is the operator's to correct: nothing is given up for it, as little as where
         # Slack's token is missing.
         raise DeliveryError(
             f"there is no webhook {name!r} with url and secret",
@@ -125,5 +125,5 @@ def _judge(who: str, answer: HttpAnswer) -> DeliveryError:
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:
-        failure.hint = "Its receiver says why in its log, or here: " + (answer.text("text") or "nothing was said.")
+        failure.hint = "See the receiver's log, or its answer: " + (answer.text("text") or "it was empty.")
     return failure

@@ -37,7 +37,7 @@ _NEEDS_READING = re.compile(rf"[\\${DROPPED}]|--")
 
 
 _PARTED = {code: chr(code).lower() if chr(code).isalnum() or chr(code) in "_.,;'" else " " for code in range(128)}
-"""Signs that part words wherever they stand go; words are looked at in lower case anyhow."""
+"""Signs that part words wherever they stand go; words are checked in lower case anyhow."""
 
 _COMMON = (". ", ", ", "-", "(", ")")
 """The commonest of them, which go from other texts."""
@@ -45,7 +45,7 @@ _COMMON = (". ", ", ", "-", "(", ")")
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 _BLOCK: Final = 1 << 15
-"""Words looked at together: what comes between stays in the processor's own memory."""
+"""Words handled together: what comes between stays in the processor's own memory."""
 
 _NO_TEX = str.maketrans("\\$", "  ")
 """What is left of TeX's signs once a name is resolved parts it, as blanks do."""
@@ -69,7 +69,7 @@ class Values(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Papers as queries look at them.
+    """Papers as queries see them.
 
     Attributes:
         papers: themselves.
@@ -197,7 +197,7 @@ class _Reading(NamedTuple):
 def _read_pieces(pieces: Sequence[str]) -> tuple[list[str], NDArray[np.int32], _Reading, _Reading]:
     """Return the distinct words of pieces, their words piece by piece, and how they are read: whole, and parted.
 
-    Most pieces are plain words, which need no closer look. Those come first among the words returned.
+    Most pieces are plain words, which need no second check. Those come first among the words returned.
     """
     is_plain = np.fromiter(map(_PLAIN.issuperset, pieces), np.bool_, len(pieces))
     plain = list(compress(pieces, is_plain))

@@ -28,7 +28,7 @@ _BEHIND_ALL = b"\xff"
 """No word has it in UTF-8, and it stands behind whatever a beginning may go on with."""
 
 _WIDEST = 48
-"""Octets of words that are sorted and looked at together; what has more gets a closer look."""
+"""Octets of words that are sorted and compared together; longer words are compared further."""
 
 _SPREADING = np.uint64(0x9E37_79B9_7F4A_7C15)
 """Numbers multiplied by it differ in their upper bits (Knuth, The Art of Computer Programming 3, section 6.4)."""
@@ -137,7 +137,7 @@ class PairTable:
 
 
 class Beginnings:
-    """Beginnings that words are looked for by.
+    """Beginnings that words are searched for by.
 
     Args:
         tables: beginning -> leaf, each of a kind of its own.

@@ -1,4 +1,4 @@
-"""Finds what a batch of papers meets of all that is looked for."""
+"""Finds what a batch of papers meets of all that is searched for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Pairs: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32]]"
 
 
 class Detector:
-    """Finds what papers meet of all that a lexicon looks for; it may not see what is added to it later."""
+    """Finds which conditions of a lexicon papers meet; it may not see what is added later."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
@@ -131,7 +131,7 @@ if TYPE_CHECKING:
 
 
 _OF_LEAVES, _TO_LOOK_AT = 0, 1
-"""Beginnings of parts: those that are leaves, and those of names to look at more closely."""
+"""Beginnings of parts: those that are leaves, and those of names to check more closely."""
 
 
 @lru_cache(maxsize=2**14)
@@ -140,7 +140,7 @@ def _read_name(condition: Condition) -> NamePattern | PersonPattern:
 
 
 class NameTables:
-    """What a lexicon looks for in names, as arrays; they do not see what is added to it later."""
+    """What a lexicon searches for in names, as arrays; they do not see what is added later."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
@@ -210,7 +210,7 @@ class NameTables:
             yield self._signature_leaves[signatures], is_name[named[found]]
 
     def _find_beginnings(self, parts: Sequence[str], keys: Sequence[str]) -> Begun:
-        """Look for beginnings in parts under both of their spellings."""
+        """Search for beginnings in parts under both of their spellings."""
         twice = [number for number, (part, key) in enumerate(zip(parts, keys, strict=True)) if part != key]
         spellings = [*parts, *(keys[number] for number in twice)]
         begun = self._beginnings.look_in(spellings, np.arange(len(spellings)))
@@ -286,7 +286,7 @@ _RARE = 4
 
 
 class WordTables:
-    """What a lexicon looks for in texts, as arrays; they do not see what is added to it later.
+    """What a lexicon searches for in texts, as arrays; they do not see what is added later.
 
     Attributes:
         lexicon: whose it is.
@@ -421,7 +421,7 @@ def _find_leaves(
 def _find_beginnings(
     tables: WordTables, batch: Batch, words: NumberedWords
 ) -> tuple[list[PairsDetectingWords], Unions]:
-    """Return the papers with words that begin as is looked for, or whose stems in stemmed columns do.
+    """Return the papers with words that begin as is searched for, or whose stems in stemmed columns do.
 
     Each such word is a node of this batch, and each beginning the union of its words: papers are listed
     once a word, however many beginnings it has. A rare word is not worth a node.

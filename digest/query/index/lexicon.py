@@ -1,4 +1,4 @@
-"""Puts what queries look for into tables that are asked from the papers' side.
+"""Puts what queries search for into tables that are asked from the papers' side.
 
 Saved queries ask for words, phrases, names, categories, ids and dates. Each thing asked for is one leaf,
 found by what a paper has to say to meet it: so a batch of papers is read once, however many queries there are.
@@ -160,7 +160,7 @@ class TermLinks:
         terms: step -> the term it leads to.
         places: step -> how far behind the first term that stands; 0 where order does not count.
         leaves: by column: step -> the leaf that is met when the step is taken, `NOWHERE` for none;
-            shorter than the others where the rest has none.
+            shorter than the others where all later ones have none.
     """
 
     def __init__(self, columns: int) -> None:
@@ -195,17 +195,17 @@ class NameLeaf(NamedTuple):
 
 
 class Lexicon:
-    """All that is looked for: tables from what a paper may say to the leaf that meets.
+    """All that is searched for: tables from what a paper may say to the leaf that meets.
 
     Attributes:
         graph: where the leaves lie.
         terms: every term of any column -> its number.
-        leaves: by column: term -> leaf, `NOWHERE` for none; shorter than `terms` where the rest has none.
+        leaves: by column: term -> leaf, `NOWHERE` for none; shorter than `terms` where all later ones have none.
         beginnings: by column: beginning of a term -> leaf.
         phrases: the steps of phrases, by depth; their columns are those of words.
         parts: the steps from part to part of one name, their terms in growing order, by depth.
         signatures: last name and first name or initial of one name (their terms, packed by `pack`) -> leaf.
-        names: part of a name (`fold_umlauts`) -> what needs a closer look at names that have it.
+        names: part of a name (`fold_umlauts`) -> what needs a second check of names that have it.
         begun_names: beginning of such a part -> the same.
         ranges: first and last minute -> leaf.
         tests: conditions that no table knows -> what tells whether a paper meets them, and the leaf.

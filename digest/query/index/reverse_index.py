@@ -4,8 +4,8 @@
     index.add("gpu", parse_query("cat:cs.PF AND abs:GPU"))
     index.match(papers)["gpu"]  # the indexes of its papers
 
-What two queries have in common is stored, looked for and worked out once (`graph`, `lexicon`). A batch of
-papers is read once (`scanning`), then it is told what it meets of all that is looked for (`detecting`), and
+What two queries have in common is stored, searched for and worked out once (`graph`, `lexicon`). A batch of
+papers is read once (`scanning`), then what it meets of all that is searched for is found (`detecting`), and
 the graph is evaluated from there on (`bitsets`). The answer is that of `matches` for every pair.
 
 numpy is imported by the first match; who only adds queries does without.
@@ -126,7 +126,7 @@ class ReverseIndex(Generic[Key]):
         self._prepared = None
 
     def remove(self, key: Key) -> None:
-        """Take a query out; what it looked for goes on taking room.
+        """Take a query out; what it searched for goes on taking room.
 
         Raises:
             KeyError: there is none under this key.

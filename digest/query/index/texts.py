@@ -1,4 +1,4 @@
-r"""Resolves the TeX of texts by the thousand, as their words are looked for.
+r"""Resolves the TeX of texts by the thousand, as their words are searched for.
 
 Most TeX in titles and abstracts is formulas between dollars in otherwise plain sentences, and the same ones
 come again and again: `$\alpha$`, `$z$`, `$10^{-3}$`. Where a text is of that kind, its formulas are read one by
@@ -119,7 +119,7 @@ def _has_many_tokens(text: str) -> bool:
 
 
 def _resolve_part(before: str, text: str, behind: str) -> str | None:
-    """Return a text without formulas, but with other TeX, resolved; None where that needs a closer look.
+    """Return a text without formulas, but with other TeX, resolved; None where that needs a full reading.
 
     Args:
         before: the character before it, "" for none.

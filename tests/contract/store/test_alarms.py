@@ -30,7 +30,7 @@ from tests.contract.store.made import (
 )
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
-LATE = Alarm(AlarmName.MAILING, "the mailing is not out yet", "Wait.")
+LATE = Alarm(AlarmName.ANNOUNCEMENT, "the mailing is not out yet", "Wait.")
 STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 
 
@@ -51,9 +51,9 @@ def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
 
 
 def test_an_alarm_is_told_once_and_once_more_when_it_is_over(store: Store) -> None:
-    assert sorted(tell(store, LATE, STUCK, at=NOW)) == ["mailing", "outbox"]
+    assert sorted(tell(store, LATE, STUCK, at=NOW)) == ["announcement", "outbox"]
     assert tell(store, LATE, STUCK, at=NOW + 3 * DAY) == []
-    assert tell(store, STUCK, at=NOW + 4 * DAY) == ["mailing over"]
+    assert tell(store, STUCK, at=NOW + 4 * DAY) == ["announcement over"]
     assert tell(store, STUCK, at=NOW + 5 * DAY) == []
     with store.read() as conn:
         assert [alarm.name for alarm in workers.load_alarms(conn)] == ["outbox"]

@@ -122,7 +122,7 @@ def test_a_backup_is_one_state_while_others_go_on_writing_and_none_of_them_fails
 def test_a_file_that_is_there_is_written_over_on_demand_only(here: Path, backup: Path) -> None:
     store = open_store(f"sqlite:///{here}")
     before = backup.read_bytes()
-    with pytest.raises(StoreError, match="is there already") as caught:
+    with pytest.raises(StoreError, match="exists already") as caught:
         back_up(store, backup, LATER, quiet)
     assert "--force" in caught.value.hint
     assert backup.read_bytes() == before
@@ -135,7 +135,7 @@ def test_what_is_not_sound_is_no_backup(here: Path) -> None:
     store = open_store(f"sqlite:///{here}")
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
-    with pytest.raises(StoreError, match="not sound: nothing is matched that is not stored"):
+    with pytest.raises(StoreError, match="is damaged: nothing is matched that is not stored"):
         back_up(store, here.parent / "new" / "backup.db", MORNING, quiet)
     store.close()
     assert not [*(here.parent / "new").iterdir()]
@@ -198,8 +198,8 @@ def test_the_log_of_a_database_that_was_set_aside_is_set_aside_too_and_never_pla
 @pytest.mark.parametrize(
     ("file", "match"),
     [
-        ("empty", "backup.db is no backup: it holds none of Digest's tables"),
-        ("another", "backup.db is no backup: it holds none of Digest's tables"),
+        ("empty", "backup.db is not a backup: it has none of Digest's tables"),
+        ("another", "backup.db is not a backup: it has none of Digest's tables"),
         ("letter", "backup.db can't be copied: file is not a database"),
         ("half", "backup.db can't be copied: "),
     ],

@@ -76,7 +76,9 @@ def test_a_source_that_is_not_sound_is_refused_and_works_on(filled: Store, targe
     with filled.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
         before = all_rows(conn)
-    with pytest.raises(StoreError, match="what was copied is not sound: nothing is matched that is not stored: 1"):
+    with pytest.raises(
+        StoreError, match="what was copied is damaged: nothing is matched that is not stored: broken 1×"
+    ):
         copy_store(filled, target_url, quiet)
     with filled.read() as conn:
         assert all_rows(conn) == before

@@ -40,7 +40,7 @@ def test_an_id_is_noted_once_however_often_it_is_missed(store: Store) -> None:
 def test_an_id_that_is_stored_after_all_is_found_also_when_it_was_given_up(store: Store) -> None:
     with store.begin() as conn:
         runs.note_missing(conn, IDS[:2], NOW)
-        runs.void_gaps(conn, [(gap, "nobody knew it") for gap in runs.load_open(conn)[:1]], NOW)
+        runs.give_up_gaps(conn, [(gap, "nobody knew it") for gap in runs.load_open(conn)[:1]], NOW)
     store_paper(store, str(IDS[0]))
     store_paper(store, "1608.0001")
     with store.begin() as conn:
@@ -61,9 +61,9 @@ def test_asking_is_counted_and_giving_up_has_its_reason(store: Store) -> None:
         runs.note_missing(conn, IDS[:2], NOW)
         (first, second) = runs.load_open(conn)
         runs.note_asked(conn, [first, second], NOW + DAY)
-        runs.void_gaps(conn, [(first, "nobody knew it")], NOW + DAY)
+        runs.give_up_gaps(conn, [(first, "nobody knew it")], NOW + DAY)
         lines = {line.gap.id: line for line in runs.load_gaps(conn)}
-    assert (lines[IDS[0]].state, lines[IDS[0]].reason) == ("void", "nobody knew it")
+    assert (lines[IDS[0]].state, lines[IDS[0]].reason) == ("given up", "nobody knew it")
     assert (lines[IDS[1]].state, lines[IDS[1]].gap.asks, lines[IDS[1]].gap.asked_at) == ("open", 1, NOW + DAY)
 
 

@@ -18,20 +18,20 @@ CREATE UNIQUE INDEX free_id ON {0} (id);"""
 BREAKERS = {
     "a match is in a digest of its own subscription": "UPDATE matches SET digest_id = 3 - digest_id",
     "a digest with papers comes from matches": "UPDATE matches SET digest_id = NULL",
-    "a digest tells no more papers than were matched for it": "UPDATE digests SET papers = 9 WHERE id = 1",
+    "a digest has no more papers than were matched for it": "UPDATE digests SET papers = 9 WHERE id = 1",
     "a slot has one digest": f"{_FREE.format('digests')} UPDATE digests SET subscription_id = 1, slot = 'one'",
     "a part goes to a destination once": f"{_FREE.format('deliveries')} UPDATE deliveries SET part = 0",
     "all parts of a digest are there": "UPDATE deliveries SET parts = 3 WHERE id = 1",
     "what was superseded has others in its place": "UPDATE deliveries SET replaces = 1 WHERE id = 2",
     "a part is sent after those before it": "UPDATE deliveries SET state = 'sent' WHERE part AND id > 2",
-    "a delivery is in a state there is": "UPDATE deliveries SET state = 'lost' WHERE id = 1",
-    "what has ended says when, and nothing else does": "UPDATE deliveries SET ended_at = NULL",
-    "what is being worked on is so for a while only": "UPDATE deliveries SET state = 'claimed'",
+    "a delivery has a known state": "UPDATE deliveries SET state = 'lost' WHERE id = 1",
+    "a delivery has a time of its end once it has ended": "UPDATE deliveries SET ended_at = NULL",
+    "a claim on a delivery has an end": "UPDATE deliveries SET state = 'claimed'",
     "every attempt is on record": "UPDATE deliveries SET attempts = attempts + 1 WHERE id = 1",
     "what was sent was attempted": "UPDATE attempts SET outcome = 'held'",
     "what may have been sent is kept": "UPDATE deliveries SET body = NULL",
     "only what is being sent has an open attempt": "UPDATE attempts SET ended_at = NULL",
-    "nothing was begun for who had left": """INSERT INTO suppressions
+    "nothing was sent to a destination that had unsubscribed": """INSERT INTO suppressions
         SELECT destination, '', 'page', '2020-01-01 00:00:00.000000' FROM deliveries WHERE id = 1""",
     "no change is numbered beyond the counter": "UPDATE marks SET value = 1",
     "nothing is matched that is not stored": "UPDATE marks SET value = 3 WHERE name = 'matched'",
@@ -39,12 +39,12 @@ BREAKERS = {
     "matching has come as far as its mark says": "UPDATE marks SET value = 1 WHERE name = 'matched'",
     "a change belongs to the paper whose version it brought": "UPDATE changes SET paper_id = 3 - paper_id",
     "a paper's latest version is its own": "UPDATE papers SET latest_version_id = 3 - latest_version_id",
-    "a source is looked through as far as a complete run went": "UPDATE poll_runs SET outcome = 'failed'",
-    "no source is looked through beyond its last run": "UPDATE cursors SET last_complete_run_id = 2",
+    "a source is checked as far as a complete run went": "UPDATE poll_runs SET outcome = 'failed'",
+    "no source is checked beyond its last run": "UPDATE cursors SET last_complete_run_id = 2",
     "a saved query has one text at a time": """INSERT INTO query_revisions
         SELECT 9, query_id, 9, text, canonical, problem, active_from_change, created_at, ended_at
         FROM query_revisions WHERE id = 1""",
-    "the installation is one": """INSERT INTO installation (id, secret, created_at)
+    "there is one installation": """INSERT INTO installation (id, secret, created_at)
         SELECT 2, secret, created_at FROM installation""",
 }
 
@@ -121,7 +121,5 @@ def test_a_sequence_behind_its_table_is_noticed(emptied_postgresql: object) -> N
     fill(store)
     with store.begin() as conn:
         conn.execute(text("SELECT setval('papers_id_seq', 1)"))
-        assert [violation.name for violation in load_violations(conn)] == [
-            "new rows of papers get numbers of their own"
-        ]
+        assert [violation.name for violation in load_violations(conn)] == ["new rows of papers get unused numbers"]
         conn.execute(text("SELECT setval('papers_id_seq', 2)"))

@@ -155,7 +155,7 @@ def test_a_missing_driver_names_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_missing_folder_and_a_missing_file_are_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="folder of the database is not there"):
+    with pytest.raises(StoreError, match="folder of the database does not exist"):
         open_store(f"sqlite:///{tmp_path / 'nowhere' / 'digest.db'}", create=True)
     with pytest.raises(StoreError, match="there is no database at") as caught:
         open_store(f"sqlite:///{tmp_path / 'digest.db'}")
@@ -177,7 +177,7 @@ def test_tables_of_somebody_else_are_not_touched(make_empty: Callable[[], str]) 
     other = engine.connect(url, create=True)
     with other.begin() as conn:
         conn.execute(text("CREATE TABLE digests (their_own TEXT)"))
-    with pytest.raises(StoreError, match="can't be brought up to date") as caught:
+    with pytest.raises(StoreError, match="can't be updated") as caught:
         open_store(url, create=True)
     assert "same names" in caught.value.hint
     with other.read() as conn:
@@ -200,7 +200,7 @@ def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_pat
     opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
     with hold_worker(opened):
         with (
-            pytest.raises(AnotherWorker, match=f"process {os.getpid()} works on this database"),
+            pytest.raises(AnotherWorker, match=f"process {os.getpid()} already works on this database"),
             hold_worker(opened),
         ):
             pass
@@ -237,7 +237,7 @@ def test_a_worker_that_is_killed_frees_its_lock_and_leaves_nothing_half_done(tmp
     with running:
         assert running.stdout is not None
         assert running.stdout.readline() == "working\n"
-        with pytest.raises(StoreBusy, match=f"process {running.pid} works"), hold_worker(opened):
+        with pytest.raises(StoreBusy, match=f"process {running.pid} already works"), hold_worker(opened):
             pass
         running.kill()
     with hold_worker(opened), opened.begin() as conn:

@@ -45,7 +45,7 @@ def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind
         _, (tried,) = views.load_delivery(conn, delivery.id)
         assert "what was sent was attempted" not in {one.name for one in load_violations(conn)}
     assert states(store) == [DeliveryState.SENT, DeliveryState.READY]
-    assert (tried.outcome, tried.detail) == ("sent", "the operator says it arrived")
+    assert (tried.outcome, tried.detail) == ("sent", "marked as sent by the operator")
     assert claim(store, now=LATER).part == 1
 
 

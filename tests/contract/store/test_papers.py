@@ -46,7 +46,7 @@ def test_moments_come_back_in_utc_whatever_their_zone_was(store: Store) -> None:
 
 
 def test_a_moment_without_a_zone_is_refused(store: Store) -> None:
-    with pytest.raises(StatementError, match="names no time zone"):
+    with pytest.raises(StatementError, match="has no time zone"):
         store_papers(store, [make_paper(updated=datetime(2026, 11, 20, 8, 0))])  # noqa: DTZ001 - the point
 
 

@@ -58,7 +58,7 @@ def test_what_waited_is_sent_once_it_is_resumed(copy: Store) -> None:
         assert outbox_module.claim(conn, owner="worker", limit=9, now=LATER)
         assert len(outbox.take_unknown(conn, LATER)) == 1
         assert load_violations(conn) == []
-    with copy.begin() as conn, pytest.raises(UsageError, match="nothing is held back"):
+    with copy.begin() as conn, pytest.raises(UsageError, match="sending is not stopped"):
         resume(conn, "harvest", LATER)
 
 
@@ -73,7 +73,7 @@ def test_what_was_due_by_the_moment_counts_as_sent(copy: Store) -> None:
 
 
 def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(copy: Store) -> None:
-    with copy.begin() as conn, pytest.raises(UsageError, match="not been looked at since the restore"):
+    with copy.begin() as conn, pytest.raises(UsageError, match="not been checked since the restore"):
         resume(conn, "harvest", LATER, since=MORNING)
     with copy.begin() as conn:
         move_cursor(conn, source="harvest", run_id=start_run(conn, source="harvest", at=LATER), started_at=LATER)

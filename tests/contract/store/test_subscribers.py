@@ -39,9 +39,9 @@ def leave(store: Store, destination: Destination | str = MAIL, subscription: str
         return subscribers.leave(conn, destination, subscription, how="one-click", at=NOW)
 
 
-def come_back(store: Store, subscription: str = "team") -> bool:
+def resubscribe(store: Store, subscription: str = "team") -> bool:
     with store.begin() as conn:
-        return subscribers.come_back(conn, MAIL, subscription, how="page", at=NOW + DAY)
+        return subscribers.resubscribe(conn, MAIL, subscription, how="page", at=NOW + DAY)
 
 
 def try_to_send(store: Store) -> dict[str, DeliveryState]:
@@ -157,8 +157,8 @@ def test_coming_back_starts_with_what_is_matched_from_then_on(store: Store) -> N
     planned = store_digest(store)
     leave(store)
     run_id = store_match(store, {planned.subscription_id: (1,)})
-    assert come_back(store)
-    assert not come_back(store)
+    assert resubscribe(store)
+    assert not resubscribe(store)
     with store.read() as conn:
         (found,) = load_subscriptions(conn)
     assert (found.plan_after, found.subscription.destinations) == (run_id, (MAIL,))
@@ -173,7 +173,7 @@ def test_coming_back_does_not_move_a_subscription_that_others_kept_reading(store
         before = load_subscriptions(conn)[0].plan_after
     leave(store)
     store_match(store, {planned.subscription_id: (1,)})
-    come_back(store)
+    resubscribe(store)
     with store.read() as conn:
         assert load_subscriptions(conn)[0].plan_after == before
 
@@ -184,13 +184,13 @@ def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Sto
     leave(store)
     leave(store, subscription="")
     run_id = store_match(store, {ids["team"]: (1,), ids["other"]: (1,)})
-    assert come_back(store, "")
+    assert resubscribe(store, "")
     with store.read() as conn:
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
         assert subscribers.load_left_alone(conn, MAIL) == ["team"]
     assert {name: one.subscription.destinations for name, one in found.items()} == {"team": (), "other": (MAIL,)}
     assert (found["other"].plan_after, found["team"].plan_after) == (run_id, 0)
-    assert come_back(store)
+    assert resubscribe(store)
     with store.read() as conn:
         assert {one.subscription.destinations for one in load_subscriptions(conn)} == {(MAIL,)}
         assert subscribers.load_left_alone(conn, MAIL) == []
@@ -200,7 +200,7 @@ def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Sto
     subscribe(store, make_subscription("team"))
     leave(store)
     leave(store, subscription="")
-    assert come_back(store)
+    assert resubscribe(store)
     with store.read() as conn:
         assert load_subscriptions(conn)[0].subscription.destinations == ()
         assert conn.execute(select(subscribers_table.c.state)).scalars().all() == ["left"]

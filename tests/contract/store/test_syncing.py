@@ -252,7 +252,7 @@ def test_a_first_digest_is_to_come_for_each_saved_query_once(store: Store) -> No
 
 
 def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:
-    with pytest.raises(ConfigurationError, match="team asks for a saved query perf"), store.begin() as conn:
+    with pytest.raises(ConfigurationError, match="team names a saved query perf"), store.begin() as conn:
         subscriptions.sync_subscriptions(conn, [make_subscription()], Origin.FILE, NOW, AlwaysDue(MORNING))
 
 

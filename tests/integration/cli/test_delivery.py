@@ -38,7 +38,7 @@ def test_a_canceled_delivery_is_never_sent_and_needs_nobody_any_more(world: Worl
     before = len(world.mail.mails)
     digest("run")
     assert len(world.mail.mails) == before
-    assert "trouble   dropped by the operator" in digest("delivery", "show", "13").out
+    assert "trouble   cancelled by the operator" in digest("delivery", "show", "13").out
 
 
 @pytest.mark.usefixtures("world")

@@ -36,7 +36,7 @@ def test_the_doctor_names_what_cannot_be_read(digest: Shell, world: World) -> No
     digest("doctor", "--quick")
     world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
     said = digest("doctor", "--quick", "--full", expect=1)
-    assert "subscriptions.perf-team.exclude: 'Lindquell' is no full name" in " ".join(said.out.split())
+    assert "subscriptions.perf-team.exclude: 'Lindquell' is not a full name" in " ".join(said.out.split())
 
 
 def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: World) -> None:
@@ -45,6 +45,6 @@ def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: Wor
         spoilt = update(subscriptions).where(subscriptions.c.name == "perf-team")
         conn.execute(spoilt.values(exclude_queries="author:Lindquell"))
     store.close()
-    assert "what perf-team excludes can't be read: 'Lindquell' is no full name" in digest("status").out
+    assert "what perf-team excludes can't be read: 'Lindquell' is not a full name" in digest("status").out
     shown = digest("subscription", "show", "perf-team").out
-    assert "author:Lindquell   can't be read, excludes nothing: 'Lindquell' is no full name" in shown
+    assert "author:Lindquell   can't be read, excludes nothing: 'Lindquell' is not a full name" in shown

@@ -20,7 +20,7 @@ def test_the_list_as_json_has_the_canonical_text_and_the_problem(digest: Shell) 
     assert queries["gpu"]["canonical"] == "abs:gpu OR ti:gpu"
     assert queries["gpu"]["papers_30_days"] == 4
     assert queries["perf"]["subscriptions"] == ["perf-mail", "perf-team"]
-    assert queries["broken"]["problem"].startswith("OR has nothing behind it")
+    assert queries["broken"]["problem"].startswith("OR has nothing after it")
 
 
 def test_how_a_query_is_read_as_json_has_the_notes_with_their_places(digest: Shell) -> None:

@@ -124,8 +124,8 @@ def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(digest: Shell) -> 
     digest("db", "restore", "backup.db")
     digest("run", expect=3)
     said = digest("db", "resume", "--since", "2026-11-20T03:00Z", expect=2)
-    assert "not been looked at since the restore" in said.err
-    assert "lies ahead" in digest("db", "resume", "--since", "2027-01-01", expect=2).err
+    assert "not been checked since the restore" in said.err
+    assert "in the future" in digest("db", "resume", "--since", "2027-01-01", expect=2).err
     assert "is no moment" in digest("db", "resume", "--since", "tea time", expect=2).err
 
 
@@ -137,7 +137,7 @@ def test_the_operators_word_that_it_was_restored_holds_everything(world: World, 
     digest("run", expect=3)
     assert world.mail.mails == ()
     assert digest("db", "resume", "--json").json == {"released": 2, "dropped": 0, "told": 0}
-    assert "nothing is held back" in digest("db", "resume", expect=2).err
+    assert "sending is not stopped" in digest("db", "resume", expect=2).err
     digest("run")
     assert len(world.mail.mails) == 2
 
@@ -177,7 +177,7 @@ def test_serving_a_restored_database_sends_nothing_says_so_and_goes_on_when_told
     digest("db", "restore", "backup.db")
     with world.serve() as served:
         refused = digest("db", "restore", "backup.db", expect=3)
-        assert f"process {served.process.pid} works on this database already" in refused.err
+        assert f"process {served.process.pid} already works on this database" in refused.err
         wait_until(lambda: "1 paper waits" in digest("subscription", "list").out)
         report = digest("db", "backup", "--json", "beside.db").json
         assert report["rows"]["papers"] == 4
@@ -208,11 +208,11 @@ def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> N
         connection.execute("UPDATE deliveries SET ended_at = NULL WHERE id = 1")
         connection.commit()
     said = digest("db", "check", expect=1)
-    assert "1     what has ended says when, and nothing else does" in said.out
+    assert "1     a delivery has a time of its end once it has ended" in said.out
     found = digest("db", "check", "--json", expect=1).json
-    assert found["violations"] == {"what has ended says when, and nothing else does": 1}
-    assert "is not sound" in digest("db", "backup", expect=3).err
-    assert "is not sound" in digest("db", "copy", "--to", "sqlite:///other.db", expect=3).err
+    assert found["violations"] == {"a delivery has a time of its end once it has ended": 1}
+    assert "is damaged" in digest("db", "backup", expect=3).err
+    assert "is damaged" in digest("db", "copy", "--to", "sqlite:///other.db", expect=3).err
 
 
 def test_backups_are_pruned_where_nobody_named_their_file(world: World, digest: Shell) -> None:

@@ -32,10 +32,10 @@ def test_the_configuration_is_shown_with_origins_and_without_secrets(
 def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: Shell) -> None:
     said = digest("config", "check", expect=3)
     assert said.err.splitlines() == [
-        "error: queries.broken: OR has nothing behind it",
+        "error: queries.broken: OR has nothing after it",
         "      ti:(gpu OR",
         "              ^",
-        "      Write a word or a group behind it, or leave it out.",
+        "      Write a word or a group after it, or leave it out.",
     ]
     world.edit_config('kinds = ["new", "cross-list", "replacement", "withdrawal"]', 'caps = 3\nkinds = ["gone"]')
     said = digest("config", "check", expect=3)
@@ -44,7 +44,7 @@ def test_a_check_tells_every_problem_at_once_and_exits_3(world: World, digest: S
         "'gone' is not a kind",
     ):
         assert problem in said.err
-    assert said.err.endswith("\n2 things to mend.\n")
+    assert said.err.endswith("\n2 things to correct.\n")
     assert "hint" not in said.err
     assert len(digest("config", "check", "--json", expect=3).json["problems"]) == 2
 
@@ -67,7 +67,7 @@ def test_a_check_warns_of_what_is_allowed_and_looks_like_a_slip(world: World, di
     said = digest("config", "check")
     assert "digest.toml is sound, but for 2 warnings: 4 saved queries" in said.out
     assert "warning: queries.broken: no subscription follows it" in said.err
-    assert "warning: queries.broken: 'cs.PFF' is no category of arXiv" in said.err
+    assert "warning: queries.broken: 'cs.PFF' is not a category of arXiv" in said.err
     assert digest("config", "check", "--json").json["problems"] == []
 
 

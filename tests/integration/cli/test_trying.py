@@ -57,7 +57,7 @@ def test_where_no_poll_comes_nobody_is_told_of_the_next_one(world: World, digest
     world.arxiv.faults.add("503", retry_after="3600")
     assert "hint:  Call it again later." in digest("try", "cat:cs.PF", expect=4).err
     said = digest("try", "cat:cs.PF", expect=4).err
-    assert "asked again in 60 min at the earliest" in said
+    assert "the next request is sent in 60 min at the earliest" in said
     assert "hint:  Call it again then: until then nothing is asked." in said
 
 

@@ -71,7 +71,7 @@ def test_an_answer_that_comes_byte_by_byte_is_not_waited_for_without_end() -> No
     with _answering(Answer(b"{" * 10_000, ending=Ending.TRICKLE)) as server:
         failure = fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/", timeout=0.1))
     assert failure.ambiguous
-    assert "no whole answer within 0.4 s" in failure.message
+    assert "no complete answer came within 0.4 s" in failure.message
 
 
 def test_nobody_listening_means_nothing_was_stored() -> None:

@@ -67,7 +67,7 @@ def test_what_is_ours_no_more_when_the_connection_stands_is_not_posted(url: str)
         looks.append(True)
         return False
 
-    with pytest.raises(DeliveryError, match="claim on it lapsed") as caught:
+    with pytest.raises(DeliveryError, match="claim on it ended") as caught:
         SlackTransport(token="xoxb-1", url=url).send(make_post(), PAPERS, is_ours)
     assert looks == [True]
     assert not caught.value.ambiguous

@@ -250,7 +250,7 @@ def test_an_address_that_could_end_a_command_never_reaches_the_server(
     failure = _fail(transport, destination)
     assert failure.permanent
     assert not failure.whole_transport
-    with pytest.raises(DeliveryError, match="no mail address"):
+    with pytest.raises(DeliveryError, match="not a mail address"):
         transport.resolve(destination)
     assert script.steps == []
 

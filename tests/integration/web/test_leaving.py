@@ -5,7 +5,7 @@ import re
 import pytest
 from sqlalchemy import select, update
 
-from digest.deliver.unsubscribe import come_back, leave
+from digest.deliver.unsubscribe import leave, resubscribe
 from digest.model.subscriptions import Destination
 from digest.plan.step import plan
 from digest.serve.steps import run_pass
@@ -84,7 +84,7 @@ def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing
     answers = [desk.http.post(path, data=ONE_CLICK) for path in paths]
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
-    assert "<h1>You have left.</h1>" in answers[0].text
+    assert "<h1>You are unsubscribed.</h1>" in answers[0].text
     with desk.site.store.read() as conn:
         assert conn.execute(select(suppressions)).all() == []
 
@@ -92,15 +92,18 @@ def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing
 def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
     path = path_in_mail(desk)
     page = desk.http.get(path).text
-    assert "Leave perf-team?" in page
+    assert "Unsubscribe from perf-team?" in page
     assert ("r…@example.org" in page, "reader@" in page) == (True, False)
-    assert "<h1>You have left perf-team.</h1>" in desk.http.post(path, data=ONE_CLICK).text
+    assert "<h1>You are unsubscribed from perf-team.</h1>" in desk.http.post(path, data=ONE_CLICK).text
     again = desk.http.get(path)
-    assert (again.status_code, "<h1>You have left perf-team already.</h1>" in again.text) == (200, True)
+    assert (again.status_code, "<h1>You are already unsubscribed from perf-team.</h1>" in again.text) == (
+        200,
+        True,
+    )
     assert "<form" not in again.text
     with desk.site.store.begin() as conn:
-        come_back(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
-    assert "Leave perf-team?" in desk.http.get(path).text
+        resubscribe(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
+    assert "Unsubscribe from perf-team?" in desk.http.get(path).text
 
 
 def test_a_token_made_for_something_else_ends_nothing(desk: Desk) -> None:
@@ -122,5 +125,5 @@ def test_the_button_on_the_page_leads_where_leaving_happens(desk: Desk) -> None:
     assert fields == ONE_CLICK
     target = page.url.join(action[1])
     assert target.path == path
-    assert "You have left" in desk.http.post(target, data=fields).text
+    assert "You are unsubscribed" in desk.http.post(target, data=fields).text
     assert recipients_of_next_mailing(desk) == ["second@example.org"]

@@ -166,7 +166,7 @@ def test_readiness_turns_red_while_an_alarm_says_that_no_work_is_done(desk: Desk
     pulse = Pulse()
     pulse.beat()
     pulse.note_write()
-    for name, is_ready in ((AlarmName.MAILING, True), (AlarmName.OUTBOX, False)):
+    for name, is_ready in ((AlarmName.ANNOUNCEMENT, True), (AlarmName.OUTBOX, False)):
         with desk.site.store.begin() as conn:
             alarm_store.keep_alarms(conn, [Alarm(name, "it waits", "Look.")], desk.world.clock.now())
         assert find_failures(desk.site, pulse) == ([] if is_ready else ["it waits. Look."])

@@ -148,7 +148,7 @@ def continued(page: bytes) -> bytes:
 def test_a_list_that_came_in_pages_ends_only_where_it_says_so() -> None:
     assert parse_oai(continued(oai_page(oai_entry(), token=""))).token is None
     assert parse_oai(continued(oai_page(oai_entry(), token="u"))).token == "u"
-    with pytest.raises(ArxivShort, match="does not say that it ends"):
+    with pytest.raises(ArxivShort, match="does not say where it ends"):
         parse_oai(continued(oai_page(oai_entry())))
 
 
@@ -192,8 +192,8 @@ def test_deleted_entries_are_counted_and_named() -> None:
     ("metadata", "reason"),
     [
         (raw_paper("x/1"), "not an arXiv identifier"),
-        (raw_paper("2911.00001"), "its header speaks of '2611.00001'"),
-        (raw_paper("math.GT/0309136"), "its header speaks of '2611.00001', its text of math/0309136"),
+        (raw_paper("2911.00001"), "its header names '2611.00001'"),
+        (raw_paper("math.GT/0309136"), "its header names '2611.00001', its text math/0309136"),
         (raw_paper(versions=""), "no version"),
         (raw_paper(versions=raw_version(0, "Sun, 1 Nov 2026 10:00:00 GMT")), "version called 'v0'"),
         (raw_paper(versions=raw_version(1, "some day")), "date of version 1"),

@@ -100,7 +100,7 @@ def test_a_wrong_value_in_a_variable_is_named_by_the_variable(refuse: Refuse) ->
     error = refuse(DIGEST_WEB_BASE_URL="digest.example.org")
     assert error.message.startswith("DIGEST_WEB_BASE_URL: 'digest.example.org' is not a web address")
     error = refuse(DIGEST_WEB_BASE_URL="digest.example.org", DIGEST_WEB_BIND="everywhere")
-    assert error.message.startswith("the environment: 2 things to mend")
+    assert error.message.startswith("the environment: 2 things to correct")
 
 
 def test_a_secrets_file_is_named_in_its_table_unless_a_variable_gives_the_secret(

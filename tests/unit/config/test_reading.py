@@ -232,7 +232,7 @@ def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
         '[mail]\nfrom = "nobody"\nspeed = 1\n[defaults]\ncap = 0\nwhen = "never"\n', DIGEST_WEB_BIND="everywhere"
     )
     first, *others = [line.strip() for line in error.message.splitlines()]
-    assert first.endswith("digest.toml: 5 things to mend")
+    assert first.endswith("digest.toml: 5 things to correct")
     for place in ("mail.from", "mail.speed", "defaults.cap", "defaults.when", "DIGEST_WEB_BIND"):
         assert [place] == [one.partition(":")[0] for one in others if one.startswith(f"{place}: ")]
     assert "Write 127.0.0.1:8000" in error.message

@@ -17,10 +17,10 @@ from digest.model.subscriptions import DestinationKind
         (DestinationKind.MAIL, {}, "is sent again after 15 min, once"),
         (DestinationKind.MAIL, {"DIGEST_MAIL_AMBIGUOUS_WAIT": "7200"}, "is sent again after 2 h, once"),
         (DestinationKind.MAIL, {"DIGEST_MAIL_ON_AMBIGUOUS": "hold"}, "is held for you after 15 min"),
-        (DestinationKind.SLACK, {}, "is looked for after 15 s"),
+        (DestinationKind.SLACK, {}, "is searched for after 15 s"),
         (DestinationKind.SLACK_WEBHOOK, {}, "is held for you after 15 s"),
         (DestinationKind.WEBHOOK, {}, "is sent again after 60 s"),
-        (DestinationKind.FILE, {}, "is looked for"),
+        (DestinationKind.FILE, {}, "is searched for"),
         (DestinationKind.CONSOLE, {}, "is held for you"),
     ],
 )

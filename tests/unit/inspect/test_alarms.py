@@ -130,4 +130,4 @@ def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of
     matched_at = now - ago
     if max(due.due_at, matched_at) < find_owed(now):
         facts = TurnFacts(due.due_at, before.name, now, coverage, 1, waiting_since=matched_at)
-        assert decide_turn(rhythm, facts).outcome is TurnOutcome.TELL
+        assert decide_turn(rhythm, facts).outcome is TurnOutcome.MAKE

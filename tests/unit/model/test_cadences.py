@@ -124,30 +124,30 @@ def test_a_year_of_53_weeks_does_not_shift_every_second_week(phrase: str, due: l
     ("phrase", "words"),
     [
         ("every second weekday at 09:00 UTC", "every second week has one day"),
-        ("every second monday from noon at 09:00 UTC", "'noon' is no date"),
+        ("every second monday from noon at 09:00 UTC", "'noon' is not a date"),
         ("every second monday from 2026-12-08 at 09:00 UTC", "2026-12-08 is a Tuesday"),
-        ("mondays from 2026-12-07 at 09:00 UTC", "'from' is no day"),
-        ("", "is not a time a digest can be due"),
-        ("sometimes", "is not a time a digest can be due"),
-        ("daily at noon", "is not a time a digest can be due"),
-        ("at 09:00", "is not a time a digest can be due"),
+        ("mondays from 2026-12-07 at 09:00 UTC", "'from' is not a day"),
+        ("", "is not a time when a digest can be due"),
+        ("sometimes", "is not a time when a digest can be due"),
+        ("daily at noon", "is not a time when a digest can be due"),
+        ("at 09:00", "is not a time when a digest can be due"),
         ("daily at 24:00", "there is no 24:00 o'clock"),
         ("daily at 09:60", "there is no 9:60 o'clock"),
         ("daily at 09:00 Europe/Berlni", "no time zone called Europe/Berlni"),
         ("daily at 09:00 Europe", "no time zone called Europe"),
         ("daily at 09:00 /etc/passwd", "no time zone called /etc/passwd"),
-        ("moondays at 09:00", "'moondays' is no day"),
-        ("every at 09:00", "names no day"),
-        ("on and at 09:00", "names no day"),
-        (", at 09:00", "names no day"),
-        ("weekly at 09:00", "names no day"),
-        ("daily at 09:00 localtime", "localtime names no place"),
-        ("daily at 09:00 right/Europe/Berlin", "right/Europe/Berlin names no place"),
-        ("daily at 09:00 UTC, at the latest 08:59", "08:59 is not at most 12 hours after 09:00"),
+        ("moondays at 09:00", "'moondays' is not a day"),
+        ("every at 09:00", "does not name a day"),
+        ("on and at 09:00", "does not name a day"),
+        (", at 09:00", "does not name a day"),
+        ("weekly at 09:00", "does not name a day"),
+        ("daily at 09:00 localtime", "localtime is not a place"),
+        ("daily at 09:00 right/Europe/Berlin", "right/Europe/Berlin is not a place"),
+        ("daily at 09:00 UTC, at the latest 08:59", "08:59 is more than 12 hours after 09:00"),
         ("daily at 09:00 UTC, at the latest 24:00", "there is no 24:00 o'clock"),
-        ("daily at 09:00 UTC, at the latest noon", "is not a time a digest can be due"),
+        ("daily at 09:00 UTC, at the latest noon", "is not a time when a digest can be due"),
         ("daily at 09:00 UTC, at the latest 10:00 Europe/Berlin", "names two time zones, UTC and Europe/Berlin"),
-        ("on announcement, at the latest 10:00", "is not a time a digest can be due"),
+        ("on announcement, at the latest 10:00", "is not a time when a digest can be due"),
     ],
 )
 def test_a_phrase_that_says_no_time_is_refused_with_a_way_out(phrase: str, words: str) -> None:
@@ -176,7 +176,7 @@ def test_a_slip_in_a_time_or_a_day_is_answered_with_what_was_meant(phrase: str, 
 
 
 def test_a_time_without_a_zone_is_refused_and_one_zone_is_enough_for_both_times() -> None:
-    with pytest.raises(ConfigurationError, match="names no time zone") as caught:
+    with pytest.raises(ConfigurationError, match="does not name a time zone") as caught:
         Cadence.parse("daily at 09:00")
     assert '"daily at 09:00 Europe/Berlin"' in caught.value.hint
     assert Cadence.parse("daily at 09:00, at the latest 10:00 UTC").zone == "UTC"
@@ -251,9 +251,9 @@ def test_quiet_hours_may_name_their_own_zone() -> None:
 @pytest.mark.parametrize(
     ("phrase", "words"),
     [
-        ("", "are no hours of a day"),
-        ("nights", "are no hours of a day"),
-        ("22:00", "are no hours of a day"),
+        ("", "are not hours of a day"),
+        ("nights", "are not hours of a day"),
+        ("22:00", "are not hours of a day"),
         ("22:00-24:00", "there is no 24:00 o'clock"),
         ("22:00-22:00", "ends when it begins"),
         ("22:00-07:00 Europe/Berlni", "no time zone called Europe/Berlni"),
@@ -280,13 +280,13 @@ def test_a_pause_ends_when_a_day_begins_or_at_a_moment(value: str, moment: str) 
 
 @pytest.mark.parametrize("value", ["soon", "", "2026-13-01", "0001-01-01T00:00+14:00"])
 def test_a_pause_ends_at_no_other_words(value: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no date"):
+    with pytest.raises(ConfigurationError, match="is not a date"):
         read_pause_end(value, "UTC")
 
 
 @pytest.mark.parametrize("value", ["9999-12-31T23:59:59Z", "3000-01-01"])
 def test_a_pause_that_ends_where_dates_do_is_refused_with_one_that_is_long_enough(value: str) -> None:
-    with pytest.raises(ConfigurationError, match="behind the year 2999") as caught:
+    with pytest.raises(ConfigurationError, match="after the year 2999") as caught:
         read_pause_end(value, "UTC")
     assert "2999-12-31" in caught.value.hint
 

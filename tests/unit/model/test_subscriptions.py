@@ -30,14 +30,14 @@ def test_a_destination_names_a_way_out_and_an_address(text: str, kind: Destinati
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("reader@example.org", "names no way out"),
-        ("", "names no way out"),
-        ("fax:+49", "names no way out"),
-        ("mailto:", "lacks an address"),
-        ("slack: ", "lacks an address"),
-        ("mailto", "lacks an address"),
-        ("feed:x", "takes no address"),
-        ("console:", "takes no address"),
+        ("reader@example.org", "is not a destination"),
+        ("", "is not a destination"),
+        ("fax:+49", "is not a destination"),
+        ("mailto:", "has no address"),
+        ("slack: ", "has no address"),
+        ("mailto", "has no address"),
+        ("feed:x", "has no address"),
+        ("console:", "has no address"),
     ],
 )
 def test_a_destination_that_leads_nowhere_is_refused(text: str, words: str) -> None:

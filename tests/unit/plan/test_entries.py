@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry, Occasion, Seen
 from digest.model.papers import Paper
-from digest.plan.digests import Told, find_sequel, find_telling, make_entry, merge_kinds
+from digest.plan.digests import Shown, find_sequel, find_telling, make_entry, merge_kinds
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 
@@ -19,7 +19,7 @@ DAY = timedelta(days=1)
 
 
 def tell(*changes: object, seen: Seen | None = None) -> DigestEntry:
-    return make_entry(Told(changes, Occasion.SCHEDULED, seen), QUERIES)  # type: ignore[arg-type]  # StoredChange
+    return make_entry(Shown(changes, Occasion.SCHEDULED, seen), QUERIES)  # type: ignore[arg-type]  # StoredChange
 
 
 def test_a_replacement_is_held_against_the_text_its_reader_had() -> None:

@@ -60,24 +60,24 @@ def decide(
 
 def test_papers_of_a_complete_mailing_are_told_under_the_days_name() -> None:
     turn = decide(subscribe())
-    assert turn == Turn(TurnOutcome.TELL, "2026-11-20", utc("2026-11-23T08:00"), "2026-11-20")
+    assert turn == Turn(TurnOutcome.MAKE, "2026-11-20", utc("2026-11-23T08:00"), "2026-11-20")
 
 
 def test_an_incomplete_mailing_is_waited_for_until_the_latest_moment() -> None:
     late = subscribe(f"{MORNING}, at the latest 12:00")
     assert decide(late, now="2026-11-20T10:59", coverage=INCOMPLETE).outcome is TurnOutcome.WAIT
-    assert decide(late, now="2026-11-20T11:00", coverage=INCOMPLETE).outcome is TurnOutcome.TELL
+    assert decide(late, now="2026-11-20T11:00", coverage=INCOMPLETE).outcome is TurnOutcome.MAKE
     assert decide(subscribe(), now="2026-11-20T09:29", coverage=INCOMPLETE).outcome is TurnOutcome.WAIT
-    assert decide(subscribe(), now="2026-11-20T09:30", coverage=INCOMPLETE).outcome is TurnOutcome.TELL
+    assert decide(subscribe(), now="2026-11-20T09:30", coverage=INCOMPLETE).outcome is TurnOutcome.MAKE
 
 
 def test_a_single_pass_has_less_patience_than_the_cadence() -> None:
-    assert decide(subscribe(), coverage=INCOMPLETE, patience=timedelta(0)).outcome is TurnOutcome.TELL
+    assert decide(subscribe(), coverage=INCOMPLETE, patience=timedelta(0)).outcome is TurnOutcome.MAKE
 
 
 def test_a_quiet_day_waits_until_it_is_seen_to_its_end() -> None:
     assert decide(subscribe(), coverage=COMPLETE, run=0).outcome is TurnOutcome.WAIT
-    assert decide(subscribe(), coverage=COMPLETE, run=7).outcome is TurnOutcome.TELL
+    assert decide(subscribe(), coverage=COMPLETE, run=7).outcome is TurnOutcome.MAKE
     assert decide(subscribe(), coverage=SETTLED, run=0).outcome is TurnOutcome.PASS
 
 
@@ -85,9 +85,9 @@ def test_a_quiet_day_waits_until_it_is_seen_to_its_end() -> None:
     ("quiet_days", "coverage", "outcome"),
     [
         (QuietDays.SKIP, SETTLED, TurnOutcome.PASS),
-        (QuietDays.NOTE, SETTLED, TurnOutcome.TELL),
+        (QuietDays.NOTE, SETTLED, TurnOutcome.MAKE),
         (QuietDays.NOTE, INCOMPLETE, TurnOutcome.PASS),
-        (QuietDays.HEARTBEAT, INCOMPLETE, TurnOutcome.TELL),
+        (QuietDays.HEARTBEAT, INCOMPLETE, TurnOutcome.MAKE),
     ],
 )
 def test_a_turn_without_papers_speaks_as_it_was_asked_to(
@@ -100,25 +100,25 @@ def test_a_turn_without_papers_speaks_as_it_was_asked_to(
 
 def test_all_turns_that_were_missed_become_one_digest_under_the_last_name() -> None:
     turn = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T13:00", taken="2026-11-16")
-    assert (turn.outcome, turn.slot, turn.next_due_at) == (TurnOutcome.TELL, "2026-11-20", utc("2026-11-23T08:00"))
+    assert (turn.outcome, turn.slot, turn.next_due_at) == (TurnOutcome.MAKE, "2026-11-20", utc("2026-11-23T08:00"))
 
 
 def test_missed_turns_with_nothing_to_tell_wait_together_for_the_last_ones_mailing() -> None:
     turn = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T08:20", coverage=INCOMPLETE, run=0)
     assert turn == Turn(TurnOutcome.WAIT, "", utc("2026-11-20T08:00"), "2026-11-19")
     told = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T08:20", coverage=INCOMPLETE, run=7)
-    assert told.outcome is TurnOutcome.TELL
+    assert told.outcome is TurnOutcome.MAKE
     heartbeat = subscribe(quiet_days=QuietDays.HEARTBEAT)
     said = decide(heartbeat, due="2026-11-17T08:00", now="2026-11-20T08:20", coverage=INCOMPLETE, run=0)
-    assert said.outcome is TurnOutcome.TELL
+    assert said.outcome is TurnOutcome.MAKE
 
 
 def test_nothing_goes_out_in_quiet_hours_whatever_waits() -> None:
     quiet = subscribe("daily at 18:00 Europe/Berlin", quiet_hours=QuietHours.parse("22:00-07:00"))
     resting = decide(quiet, due="2026-11-19T17:00", now="2026-11-19T23:00", taken="2026-11-18")
-    assert resting == Turn(TurnOutcome.REST, "", utc("2026-11-20T06:00"), "2026-11-18")
+    assert resting == Turn(TurnOutcome.POSTPONE, "", utc("2026-11-20T06:00"), "2026-11-18")
     told = decide(quiet, due="2026-11-20T06:00", now="2026-11-20T06:00", taken="2026-11-18", coverage=INCOMPLETE)
-    assert (told.outcome, told.slot) == (TurnOutcome.TELL, "2026-11-19")
+    assert (told.outcome, told.slot) == (TurnOutcome.MAKE, "2026-11-19")
 
 
 def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the_next_days_mailing() -> None:
@@ -128,10 +128,10 @@ def test_papers_that_quiet_hours_kept_past_the_latest_moment_do_not_wait_for_the
     waiting = decide(reader, due=morning, now=morning, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
     assert waiting.outcome is TurnOutcome.WAIT
     resting = decide(reader, due=morning, now=evening, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
-    assert (resting.outcome, resting.next_due_at) == (TurnOutcome.REST, utc("2026-11-21T08:00"))
+    assert (resting.outcome, resting.next_due_at) == (TurnOutcome.POSTPONE, utc("2026-11-21T08:00"))
     following = "2026-11-21T08:00"
     told = decide(reader, due=following, now=following, taken="2026-11-19", coverage=INCOMPLETE, matched=morning)
-    assert told == Turn(TurnOutcome.TELL, "2026-11-20", utc(following), "2026-11-20")
+    assert told == Turn(TurnOutcome.MAKE, "2026-11-20", utc(following), "2026-11-20")
     fresh = decide(
         reader, due=following, now=following, taken="2026-11-20", coverage=INCOMPLETE, matched=following
     )
@@ -142,7 +142,7 @@ def test_runs_of_one_night_become_one_digest_at_its_end() -> None:
     at_once = subscribe("at once", quiet_hours=NIGHT)
     assert decide(at_once, now="2026-11-20T02:00", taken="").next_due_at == utc("2026-11-20T06:00")
     told = decide(at_once, due="2026-11-20T06:00", now="2026-11-20T06:00", taken="run:3 2026-11-01", run=12)
-    assert told == Turn(TurnOutcome.TELL, "run:12", None, "2026-11-01 run:12")
+    assert told == Turn(TurnOutcome.MAKE, "run:12", None, "2026-11-01 run:12")
     assert decide(at_once, run=0, now="2026-11-20T12:00").outcome is TurnOutcome.PASS
 
 
@@ -173,7 +173,7 @@ def decide_early(
 def test_papers_on_announcement_that_came_by_an_earlier_mailing_wait_for_no_other() -> None:
     told = decide_early(matched="2026-11-19T06:00")
     thursday = utc("2026-11-20T01:00")
-    assert told == Turn(TurnOutcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
+    assert told == Turn(TurnOutcome.MAKE, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
 
 
 def test_papers_on_announcement_that_came_with_the_last_mailing_wait_for_the_rest_of_it() -> None:
@@ -189,7 +189,7 @@ def test_papers_that_the_night_put_off_to_the_next_mailings_moment_do_not_wait_f
     assert decide_early(matched=matched, now=matched, quiet=night).next_due_at == utc("2026-11-20T01:00")
     told = decide_early(matched=matched, due="2026-11-20T01:00", now="2026-11-20T01:15", quiet=night)
     thursday = utc("2026-11-20T01:00")
-    assert told == Turn(TurnOutcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
+    assert told == Turn(TurnOutcome.MAKE, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
 
 
 def test_a_heartbeat_on_announcement_waits_for_its_mailing_until_the_morning() -> None:
@@ -209,7 +209,7 @@ def test_a_heartbeat_that_was_missed_leaves_the_next_mailings_turn_to_that_maili
         )
         late = {"due": due, "now": "2026-11-20T01:15", "coverage": INCOMPLETE, "run": 0}
         said = decide(heartbeat, taken="mailing:2026-11-17", **late)  # type: ignore[arg-type]  # as decide takes them
-        assert said == Turn(TurnOutcome.TELL, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
+        assert said == Turn(TurnOutcome.MAKE, "mailing:2026-11-18", thursday, "mailing:2026-11-18", is_missed=True)
         after = decide(heartbeat, taken=said.taken, **late | {"due": "2026-11-20T01:00"})  # type: ignore[arg-type]  # the same
         assert after.outcome is TurnOutcome.WAIT
 
@@ -222,12 +222,12 @@ def test_a_heartbeat_that_quiet_hours_kept_past_the_latest_moment_comes_when_the
     following = "2026-11-21T08:00"
     facts = {"due": following, "now": following, "coverage": INCOMPLETE, "run": 0}
     said = decide(heartbeat, taken="2026-11-19", **facts)  # type: ignore[arg-type]  # as decide takes them
-    assert said == Turn(TurnOutcome.TELL, "2026-11-20", utc(following), "2026-11-20")
+    assert said == Turn(TurnOutcome.MAKE, "2026-11-20", utc(following), "2026-11-20")
     assert decide(heartbeat, taken=said.taken, **facts).outcome is TurnOutcome.WAIT  # type: ignore[arg-type]  # the same
     assert decide(heartbeat, taken="", **facts).outcome is TurnOutcome.WAIT, "a new one had no turn to be put off"  # type: ignore[arg-type]  # the same
     facts["coverage"] = replace(INCOMPLETE, failure="no answer")
     for taken in ("", "2026-11-18"):  # new, or with two days put off at once
-        assert decide(heartbeat, taken=taken, **facts).outcome is TurnOutcome.TELL  # type: ignore[arg-type]  # the same
+        assert decide(heartbeat, taken=taken, **facts).outcome is TurnOutcome.MAKE  # type: ignore[arg-type]  # the same
 
 
 def test_a_new_turn_begins_where_the_pause_ends() -> None:

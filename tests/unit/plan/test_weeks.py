@@ -108,7 +108,7 @@ class Reader:
             return
         run = self.matched if self.waiting else 0
         turn = decide_turn(subscription, TurnFacts(self.due_at, self.taken, self.now, self._cover(), run))
-        if turn.outcome is TurnOutcome.TELL:
+        if turn.outcome is TurnOutcome.MAKE:
             self._judge(turn.slot)
             self.told.append((turn.slot, self.waiting))
             self.waiting = []

@@ -37,7 +37,7 @@ def test_the_newest_paper_may_be_the_one_that_could_not_be_read() -> None:
 
 
 def test_an_empty_list_is_believed_when_a_look_half_an_hour_later_says_it_again() -> None:
-    assert "nothing was touched since Tue 17 Nov" in doubt_harvest(walked(0), None, None)
+    assert "nothing was changed since Tue 17 Nov" in doubt_harvest(walked(0), None, None)
     assert doubt_harvest(walked(0), None, ENDED - timedelta(minutes=29))
     assert doubt_harvest(walked(0), None, ENDED - timedelta(minutes=30)) == ""
 

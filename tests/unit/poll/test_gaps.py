@@ -14,10 +14,10 @@ from digest.poll.rules import (
     SPARSE_FROM,
     asked_one_by_one,
     choose_due,
-    explain_void,
+    explain_giving_up,
     find_missing,
+    is_given_up,
     is_sparse,
-    is_void,
 )
 
 NOW = datetime(2026, 11, 20, 4, 0, tzinfo=UTC)
@@ -68,10 +68,10 @@ def test_ids_never_asked_for_come_first_and_the_newest_before_the_others() -> No
 
 
 def test_after_the_last_time_it_is_void_and_says_why() -> None:
-    assert not is_void(gap(1, asks=len(ASKED_AT) - 1))
+    assert not is_given_up(gap(1, asks=len(ASKED_AT) - 1))
     last = gap(1, days=7, asks=len(ASKED_AT))
-    assert is_void(last)
-    assert explain_void(last) == "arXiv knew no such paper, asked 5 times from 13 Nov to 20 Nov 2026"
+    assert is_given_up(last)
+    assert explain_giving_up(last) == "arXiv knew no such paper, asked 5 times from 13 Nov to 20 Nov 2026"
 
 
 def test_one_or_two_ids_are_asked_for_one_by_one_if_the_budget_has_so_many_requests() -> None:

@@ -28,15 +28,15 @@ def test_a_range_is_filled_to_the_minute(written: str, spelled: str) -> None:
 @pytest.mark.parametrize(
     ("written", "why"),
     [
-        ("2024", "no range"),
-        ("2024 TO", "no range"),
-        ("2025 TO 2024", "lies after"),
+        ("2024", "not a range"),
+        ("2024 TO", "not a range"),
+        ("2025 TO 2024", "is after"),
         ("20240230 TO 2025", "day is out of range"),
-        ("202413 TO 2025", "no date"),
-        ("2024030125 TO 2025", "no time of day"),
-        ("24 TO 25", "no date"),
-        ("* TO *", "says nothing"),
-        ("0000 TO 2024", "no date"),
+        ("202413 TO 2025", "not a date"),
+        ("2024030125 TO 2025", "not a time of day"),
+        ("24 TO 25", "not a date"),
+        ("* TO *", "needs a beginning or an end"),
+        ("0000 TO 2024", "not a date"),
     ],
 )
 def test_what_is_no_range_is_refused_with_the_reason(written: str, why: str) -> None:

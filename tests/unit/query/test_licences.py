@@ -41,7 +41,7 @@ def test_a_licence_may_be_written_short_or_by_its_address(written: str) -> None:
 
 
 def test_another_licence_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(QueryError, match="names no licence") as caught:
+    with pytest.raises(QueryError, match="is not a licence") as caught:
         parse_query("cat:cs.PF AND lic:gpl")
     assert caught.value.text[caught.value.position :] == "gpl"
     assert "cc-by-nc-sa" in caught.value.hint
@@ -66,4 +66,4 @@ def test_the_index_decides_as_the_evaluator_and_the_reason_names_the_licence() -
 def test_arxiv_is_asked_for_more_and_the_author_of_the_query_is_told(written: str, asked: str) -> None:
     query = parse_query(written)
     assert to_arxiv(query) == asked
-    assert ["harvested papers only" in note.message for note in query.notes] == [True]
+    assert ["only of harvested papers" in note.message for note in query.notes] == [True]

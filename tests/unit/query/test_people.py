@@ -119,11 +119,11 @@ def test_a_name_without_blanks_needs_no_quotes() -> None:
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ("Lindquell", "'Lindquell' is no full name"),
-        ("...", "'...' is no full name"),
-        ("Keiko Lind*", "A full name has no *"),
-        ("Lindquell K.", "'k' is no last name unless a comma says so: Lindquell, K or K, Lindquell"),
-        ("E, W.", "'e' is no last name"),
+        ("Lindquell", "'Lindquell' is not a full name"),
+        ("...", "'...' is not a full name"),
+        ("Keiko Lind*", "A full name cannot have a *"),
+        ("Lindquell K.", "'k' needs a comma to be a last name: Lindquell, K or K, Lindquell"),
+        ("E, W.", "'e' needs a comma to be a last name"),
         ("Ann Smith, Bo Liu, Cy Young", "is more than one name"),
         ("Ann Smith and Bo Liu", "is more than one name"),
         ("Ann Smith; Bo Liu", "is more than one name"),
@@ -221,7 +221,7 @@ def test_arxiv_is_asked_for_everybody_who_may_be_meant(text: str, sent: str) -> 
 
 @pytest.mark.parametrize("text", ["王伟", " 王小明 ", "김민수"])
 def test_a_name_without_blanks_is_said_to_lack_them(text: str) -> None:
-    with pytest.raises(UnclearPerson, match="has no blank between given and last name"):
+    with pytest.raises(UnclearPerson, match="needs a space between given and last name"):
         Person.parse(text)
 
 

@@ -6,10 +6,10 @@ from digest.serve.configuration import RosterReport
 
 
 def test_what_cannot_be_read_is_said_with_what_is_done_instead() -> None:
-    unreadable = (("gpu", "OR has nothing behind it\nti:(gpu OR"), ("perf", "never closed"))
+    unreadable = (("gpu", "OR has nothing after it\nti:(gpu OR"), ("perf", "never closed"))
     report = RosterReport(unreadable=unreadable, going_on=("gpu",), not_excluding=(("team", "no full name"),))
     assert report.doubts == (
-        "saved query gpu can't be read and goes on as it was read before:\nOR has nothing behind it\nti:(gpu OR",
+        "saved query gpu can't be read and is still used as it was before:\nOR has nothing after it\nti:(gpu OR",
         "saved query perf can't be read and is left out:\nnever closed",
         "what team excludes can't be read and excludes nothing:\nno full name",
     )

@@ -9,13 +9,15 @@ LIBRARIES = ["slack_sdk", "slack_bolt", "httpx", "aiosmtpd", "mail.log"]
 def test_beside_a_commands_own_words_a_warning_is_words_too() -> None:
     stream = io.StringIO()
     configure_logging(logging.WARNING, plain=True, stream=stream)
-    logging.getLogger("digest.worker").warning("the database takes no sign of life: %s", "it is away")
+    logging.getLogger("digest.worker").warning(
+        "the database does not record that this process is alive: %s", "it is away"
+    )
     logging.getLogger("digest.outbox").error(
         "no mark was taken", exc_info=OSError("disk I/O error of a@b.example")
     )
     logging.getLogger("digest.outbox").info("all is well")
     assert stream.getvalue().splitlines() == [
-        "warning: the database takes no sign of life: it is away",
+        "warning: the database does not record that this process is alive: it is away",
         "error: no mark was taken: disk I/O error of ***@***",
     ]
 

@@ -30,7 +30,7 @@ def operational(said: str) -> OperationalError:
     ],
 )
 def test_what_another_process_holds_may_pass_later(said: str) -> None:
-    with pytest.raises(StoreBusy, match="held by another process") as caught:
+    with pytest.raises(StoreBusy, match="locked by another process") as caught:
         fail(operational(said))
     assert caught.value.hint
 
