@@ -20,8 +20,7 @@ import click
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.config import find_state_folder, open_config, open_config_or_defaults, read_environment
-from digest.config.zones import choose_zone, write_with_zone
-from digest.model.clock import RemoteClock, SystemClock
+from digest.model.clock import RemoteClock, SystemClock, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
 from digest.model.subscriptions import DestinationKind, Origin, SubscriptionState
 from digest.query import parse_query
@@ -255,7 +254,7 @@ def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Install
     store = open_store(config.store.url)
     try:
         clock = choose_clock(config)
-        yield Installation(config, store, clock, clock.now(), choose_zone(config))
+        yield Installation(config, store, clock, clock.now(), config.zone)
     finally:
         store.close()
 
@@ -397,4 +396,4 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
             if isinstance(error, SchemaMismatch):
                 click.echo(f"note: {error.message}; it is not used. {error.hint}", err=True)
         clock = choose_clock(config)
-        yield Workbench(config, clock, clock.now(), choose_zone(config), store, why_not, saved)
+        yield Workbench(config, clock, clock.now(), config.zone, store, why_not, saved)

@@ -12,7 +12,7 @@ from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, load, opened_store
 from digest.cli.output import json_option, print_json, print_table, say, showing_progress, write_moment
 from digest.config.addresses import mask_password
-from digest.config.zones import choose_zone, write_with_zone
+from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
 from digest.serve.resume import resume as resume_restored
 from digest.store import database, hold_worker, migrate
@@ -165,7 +165,7 @@ def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool)
         kept = str(report.kept) if report.kept else None
         print_json({"store": report.place, "taken_at": report.taken_at, "kept": kept, "rows": report.rows})
         return
-    rows, taken = sum(report.rows.values()), write_moment(report.taken_at, choose_zone(config))
+    rows, taken = sum(report.rows.values()), write_moment(report.taken_at, config.zone)
     say(f"{report.place}: as it was at {taken}, {count(rows, 'row')}, checked and sound.")
     if report.kept is not None:
         say(f"What was there before is kept: {report.kept}")

@@ -13,8 +13,8 @@ import click
 from digest.cli.commands import CommandGroup
 from digest.cli.context import opened_store
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say, write_moment
-from digest.config.zones import name_zone
 from digest.inspect.status import STATE_WORDS
+from digest.model.clock import name_zone
 from digest.model.errors import UsageError, count
 from digest.model.messages import DeliveryState
 from digest.store import database, views

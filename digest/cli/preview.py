@@ -11,7 +11,6 @@ import click
 
 from digest.cli.context import opened, require_subscription
 from digest.cli.output import find_width, json_option, print_json, shows_colors
-from digest.config.zones import choose_zone
 from digest.deliver.feeds import load_feed
 from digest.inspect import preview
 from digest.inspect.preview import render_parts, send_trial
@@ -151,7 +150,7 @@ def choose_digest(
         digest = preview.foretell(conn, site, due)
     is_waiting = digest is not None and number is None
     if digest is None and not wants_next:
-        digest = preview.find_digest(conn, due, day, choose_zone(site.config))
+        digest = preview.find_digest(conn, due, day, site.config.zone)
     if digest is None:
         what = (
             "nothing waits for it"

@@ -10,8 +10,8 @@ from digest.cli.context import Installation, describe_drift, opened
 from digest.cli.delivery import describe_holds
 from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
 from digest.cli.subscription import NONE_YET, describe_turn
-from digest.config.zones import choose_zone, write_with_zone
 from digest.inspect.preview import foretell_run
+from digest.model.clock import write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, StoreError, count
 from digest.model.messages import DeliveryState
 from digest.serve.steps import run_pass
@@ -54,7 +54,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
     if as_json:
         print_json(_as_json(report))
     else:
-        _tell(report, choose_zone(site.config))
+        _tell(report, site.config.zone)
     if report.is_restored:
         raise StoreError(
             "this database was restored: nothing is sent until you say how to go on",
@@ -73,7 +73,7 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
         turns, now = foretell_run(conn, site), site.clock.now()
         ready = load_open(conn, now).counts.get(DeliveryState.READY, 0)
         drift, is_held_back = describe_drift(site.config, conn), is_restored(conn)
-        here = Installation(site.config, site.store, site.clock, now, choose_zone(site.config))
+        here = Installation(site.config, site.store, site.clock, now, site.config.zone)
     if as_json:
         due = [{"subscription": one.line.name, **as_dict(one, "line"), **as_dict(one.line)} for one in turns]
         print_json({"subscriptions": due, "messages_waiting": ready, "edited": drift})

@@ -16,9 +16,9 @@ from digest.cli.context import load, opened
 from digest.cli.output import say
 from digest.config import open_config
 from digest.config.addresses import split_bind
-from digest.config.zones import choose_zone, write_with_zone
 from digest.inspect.status import find_next_look
 from digest.model.announcements import EASTERN
+from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import Schedule
@@ -189,7 +189,7 @@ def _describe(site: Site, webs: list[WebServer]) -> str:
     next_digest = "none is due"
     if turns:
         due_at, name = min(turns)
-        next_digest = f"{name} {write_with_zone(due_at, choose_zone(site.config))}"
+        next_digest = f"{name} {write_with_zone(due_at, site.config.zone)}"
     place = f"Serving at {webs[0].url}" if webs else "Working, listening nowhere"
     place += "".join(f" · metrics at {web.url}/metrics" for web in webs[1:])
     return f"{place} · next check of arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

@@ -23,11 +23,10 @@ from digest.cli.output import (
 )
 from digest.cli.program import call_as_here
 from digest.cli.subscription import NONE_YET, describe_turn
-from digest.config.zones import name_zone
 from digest.inspect.alarms import does_its_work
 from digest.inspect.status import SPAN, STATE_WORDS, load_status
 from digest.model.announcements import mailing_moment
-from digest.model.clock import write_age
+from digest.model.clock import name_zone, write_age
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
 

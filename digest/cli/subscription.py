@@ -12,10 +12,10 @@ from digest.cli.context import describe_drift, opened_store, require_subscriptio
 from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say, write_moment
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
-from digest.config.zones import name_zone
 from digest.deliver import unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
+from digest.model.clock import name_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
 from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, Grouping, Replacements
 from digest.plan.digests import has_weekly_digests

@@ -7,7 +7,6 @@ values, addresses   readers of single values
 display         what counts now
 starter, providers  a new file; mail providers it knows
 edits, replacement  changes of a file by command; putting the new one in its place
-zones           the zone in which moments are told to the operator
 """
 
 from digest.config.display import settings_table_markdown, show

@@ -10,13 +10,15 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
+from digest.model.cadences import choose_zone
 from digest.model.subscriptions import Abstracts, DestinationKind, Grouping, QuietDays, Replacements, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import timedelta
+    from datetime import timedelta, tzinfo
     from pathlib import Path
 
     from digest.model.announcements import Kind
@@ -375,6 +377,19 @@ class Config:
     )
     webhooks: Mapping[str, Webhook] = field(default_factory=lambda: MappingProxyType({}))
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The zone a screen's times are shown in; None for the machine's own.
+
+        One screen shows one zone: that of `defaults.when`, where it has none of `defaults.quiet_hours`.
+        Else it is the one zone all subscriptions share.
+        """
+        shared = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions} - {""}
+        name = choose_zone(self.defaults.when, self.defaults.quiet_hours or None, "")
+        if not name and len(shared) == 1:
+            (name,) = shared
+        return ZoneInfo(name) if name else None
 
 
 TABLES: dict[str, type] = {

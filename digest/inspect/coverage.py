@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from digest.model.announcements import mailing_moment, mailings_between, next_mailing
 from digest.model.polls import Source
-from digest.poll.coverage import assess_coverage, is_late
-from digest.poll.ledger import JOINT
-from digest.poll.rules import REQUESTS_A_DAY
+from digest.poll.coverage import JOINT
+from digest.poll.rules import REQUESTS_A_DAY, assess_coverage, is_late
 from digest.store import papers as mailing_store
 from digest.store import queries as query_store
 from digest.store import runs as run_store

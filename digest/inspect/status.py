@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.config.zones import choose_zone, write_with_zone
 from digest.inspect.alarms import (
     DIGEST_LIMIT,
     FAILURE_SHOWN,
@@ -22,10 +21,10 @@ from digest.inspect.coverage import load_mailings, polled_keys
 from digest.match.rules import read_exclusion
 from digest.model.alarms import AlarmName
 from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
-from digest.model.clock import RequestOutcome, SystemClock, write_age
+from digest.model.clock import RequestOutcome, SystemClock, write_age, write_with_zone
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
-from digest.poll.ledger import load_coverage
+from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_look_at
 from digest.store import database, views
 from digest.store import queries as query_store
@@ -417,7 +416,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
             deliveries=alarm_store.load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
             failed=alarm_store.load_failed_deliveries(conn, now - FAILURE_SHOWN),
         )
-    return find_alarms(facts, partial(write_with_zone, zone=choose_zone(config)))
+    return find_alarms(facts, partial(write_with_zone, zone=config.zone))
 
 
 def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:

@@ -191,11 +191,11 @@ class QuietHours:
         return f"{self.begin:%H:%M}-{self.end:%H:%M}{' ' * bool(self.zone)}{self.zone}"
 
 
-def choose_zone(cadence: Cadence, quiet: QuietHours | None) -> str:
+def choose_zone(cadence: Cadence, quiet: QuietHours | None, usual: str = "America/New_York") -> str:
     """Return the zone in which a day begins for a subscription: its cadence's, its quiet hours', or arXiv's."""
     if cadence.kind is CadenceKind.CLOCK:
         return cadence.zone
-    return quiet.zone if quiet is not None and quiet.zone else "America/New_York"
+    return quiet.zone if quiet is not None and quiet.zone else usual
 
 
 def read_pause_end(text: str, zone: str) -> datetime:

@@ -19,10 +19,12 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
     from http.client import HTTPConnection
 
 
@@ -280,3 +282,15 @@ def write_age(age: timedelta) -> str:
         if seconds >= 2 * length:
             return f"{seconds // length} {unit}"
     return f"{max(seconds, 0)} s"
+
+
+def name_zone(zone: tzinfo | None, now: datetime) -> str:
+    """Name a zone by its place, such as `Berlin`; the machine's own by what it calls itself now."""
+    if isinstance(zone, ZoneInfo):
+        return zone.key.rpartition("/")[2].replace("_", " ")
+    return now.astimezone(zone).tzname() or "local time"
+
+
+def write_with_zone(moment: datetime, zone: tzinfo | None) -> str:
+    """Write a moment as `Fri 20 Nov 09:05 Berlin`, for words that are read away from any screen."""
+    return f"{moment.astimezone(zone):%a %-d %b %H:%M} {name_zone(zone, moment)}"

@@ -28,7 +28,7 @@ from digest.plan.digests import (
 )
 from digest.plan.links import make_links, remember_tokens
 from digest.plan.turns import TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
-from digest.poll.ledger import load_coverage, reach_back
+from digest.poll.coverage import load_coverage, reach_back
 from digest.query import analyse
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store

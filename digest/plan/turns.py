@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from digest.model.announcements import alarm_moment, has_mailing, latest_mailing, mailing_moment
 from digest.model.cadences import CadenceKind, leave_quiet, resolve_local
 from digest.model.subscriptions import QuietDays, Rhythm
-from digest.poll.coverage import VISIBLE_AFTER
+from digest.poll.rules import VISIBLE_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

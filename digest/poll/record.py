@@ -22,8 +22,15 @@ from digest.model.announcements import Kind, estimate_mailings, latest_mailing, 
 from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
 from digest.model.papers import ArxivId
 from digest.model.polls import Source
-from digest.poll.coverage import VISIBLE_AFTER
-from digest.poll.rules import EDIT_MARGIN, JOINT_LOOKBACK, SEARCH_LOOKBACKS, Walked, doubt_harvest, doubt_search
+from digest.poll.rules import (
+    EDIT_MARGIN,
+    JOINT_LOOKBACK,
+    SEARCH_LOOKBACKS,
+    VISIBLE_AFTER,
+    Walked,
+    doubt_harvest,
+    doubt_search,
+)
 from digest.query import analyse, matches, parse_query
 from digest.store import papers as mailing_store
 from digest.store import runs

@@ -16,7 +16,7 @@ from digest.compare import Horizon
 from digest.model.errors import ArxivMoved, ArxivRefused, ArxivThrottled
 from digest.model.papers import ArxivId
 from digest.model.polls import Source
-from digest.poll.ledger import JOINT
+from digest.poll.coverage import JOINT
 from digest.poll.record import RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
     EDIT_MARGIN,

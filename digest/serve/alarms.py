@@ -10,10 +10,10 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from digest.config.zones import choose_zone, write_with_zone
 from digest.inspect.alarms import does_its_work
 from digest.inspect.status import load_alarms
 from digest.model import secrets
+from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError
 from digest.store import database
 from digest.store import workers as alarm_store
@@ -161,4 +161,4 @@ def _name_installation(site: Site) -> str:
 
 
 def _write(site: Site, moment: datetime) -> str:
-    return write_with_zone(moment, choose_zone(site.config))
+    return write_with_zone(moment, site.config.zone)

@@ -20,7 +20,7 @@ from digest.model.messages import Occasion
 from digest.model.subscriptions import SubscriptionState
 from digest.plan.digests import plan_digest
 from digest.plan.turns import next_slot
-from digest.poll.ledger import load_coverage
+from digest.poll.coverage import load_coverage
 from digest.store import database
 from digest.store import digests as digest_store
 from digest.store import matches as match_store

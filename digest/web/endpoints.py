@@ -20,7 +20,7 @@ from digest.model.messages import DeliveryState, Links
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_refs_url
-from digest.poll.ledger import load_coverage
+from digest.poll.coverage import load_coverage
 from digest.render import references
 from digest.render.contexts import ErrorContext, HomeContext, LeaveContext, LeftContext
 from digest.render.references import make_key

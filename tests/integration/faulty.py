@@ -15,8 +15,8 @@ from sqlalchemy import Connection, select
 
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
+from digest.poll.coverage import load_coverage
 from digest.poll.installation import Site
-from digest.poll.ledger import load_coverage
 from digest.serve.steps import PassReport, run_pass
 from digest.store import runs as run_store
 from digest.store.gate import Breaker, load_breaker

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from digest.cli.output import BARS, cut, draw_bars, write_moment
 from digest.config import load_config
 from digest.config.settings import Config
-from digest.config.zones import choose_zone, name_zone
+from digest.model.clock import name_zone
 from digest.model.errors import count
 
 MOMENT = datetime(2026, 11, 20, 8, 5, tzinfo=UTC)
@@ -45,7 +45,7 @@ def configure(tmp_path_factory: pytest.TempPathFactory, default: str, *whens: st
 def test_a_screen_shows_the_zone_of_the_defaults_or_the_one_all_subscriptions_share_or_the_machines(
     tmp_path_factory: pytest.TempPathFactory, default: str, whens: list[str], zone: str
 ) -> None:
-    chosen = choose_zone(configure(tmp_path_factory, default, *whens))
+    chosen = configure(tmp_path_factory, default, *whens).zone
     assert chosen == (ZoneInfo(zone) if zone else None)
 
 
@@ -53,9 +53,9 @@ def test_a_screen_shows_the_zone_of_quiet_hours_where_the_cadence_has_none(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     quiet = 'on announcement"\nquiet_hours = "22:00-07:00 Europe/Berlin'
-    assert choose_zone(configure(tmp_path_factory, quiet)) == BERLIN
-    assert choose_zone(configure(tmp_path_factory, "on announcement", quiet, "at once")) == BERLIN
-    assert choose_zone(configure(tmp_path_factory, "on announcement", quiet, "daily at 09:00 UTC")) is None
+    assert configure(tmp_path_factory, quiet).zone == BERLIN
+    assert configure(tmp_path_factory, "on announcement", quiet, "at once").zone == BERLIN
+    assert configure(tmp_path_factory, "on announcement", quiet, "daily at 09:00 UTC").zone is None
 
 
 def test_a_moment_is_written_in_the_zone_asked_for() -> None:

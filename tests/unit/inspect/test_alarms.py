@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.config.zones import write_with_zone
 from digest.inspect.alarms import MAILING_LIMIT, AlarmFacts, does_its_work, find_alarms, find_due_mailing
 from digest.inspect.coverage import MailingLine, MailingState
 from digest.model.alarms import Alarm, Overdue, find_owed
 from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment, next_mailing
 from digest.model.cadences import Cadence
+from digest.model.clock import write_with_zone
 from digest.model.messages import Coverage
 from digest.model.subscriptions import QuietDays, Rhythm
 from digest.plan.turns import TurnFacts, TurnOutcome, decide_turn, latest_slot, next_slot

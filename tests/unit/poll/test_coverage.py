@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.polls import PollSummary
-from digest.poll.coverage import assess_coverage, is_late
+from digest.poll.rules import assess_coverage, is_late
 
 MAILING = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Thu 19 Nov."""
