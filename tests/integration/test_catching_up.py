@@ -191,11 +191,11 @@ def test_the_days_that_were_caught_up_with_are_named_with_what_each_brought(worl
     assert stored == report.poll.mailings
     world.clock.advance(timedelta(minutes=1))
     world.folder = copy
-    shown = world.command("run")
+    shown = " ".join(world.command("run").split())
     named = [f"{day:%a} {day.day} {day:%b} ({stored[day]} new)" for day in pause.mailings]
     if len(named) > 8:
         named[2:-1] = [f"… {len(named) - 3} more …"]
-    assert f"Caught up with the mailings of {', '.join(named[:-1])} and {named[-1]}." in shown
+    assert f"Caught up with the announcements of {', '.join(named[:-1])} and {named[-1]}." in shown
 
 
 def assert_counts(counted: Mapping[date, int], pause: Pause) -> None:

@@ -36,7 +36,7 @@ def say(world: World, *words: str) -> str:
     """Call `digest delivery`; return what it says."""
     done = world.run("delivery", *words)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return " ".join(done.stdout.split())
 
 
 def test_a_post_in_doubt_that_is_tried_again_by_hand_is_looked_for_first(world: World) -> None:
@@ -44,7 +44,7 @@ def test_a_post_in_doubt_that_is_tried_again_by_hand_is_looked_for_first(world: 
     world.slack.faults.add("drop_after", path="chat.post")
     pass_by(world, 1, timedelta(seconds=2))
     said = say(world, "retry", "1")
-    assert "Delivery 1 may have arrived: it is looked for there first and sent only if it is missing" in said
+    assert "Delivery 1 may have arrived. It is searched for there, and sent only if it is missing" in said
     pass_by(world, 3, timedelta(seconds=30))
     assert look(world)[0].delivery.state is DeliveryState.SENT
     assert len(world.slack.messages) == 2

@@ -108,8 +108,8 @@ def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
     with world.serve() as served:
         assert re.fullmatch(
             r"Serving at http://127\.0\.0\.1:\d+ · metrics at http://127\.0\.0\.1:\d+/metrics"
-            r" · next look at arXiv at once · next digest: perf-team Sat 21 Nov 02:00 UTC · Ctrl-C stops",
-            served.lines[0],
+            r" · next check of arXiv at once · next digest: perf-team Sat 21 Nov 02:00 UTC · Ctrl-C stops",
+            " ".join(served.lines[:3]),
         )
         world.mail.wait_for(2)
         wait_until(lambda: len(world.slack.messages) > 0)

@@ -113,7 +113,7 @@ def test_without_its_secret_nothing_is_sent_and_the_operator_is_told_what_is_mis
     _, said = call_digest(world.folder, environ, "doctor", "--quick", "--json")
     assert "webhook:lab needs webhooks.lab.secret: set DIGEST_WEBHOOKS_LAB_SECRET" in said
     _, said = call_digest(world.folder, environ, "delivery", "show", "1")
-    assert "there is no webhook 'lab' with url and secret. `digest doctor --quick` says what it lacks" in said
+    assert "`digest doctor --quick` says what it lacks" in " ".join(said.split())
 
 
 def test_alarms_go_there_too(world: World, receiver: Receiver) -> None:

@@ -39,11 +39,16 @@ MADE_UP = {  # what the examples say, and what goes by that name in the installa
     "postgresql://digest@db.example.org/digest": "sqlite:///copy.db",
     "perf-team --next": "perf-mail --next",
     "TOPIC": "queries",
+    "--subscription gpu": "--subscription gpu-mail",
+    "subscription edit gpu ": "subscription edit gpu-mail ",
+    "subscription remove gpu": "subscription remove gpu-mail",
+    "query remove gpu": "query remove gpu --from-subscriptions",
 }
 BEFORE = {  # what a reader has done before, by how a command begins
     "db restore backups": ["db backup backups/digest.db"],
     "db resume": ["db restore --mark", "run --now"],
     "delivery mark-sent": ["delivery retry 13", "run"],
+    "query remove": ["subscription remove gpu-mail", "subscription remove gpu-static"],
     "subscription resubscribe": ["subscription unsubscribe gpu-mail reader@digest.example"],
     "subscription resume": ["subscription pause gpu-mail"],
     "config undo": ['try "cat:cs.DC" --save parallel'],
@@ -78,13 +83,14 @@ def test_each_command_does_what_a_reader_types_it_for(
         world.clock.sleep(1)
     for said, meant in MADE_UP.items():
         line = line.replace(said, meant)
-    # Nobody answers what `init` asks, and one of the saved queries here can't be read.
-    digest(*shlex.split(line), expect=2 if line == "init" else int(line.startswith("doctor")))
+    # Nobody answers what `init` and `add` ask, and one of the saved queries here can't be read.
+    digest(*shlex.split(line), expect=2 if line in {"init", "add"} else int(line.startswith("doctor")))
 
 
 @pytest.mark.parametrize("text", sorted({text for language, text in FENCES if language == "toml"}))
 def test_each_part_of_a_configuration_can_be_used(text: str, tmp_path: Path) -> None:
     (tmp_path / "templates").mkdir()
+    (tmp_path / "mail.password").write_text("made-up", encoding="utf-8")
     path = tmp_path / "digest.toml"
     whole = next(tomllib.loads(text) for _, text in FENCES if "gpu-static" in text)
     for key, value in tomllib.loads(text).items():

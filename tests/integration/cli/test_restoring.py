@@ -55,7 +55,7 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     assert told(world, LATER) == (2, 1)
     lost = world.clock.now()
 
-    assert "looked all through and sound" in digest("db", "restore", backup).out
+    assert "checked and sound" in digest("db", "restore", backup).out
     for _ in range(2):
         said = digest("run", "--now", expect=3)
         assert "this database was restored: nothing is sent until you" in said.err
@@ -126,7 +126,7 @@ def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(digest: Shell) -> 
     said = digest("db", "resume", "--since", "2026-11-20T03:00Z", expect=2)
     assert "not been checked since the restore" in said.err
     assert "in the future" in digest("db", "resume", "--since", "2027-01-01", expect=2).err
-    assert "is no moment" in digest("db", "resume", "--since", "tea time", expect=2).err
+    assert "is not a moment" in digest("db", "resume", "--since", "tea time", expect=2).err
 
 
 def test_the_operators_word_that_it_was_restored_holds_everything(world: World, digest: Shell) -> None:

@@ -191,7 +191,7 @@ def test_the_last_change_is_undone_and_done_again(file: Path, digest: Shell) -> 
     [
         (["add", "ti:(", "--name", "x"], "never closed"),
         (["add", "ti:x", "--name", "X Y"], "can't be a name"),
-        (["add", "ti:x", "--name", "x", "--when", "sometimes"], "not a time a digest can be due"),
+        (["add", "ti:x", "--name", "x", "--when", "sometimes"], "is not a time when a digest can be due"),
         (["add", "ti:x", "--name", "x", "--to", "nowhere"], "nowhere"),
         (["add", "ti:x", "--name", "gpu"], "there is a saved query gpu already"),
         (["subscription", "edit", "gpu", "cap=none at all"], "cap: must be"),
@@ -219,7 +219,7 @@ def test_a_query_that_could_not_be_read_before_keeps_nobody_from_changing_others
 
 def test_what_a_change_lacks_is_noted_once(file: Path, digest: Shell) -> None:
     said = digest("add", "cat:cs.XX", "--name", "x", "--to", "#papers")
-    assert "note: 'cs.XX' is no category of arXiv" in said.err
+    assert "note: 'cs.XX' is not a category of arXiv" in said.err
     assert "note: slack: destinations need a token" in said.err
     assert digest("add", QUERY, "--name", "y", "--to", "#papers").err == ""
     assert file.with_name("digest.toml.before").exists()
