@@ -84,7 +84,7 @@ class Dialogue:
         zone: the machine's own.
         look_up: asks arXiv for a query; raises `ArxivError`.
         send_tests: sends a message that says it is a test; raises `DigestError`.
-        secrets: is given what was typed unseen, by the file it is to be kept in.
+        secrets: is given what was typed unseen, by the file it is kept in.
     """
 
     folder: Path

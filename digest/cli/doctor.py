@@ -134,7 +134,7 @@ def _find_oddities(config: Config) -> Iterator[str]:
                 if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
                     yield f"{key}: {note.message}"
         except QueryError:
-            continue  # an error, and told as one
+            continue  # an error, and shown as one
     yield from list_remarks(config)
 
 

@@ -1,6 +1,6 @@
 """Compiles readable text to Block Kit, within Slack's limits.
 
-Blank lines separate blocks. What a block becomes is told by how its first line starts:
+Blank lines separate blocks. What a block becomes depends on how its first line starts:
 
     fallback: text      what is read out and shown where blocks are not (once, no block)
     # text              a header

@@ -175,9 +175,11 @@ def _make_delivery(to: str, share: Share | None, part: int, parts: int) -> Deliv
 
 _ALARMS = (
     contexts.AlarmContext(
-        "Digest: a mailing is missing",
+        "Digest: an announcement is missing",
         (
-            contexts.AlarmView("mailing, since Fri 20 Nov 11:00 UTC", "the mailing of Thu 19 Nov is not out yet."),
+            contexts.AlarmView(
+                "announcement, since Fri 20 Nov 11:00 UTC", "the announcement of Thu 19 Nov is not out yet."
+            ),
             contexts.AlarmView("outbox is over", "It lasted 2 h."),
         ),
         "https://digest.example.org",
@@ -205,7 +207,9 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
         contexts.ErrorContext(500, "Something went wrong", "", "https://digest.example.org"),
     ),
     "web/home.html": (
-        contexts.HomeContext("ops@example.org", "mailing of Thu 19 Nov: complete, 412 looked at", is_healthy=True),
+        contexts.HomeContext(
+            "ops@example.org", "announcement of Thu 19 Nov: complete, 412 papers", is_healthy=True
+        ),
         contexts.HomeContext("", "", is_healthy=False),
     ),
 }

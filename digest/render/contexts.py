@@ -167,7 +167,7 @@ class SlackBriefContext:
 
 @dataclass(frozen=True, slots=True)
 class PostContext:
-    """`digest.md` in the folder of a way out: the one message that is posted there, in Markdown.
+    """`digest.md` in the folder of a destination: the one message that is posted there, in Markdown.
 
     Attributes:
         digest: the digest as a whole.
@@ -252,7 +252,7 @@ class LeftContext:
 
     Attributes:
         title: what the subscription is called, "" where the page may not tell.
-        is_earlier: it was left before, and the link is only looked at again.
+        is_earlier: it was left before, and the link is only opened again.
         contact: the operator's address, "" where none is given.
         home: the installation's front page, "" where it has no public address.
     """
@@ -286,7 +286,7 @@ class HomeContext:
 
     Attributes:
         contact: the operator's address, "" where none is given.
-        coverage: what was looked at last, as a sentence; "" before the first look.
+        coverage: what was checked last, as a sentence; "" before the first check.
         is_healthy: the last look was complete.
     """
 

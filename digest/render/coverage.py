@@ -1,7 +1,7 @@
-"""Says in words what was looked at.
+"""Says in words what was checked.
 
 The sentence is the same in every medium. A digest without papers says which of three things
-happened: the look was complete and nothing matched, it is not complete yet, or it failed.
+happened: the check was complete and nothing matched, it is not complete yet, or it failed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST_FAILURE = 200
 
 
 class CoverageState(StrEnum):
-    """How far the look got: everything, part of it, nothing because it failed, or none was made yet."""
+    """How far the check got: everything, part of it, nothing because it failed, or none was made yet."""
 
     COMPLETE = "complete"
     INCOMPLETE = "incomplete"
@@ -39,7 +39,7 @@ class CoverageView:
 
     Attributes:
         state: see `CoverageState`.
-        sentence: what was looked at, without capital and full stop: `mailing of Thu 19 Nov: complete, …`.
+        sentence: what was checked, without capital and full stop: `announcement of Thu 19 Nov: complete, …`.
     """
 
     state: CoverageState
@@ -47,21 +47,21 @@ class CoverageView:
 
 
 def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageView:
-    """Say what was looked at, how far that got, and when.
+    """Say what was checked, how far that got, and when.
 
     Args:
-        coverage: what was looked at.
-        zone: IANA zone its reader goes by; mailings keep arXiv's dates all the same.
+        coverage: what was checked.
+        zone: IANA zone its reader goes by; announcements keep arXiv's dates all the same.
     """
     when = _say_when(coverage, ZoneInfo(zone))
     if coverage.failure:
         sentence = f"{_name_failure(coverage.failure)}; the rest follows"
         return CoverageView(CoverageState.FAILED, sentence)
     if coverage.mailing is None and coverage.is_complete and coverage.source == "query":  # a search on its own
-        sentence = f"arXiv's search was asked{when}"
+        sentence = f"arXiv's search{when}"
         return CoverageView(CoverageState.COMPLETE, sentence)
     if coverage.mailing is None:
-        sentence = "no mailing has been looked at yet"
+        sentence = "no announcement has been checked yet"
         return CoverageView(CoverageState.NONE, sentence)
     by_search = ", by search" if coverage.source == "query" else ""
     mailing = f"{_name_mailings(coverage.since, coverage.mailing)}{by_search}"
@@ -70,7 +70,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
     looked_at = coverage.new or coverage.looked_at
     # Figures that do not belong together stay out.
     is_known = looked_at > 0 if coverage.matched is None else looked_at >= coverage.matched
-    found = f"{looked_at:,} {'new' if coverage.new else 'looked at'}" if is_known else ""
+    found = f"{looked_at:,} {'new' if coverage.new else 'papers'}" if is_known else ""
     matched = f"{coverage.matched:,} matched" if is_known and coverage.matched is not None else ""
     if coverage.told_at:
         matched = "nothing more matched"
@@ -85,7 +85,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
 
 
 def _describe_awaited(coverage: Coverage, mailing: date, when: str) -> CoverageView:
-    """Say that a mailing is not out yet, and of others that a digest stands for beside it what they brought."""
+    """Say that an announcement is not out yet, and what the others that a digest covers brought."""
     it_follows = f"not out yet{when}; it follows when arXiv shows it"
     if coverage.since is None or not coverage.new:
         sentence = f"{_name_mailings(coverage.since, mailing)}: {it_follows}"
@@ -102,14 +102,18 @@ def _describe_awaited(coverage: Coverage, mailing: date, when: str) -> CoverageV
 
 
 def _name_mailings(since: date | None, last: date) -> str:
-    return f"mailings of {write_day(since)} to {write_day(last)}" if since else f"mailing of {write_day(last)}"
+    return (
+        f"announcements of {write_day(since)} to {write_day(last)}"
+        if since
+        else f"announcement of {write_day(last)}"
+    )
 
 
 def write_span(coverage: Coverage) -> str:
-    """Say for which mailings a digest stands: `covers 3 mailings, 17–19 November`; "" where for one alone."""
+    """Say which announcements a digest covers: `covers 3 announcements, 17–19 November`; "" for one alone."""
     if coverage.since is None or coverage.mailing is None or coverage.mailings < 2:  # noqa: PLR2004 - one is no span
         return ""
-    return f"covers {coverage.mailings} mailings, {write_days(coverage.since, coverage.mailing)}"
+    return f"covers {coverage.mailings} announcements, {write_days(coverage.since, coverage.mailing)}"
 
 
 def _name_failure(failure: str) -> str:

@@ -61,9 +61,9 @@ class DigestView:
         headline: `9 papers`, or in few words why there is none.
         kinds: `8 new · 1 replaced`; "" where there are none, and of papers that were known before.
         span: `covers 3 mailings, 17–19 November`; "" where it stands for one alone.
-        introduction: what a reader should know first (a first look, a quiet day, a failure); "" mostly.
+        introduction: what a reader should know first (a first digest, a quiet day, a failure); "" mostly.
         is_first_digest: it looks back with a saved query that is new.
-        coverage: what was looked at: `coverage.state` and `coverage.sentence`.
+        coverage: what was checked: `coverage.state` and `coverage.sentence`.
         week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
         abstracts: how much of each abstract it shows: `short`, `full` or `none`.
         is_whole: it tells whole what changed in its papers.
@@ -89,16 +89,16 @@ class DigestView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """Papers of one kind or saved query, and of one mailing where a digest stands for several.
+    """Papers of one kind or saved query, and of one announcement where a digest covers several.
 
     Attributes:
         kind: what was announced; None where its papers are those of a saved query.
         title: its heading, `New`, or the saved query's name.
-        count: how many of these papers the digest holds, shown or not; of this mailing.
+        count: how many of these papers the digest holds, shown or not; of this announcement.
         papers: those shown.
-        day: the mailing's day, `Thursday 19 November 2026`, on the first group of each; "" on others, and where
-            a digest stands for one mailing alone.
-        day_count: how many papers of that mailing the digest holds, shown or not.
+        day: the announcement's day, `Thursday 19 November 2026`, on the first group of each; "" on others, and
+            where a digest covers one announcement alone.
+        day_count: how many papers of that announcement the digest holds, shown or not.
     """
 
     kind: Kind | None
@@ -183,10 +183,10 @@ def write_introduction(digest: Digest) -> str:
             return "This is not a quiet day: the look failed. It is repeated, and nothing is lost by it."
         case CoverageState.INCOMPLETE if digest.coverage.is_awaited:
             return (
-                "arXiv was asked, and its mailing is not out yet. This is not a quiet day: it follows when it is."
+                "arXiv's announcement is not out yet. This is not a quiet day: the papers follow when it is out."
             )
         case CoverageState.INCOMPLETE | CoverageState.NONE:
-            return f"Not everything has been looked at yet. What matches {names} comes with the next digest."
+            return f"Not everything has been checked yet. What matches {names} comes with the next digest."
 
 
 def _explain_quiet_day(digest: Digest, names: str) -> str:
@@ -194,19 +194,17 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
     if told_at:
         local = told_at.astimezone(ZoneInfo(digest.zone))
         earlier = f"{write_day(local.date())} {local:%H:%M} {name_zone(local)}"
-        return f"Everything was looked at, and nothing more matched {names} since the digest of {earlier}."
+        return f"Everything was checked, and nothing more matched {names} since the digest of {earlier}."
     quiet = "week" if digest.is_weekly else "day"
-    return f"A quiet {quiet}: everything was looked at, and nothing in it matched {names}."
+    return f"A quiet {quiet}: everything was checked, and nothing matched {names}."
 
 
 def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
     match occasion:
         case Occasion.FIRST_DIGEST:
-            return (
-                f"A first look back with {names}: {whose} newest papers. From now on only what is announced anew."
-            )
+            return f"The first digest of {names}: {whose} newest papers. From now on it brings only new ones."
         case Occasion.TRIAL:
-            return "A look back, to see what it brings: nothing of it is stored, and nothing sent."
+            return "A preview of what it brings. Nothing was stored or sent."
         case Occasion.ALREADY_SENT:
             return "Sent before the database was restored from a backup: kept on record here, and not sent again."
         case Occasion.SCHEDULED:
@@ -216,7 +214,7 @@ def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
 def _say_cut(coverage: Coverage) -> str:
     if not coverage.total:
         return ""
-    return f" arXiv's search names {coverage.total:,}; the newest {coverage.looked_at:,} were looked at."
+    return f" arXiv's search finds {coverage.total:,} papers. The newest {coverage.looked_at:,} were checked."
 
 
 def _explain_empty_trial(digest: Digest) -> str:
@@ -264,7 +262,7 @@ def _find_query(entry: DigestEntry) -> str:
 
 
 def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
-    """Put neighbours of one mailing and kind, or saved query, under one heading; the order stays as it is."""
+    """Put neighbours of one announcement and kind, or saved query, under one heading; the order stays as it is."""
     find_group = partial(_find_group, digest.group_by)
     totals = Counter(map(find_group, digest.entries))
     days = Counter(entry.mailing for entry in digest.entries)
@@ -318,9 +316,9 @@ MOST_CHANGED = 10
 
 @dataclass(frozen=True, slots=True)
 class DayView:
-    """One mailing of the week: its day, `Thu 19 Nov` and `Thursday 19 November 2026`, and how many papers.
+    """One announcement of the week: its day, `Thu 19 Nov` and `Thursday 19 November 2026`, and how many papers.
 
-    `said` is the number in words: `none` is said only where all of the week was looked at.
+    `said` is the number in words: `none` is said only where all of the week was checked.
     """
 
     day: str
@@ -350,7 +348,7 @@ class WeekView:
     """A week as templates see it.
 
     Attributes:
-        days: each mailing in turn, those too that brought nothing; () where there is one alone, whose heading
+        days: each announcement in turn, those too that brought nothing; () where there is one alone, whose heading
             says it.
         queries: the saved queries in the subscription's order, where there are several.
         changed: the first papers that were announced and then replaced or withdrawn within the week; what

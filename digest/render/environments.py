@@ -212,7 +212,7 @@ class Templates:
         )
 
     def _find_place(self, error: Exception) -> tuple[str, int]:
-        """Return file and line of the template that an error comes from; "" and 0 where none is to be seen."""
+        """Return file and line of the template that an error comes from; "" and 0 where none can be seen."""
         folders = tuple(str(folder) for folder in self.folders)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename.startswith(folders):

@@ -159,9 +159,9 @@ class PaperView:
     Attributes:
         entry: the frozen entry behind it (`entry.paper` is the paper as arXiv described it).
         number: its place in the digest, from 1.
-        is_first_digest: it comes in a look back, so nothing is said about when it was announced.
+        is_first_digest: it comes in a first digest, so nothing is said about when it was announced.
         under: the saved query it stands under; "" where the headings are kinds of announcement.
-        is_whole: what changed is told whole, and the abstract shows it word by word.
+        is_whole: what changed is shown whole, and the abstract shows it word by word.
         is_of_one_query: its digest has one saved query, whose name would stand at every paper.
     """
 
@@ -420,7 +420,7 @@ class PaperView:
     def dates(self) -> str:
         """When it was submitted and announced, where these lie far apart; "" otherwise.
 
-        Of a paper known from before nobody has seen when it was announced: it was found by a look back.
+        Of a paper known from before nobody has seen when it was announced: it was found for a first digest.
         """
         submitted, announced = self._submitted, latest_mailing(self.entry.found_at)
         if self.is_first_digest or self.kind is Kind.KNOWN:
@@ -435,9 +435,9 @@ class PaperView:
         return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
 
     def write_abstract(self, abstracts: Abstracts) -> str:
-        """Return as much of the abstract as is to be shown, in plain Unicode.
+        """Return as much of the abstract as the digest shows, in plain Unicode.
 
-        One that changed shows the change where that is told whole: `[-gone-] {+come+}`.
+        One that changed shows the change where that is shown whole: `[-gone-] {+come+}`.
         """
         if abstracts is Abstracts.NONE:
             return ""
@@ -446,9 +446,9 @@ class PaperView:
         return whole if revision or abstracts is Abstracts.FULL else self.snippet
 
     def show_abstract(self, abstracts: Abstracts = Abstracts.FULL) -> tuple[Markup, ...]:
-        """Return as much of the abstract as is to be shown: paragraphs of HTML with what was met in `<mark>`.
+        """Return as much of the abstract as the digest shows: paragraphs of HTML with what was met in `<mark>`.
 
-        One that changed shows the change where that is told whole: `<del>`, `<ins>`.
+        One that changed shows the change where that is shown whole: `<del>`, `<ins>`.
         """
         if abstracts is Abstracts.NONE:
             return ()
@@ -460,7 +460,7 @@ class PaperView:
 
     @property
     def _abstract_revision(self) -> RevisionView | None:
-        """How the abstract changed to what is shown; None where it did not, or that is not told whole."""
+        """How the abstract changed to what is shown; None where it did not, or that is not shown whole."""
         shown = self._revisions_before if self.is_whole else ()
         return next((revision for revision in shown if revision.name == "abstract"), None)
 
@@ -517,7 +517,7 @@ def describe_reasons(entry: DigestEntry) -> tuple[str, ...]:
         found = [(field, phrase) for field, phrase in found if field is not Field.CATEGORIES]
     words: dict[str, str] = {}
     for field, phrase in sorted(found, key=lambda one: list(_PLACES).index(one[0])):
-        # A phrase met in the title is not told again for the abstract.
+        # A phrase met in the title is not named again for the abstract.
         key = _stem_words(phrase) if field in _QUOTED else f"{field} {phrase}"
         words.setdefault(key, _PLACES[field].format(shorten(phrase, _LONGEST_PHRASE)))
     return tuple(words.values())

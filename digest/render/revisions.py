@@ -95,7 +95,7 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, Se
 
 
 def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[DiffPiece, ...]:
-    """Make pieces of runs, and take back the `lead` that was put before the first token of both texts."""
+    """Make pieces of runs, and take away the `lead` that was put before the first token of both texts."""
     texts = [(part, "".join(tokens)) for part, tokens in runs]
     if not texts:
         return ()
@@ -236,7 +236,7 @@ def _name_some(names: Sequence[str]) -> str:
 
 def _view_journal(before: Paper, after: Paper) -> RevisionView:
     told = shorten(show_plain(after.journal_ref), _LONGEST_TITLE)
-    summary = f"in {told}" if told else "journal reference taken back"
+    summary = f"in {told}" if told else "journal reference removed"
     return RevisionView("journal reference", summary, _compare_texts(before.journal_ref, after.journal_ref))
 
 
@@ -244,7 +244,7 @@ def _view_dois(before: Paper, after: Paper) -> RevisionView:
     old, new = ([clean_text(doi) for doi in paper.dois] for paper in (before, after))
     came, went = [doi for doi in new if doi not in old], [doi for doi in old if doi not in new]
     told = shorten(", ".join(came or went or new), _LONGEST_TITLE)
-    summary = f"DOI {told}{'' if came or not went else ' taken back'}"
+    summary = f"DOI {told}{'' if came or not went else ' removed'}"
     return RevisionView("DOI", summary, compare_lists(old, new))
 
 
@@ -258,7 +258,7 @@ _VIEWS: dict[str, Callable[[Paper, Paper], RevisionView]] = {
     "abstract": _view_abstract,
     "categories": _view_categories,
 }
-"""By the names of `find_differences`, in the order they are told."""
+"""By the names of `find_differences`, in the order they are shown."""
 
 
 def _compare_texts(before: str, after: str) -> tuple[DiffPiece, ...]:

@@ -103,7 +103,7 @@ def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noq
 
 
 def make_coverage(matched: int | None, **fields: Any) -> Coverage:  # noqa: ANN401 - the fields of Coverage
-    """Make the coverage of a complete look at the mailing of Thu 19 Nov 2026."""
+    """Make the coverage of a complete check of the announcement of Thu 19 Nov 2026."""
     coverage = Coverage(
         mailing=date(2026, 11, 19),
         is_complete=True,
@@ -180,7 +180,7 @@ def merged_digest() -> Digest:
 
 
 def full_digest() -> Digest:
-    """Return a digest of as many papers as one shows unless told otherwise, each with a long abstract."""
+    """Return a digest of as many papers as one shows unless more are asked for, each with a long abstract."""
     return make_digest([make_entry(number, abstract=_ABSTRACT * 4) for number in range(1, FULL + 1)])
 
 
@@ -221,7 +221,7 @@ def revised_digest() -> Digest:
 
 
 def weekly_digest() -> Digest:
-    """Return the weekly digest of a week with a mailing that brought nothing, and papers that changed since."""
+    """Return the weekly digest of a week: one announcement brought nothing, and papers changed since."""
     days = {date(2026, 11, 19): (31, 32, 33), date(2026, 11, 18): (21, 22), date(2026, 11, 16): (1, 2)}
     entries = [
         replace(make_entry(number, title=f"A paper of day {day.day}, no. {number}"), mailing=day)

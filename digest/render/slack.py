@@ -108,7 +108,7 @@ class SlackParts:
             TemplateError: not even one paper fits, or a template cannot be rendered.
         """
         shown = self._digest.shown
-        self._write_top(Links(), has_thread=True)  # a fault in it is told before anything is frozen
+        self._write_top(Links(), has_thread=True)  # a fault in it is found before anything is frozen
         shares = [Share(0, 0)]
         while (start := shares[-1].behind) < shown:
             most = self._count_fitting(start)

@@ -41,7 +41,7 @@ _TOLD_FIELDS = ("title", "abstract", "authors", "comment", "journal_ref", "dois"
 def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> bytes:
     """Write a digest with as many papers as a post may hold, those beyond the cap too, and count the others.
 
-    A paper of thousands of authors may be too long by itself; those behind it are told all the same. The bytes
+    A paper of thousands of authors may be too long by itself; those behind it are sent all the same. The bytes
     are the same for every attempt.
     """
     view = view_digest(digest)

@@ -38,7 +38,7 @@ def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
     assert heartbeat.coverage.told_at == missed.planned_at
     assert describe_coverage(heartbeat.coverage).sentence.endswith("; nothing more matched")
     assert write_introduction(heartbeat) == (
-        "Everything was looked at, and nothing more matched “perf” since the digest of Wed 4 Mar 12:00 UTC."
+        "Everything was checked, and nothing more matched “perf” since the digest of Wed 4 Mar 12:00 UTC."
     )
 
 

@@ -311,7 +311,7 @@ def assert_not_believed(world: World, because: str, *, outcome: str = "failed", 
     assert not world.is_covered()
     (text,) = (" ".join(mail.split()) for mail in world.read_mails()[mails:])
     assert "the rest follows" in text
-    for claim in ("no new papers", "everything was looked at", ": complete"):
+    for claim in ("no new papers", "everything was checked", ": complete"):
         assert claim not in text.lower()
     return report
 

@@ -98,7 +98,7 @@ def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(world: Worl
     world.arxiv.add(*(_announce(world, f"2611.{number}", f"Paper {number}") for number in range(19_000, 19_060)))
     said = digest("try", "ti:paper", "--days", "300", "--limit", "1").out
     assert "50 papers or more" in said
-    assert "the newest 50 were looked at." in " ".join(said.split())
+    assert "The newest 50 were checked." in " ".join(said.split())
     facts = digest("try", "cat:cs.PF", "--json").json
     assert (facts["has_more"], facts["total_at_arxiv"]) == (False, None)
     assert facts["found"] >= len(facts["papers"])

@@ -18,13 +18,13 @@ def test_of_several_mailings_only_the_last_is_said_not_to_be_out_yet() -> None:
     view = describe_coverage(replace(awaited, since=date(2026, 11, 16), mailings=5))
     assert view.state is CoverageState.INCOMPLETE
     assert view.sentence == (
-        "mailings of Mon 16 Nov to Thu 19 Nov: 1,200 new, 3 matched; that of Sun 22 Nov: not out yet,"
+        "announcements of Mon 16 Nov to Thu 19 Nov: 1,200 new, 3 matched; that of Sun 22 Nov: not out yet,"
         " checked Thu 19 Nov 22:47 ET; it follows when arXiv shows it"
     )
     two = describe_coverage(replace(awaited, since=date(2026, 11, 19), mailings=2))
-    assert two.sentence.startswith("mailing of Thu 19 Nov: 1,200 new, 3 matched; that of Sun 22 Nov: not out yet,")
+    assert two.sentence.startswith("announcement of Thu 19 Nov: 1,200 new, 3 matched; that of Sun 22 Nov: not out yet,")
     none = describe_coverage(replace(awaited, since=date(2026, 11, 16), mailings=5, new=0, matched=0))
-    assert none.sentence.startswith("mailings of Mon 16 Nov to Sun 22 Nov: not out yet,")
+    assert none.sentence.startswith("announcements of Mon 16 Nov to Sun 22 Nov: not out yet,")
 
 
 def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> None:
@@ -34,7 +34,7 @@ def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> No
     digest = make_digest((), coverage=coverage, zone="Europe/Berlin")
     assert write_headline(digest) == "No new papers"
     assert write_introduction(digest) == (
-        "Everything was looked at, and nothing more matched “perf” or “gpu”"
+        "Everything was checked, and nothing more matched “perf” or “gpu”"
         " since the digest of Fri 20 Nov 06:00 CET."
     )
     partly = make_coverage(None, told_at=told_at, is_complete=False)
@@ -44,7 +44,7 @@ def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> No
 
 def test_a_digest_for_several_mailings_says_how_many_and_of_which_days() -> None:
     several = make_coverage(40, since=date(2026, 11, 17), mailings=3)
-    assert write_span(several) == "covers 3 mailings, 17–19 November"
+    assert write_span(several) == "covers 3 announcements, 17–19 November"
     assert write_span(make_coverage(40)) == ""
     assert write_span(make_coverage(40, since=date(2026, 11, 17))) == ""  # frozen before they were counted
 
@@ -55,12 +55,12 @@ def test_a_digest_for_several_mailings_says_how_many_and_of_which_days() -> None
         (  # a first look does not pass off its older papers as matches of the mailing
             make_coverage(None, new=294),
             CoverageState.COMPLETE,
-            "mailing of Thu 19 Nov: complete, 294 new, checked 22:47 ET",
+            "announcement of Thu 19 Nov: complete, 294 new, checked 22:47 ET",
         ),
         (  # figures that do not belong together are left out
             make_coverage(9, new=3),
             CoverageState.COMPLETE,
-            "mailing of Thu 19 Nov: complete, checked 22:47 ET",
+            "announcement of Thu 19 Nov: complete, checked 22:47 ET",
         ),
         (  # even if an earlier part was complete
             make_coverage(0, failure="no answer within 240 s."),
@@ -70,7 +70,7 @@ def test_a_digest_for_several_mailings_says_how_many_and_of_which_days() -> None
         (  # a look by search, after midnight
             make_coverage(1, source="query", checked_at=datetime(2026, 11, 20, 6, 10, tzinfo=UTC)),
             CoverageState.COMPLETE,
-            "mailing of Thu 19 Nov, by search: complete, 1,412 new, checked Fri 20 Nov 01:10 ET; 1 matched",
+            "announcement of Thu 19 Nov, by search: complete, 1,412 new, checked Fri 20 Nov 01:10 ET; 1 matched",
         ),
     ],
 )

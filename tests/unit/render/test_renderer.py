@@ -60,7 +60,7 @@ CONTEXTS: dict[str, Any] = {
     "leave.html": LeaveContext("demo <b>", "r…@example.org", "/u/token?a=1&b=2"),
     "left.html": LeftContext("demo <b>"),
     "error.html": ErrorContext(404, "There is no <b>", "Look again."),
-    "home.html": HomeContext("ops@example.org", "mailing of Thu 19 Nov: complete", is_healthy=True),
+    "home.html": HomeContext("ops@example.org", "announcement of Thu 19 Nov: complete", is_healthy=True),
 }
 
 
