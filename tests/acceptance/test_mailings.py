@@ -235,7 +235,7 @@ def test_a_digest_after_a_pause_names_the_mailings_it_covers_and_how_many_papers
     plain = here.mail.mails[-1].message.get_body(("plain",))
     assert plain is not None
     text = plain.get_content()
-    assert "Covers 2 mailings, 3–4 March" in text
+    assert "Covers 2 announcements, 3–4 March" in text
     assert text.index("== Wednesday 4 March 2026 (10) ==") < text.index("== Tuesday 3 March 2026 (10) ==")
 
 

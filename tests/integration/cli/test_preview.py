@@ -30,7 +30,7 @@ def test_a_past_digest_is_shown_as_it_was_frozen_and_nothing_is_sent(digest: She
     said = digest("preview", "perf-team", "--digest", str(last["id"]))
     named = f"digest {last['id']} of perf-team, {last['slot']}"
     assert said.err == f"{named}: {last['papers']} papers, as it was planned\n"
-    assert "Mailing" in said.out
+    assert "Announcement" in said.out
     assert count_outbox(digest) == before
 
 
