@@ -63,7 +63,8 @@ def remove_query(text: str, name: str, *, from_subscriptions: bool = False) -> s
     followers = [one["name"] for one in plain.get(_KEY, []) if name in _as_list(one["queries"])]
     if followers and not from_subscriptions:
         raise UsageError(
-            f"{', '.join(followers)} follow{'s' if len(followers) == 1 else ''} {name}",
+            f"{'the subscriptions' if followers[1:] else 'the subscription'} {', '.join(followers)} still"
+            f" follow{'' if followers[1:] else 's'} the saved query {name}",
             hint=f"`digest query remove {name} --from-subscriptions` takes it from there, too.",
         )
     for follower in followers:

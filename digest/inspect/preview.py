@@ -253,7 +253,7 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         destinations=(Destination(DestinationKind.CONSOLE),),
         cadence=Cadence(CadenceKind.AT_ONCE),
         cap=None,
-        title="first digest",
+        title="preview",
     )
     chosen = choose_first_digest(candidates, days, now)
     is_cut = len(chosen) == len(found) and total > looked_at

@@ -70,7 +70,7 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
     looked_at = coverage.new or coverage.looked_at
     # Figures that do not belong together stay out.
     is_known = looked_at > 0 if coverage.matched is None else looked_at >= coverage.matched
-    found = f"{looked_at:,} {'new' if coverage.new else 'papers'}" if is_known else ""
+    found = f"{coverage.new:,} new" if is_known and coverage.new else ""
     matched = f"{coverage.matched:,} matched" if is_known and coverage.matched is not None else ""
     if coverage.told_at:
         matched = "nothing more matched"

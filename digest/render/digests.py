@@ -180,7 +180,7 @@ def write_introduction(digest: Digest) -> str:
         case CoverageState.COMPLETE:
             return _explain_quiet_day(digest, names)
         case CoverageState.FAILED:
-            return "This is not a quiet day: the look failed. It is repeated, and nothing is lost by it."
+            return "This is not a quiet day: the check failed. It is repeated, and nothing is lost."
         case CoverageState.INCOMPLETE if digest.coverage.is_awaited:
             return (
                 "arXiv's announcement is not out yet. This is not a quiet day: the papers follow when it is out."
@@ -202,7 +202,9 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
 def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
     match occasion:
         case Occasion.FIRST_DIGEST:
-            return f"The first digest of {names}: {whose} newest papers. From now on it brings only new ones."
+            return (
+                f"The first digest of {names}: some of {whose} newest papers. From now on you get only new ones."
+            )
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was stored or sent."
         case Occasion.ALREADY_SENT:
@@ -223,12 +225,12 @@ def _explain_empty_trial(digest: Digest) -> str:
     looked_at = digest.coverage.looked_at
     if looked_at:
         return (
-            f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as it is read here;"
+            f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as Digest reads it."
             " `digest explain PAPER QUERY` says which clause each fails."
         )
     return (
-        f"arXiv was asked and has no paper that meets {text}. Try another word or a wider one (GPU OR accelerator,"
-        " transf*), or leave a clause out; of several `digest try --volume` says what each brings alone."
+        f"arXiv has no paper that matches {text}. Try another word, a wider one (GPU OR accelerator, transf*),"
+        " or leave a clause out."
     )
 
 

@@ -132,7 +132,7 @@ KIND_TITLES = {
     Kind.REPLACEMENT: "Replaced",
     Kind.WITHDRAWAL: "Withdrawn",
     Kind.METADATA: "Edited",
-    Kind.KNOWN: "Earlier",
+    Kind.KNOWN: "Recent papers",
 }
 """Headings of a digest's groups."""
 

@@ -28,6 +28,13 @@ OPENINGS = (
 """Where a sentence begins to say what the authors did."""
 
 _OPENING = re.compile(rf"\b(?:{'|'.join(OPENINGS)})\b", re.IGNORECASE)
+_DANGLING = re.compile(
+    r"\(\w+\)|(?:also|conversely|finally|furthermore|hence|however|in addition|it|moreover|nevertheless|such|that"
+    r"|then|therefore|these|they|thus)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that leans on the one before it."""
+
 _ENDING = re.compile(r"[.!?][\"'”’)\]]*\s+(?=[\"'“\u2018(\[]*[^\W_a-z])")
 _NO_ENDING = re.compile(
     r"(?:\b(?:e\.g|i\.e|cf|vs|resp|approx|al|figs?|eqs?|secs?|refs?|no|dr|prof|st|ca|w\.r\.t)"
@@ -111,11 +118,12 @@ def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
 
 def _rank(
     plain: str, sentence: Range, marks: Sequence[Range], found: Sequence[Sequence[Range]]
-) -> tuple[int, int, bool]:
-    """Rank a sentence: by how many reasons it meets, in how many places, and whether it says what was done."""
+) -> tuple[int, bool, bool, int]:
+    """Rank a sentence by how many reasons it meets, whether it says what was done, stands alone, and by places."""
     reasons = sum(any(mark.meets(sentence) for mark in ranges) for ranges in found)
     places = sum(mark.meets(sentence) for mark in marks)
-    return reasons, places, bool(places and _OPENING.search(plain, *sentence))
+    says_what = bool(places and _OPENING.search(plain, *sentence))
+    return reasons, says_what, not _DANGLING.match(plain, *sentence), places
 
 
 def _choose_unmatched(plain: str, sentences: Sequence[Range]) -> tuple[Range, int]:

@@ -22,7 +22,9 @@ def test_of_several_mailings_only_the_last_is_said_not_to_be_out_yet() -> None:
         " checked Thu 19 Nov 22:47 ET; it follows when arXiv shows it"
     )
     two = describe_coverage(replace(awaited, since=date(2026, 11, 19), mailings=2))
-    assert two.sentence.startswith("announcement of Thu 19 Nov: 1,200 new, 3 matched; that of Sun 22 Nov: not out yet,")
+    assert two.sentence.startswith(
+        "announcement of Thu 19 Nov: 1,200 new, 3 matched; that of Sun 22 Nov: not out yet,"
+    )
     none = describe_coverage(replace(awaited, since=date(2026, 11, 16), mailings=5, new=0, matched=0))
     assert none.sentence.startswith("announcements of Mon 16 Nov to Sun 22 Nov: not out yet,")
 
