@@ -101,6 +101,10 @@ def plan_addition(ctx: click.Context, query: str, name: str, **following: Unpack
     to = [*map(edits.read_target, following["places"])] or find_usual(text, "to")
     if not to:
         raise UsageError("--to is missing: no destination is common to all subscriptions", hint=_EXAMPLE)
+    if not following["places"] and to[0].startswith("file:"):
+        name = edits.list_subscriptions(text)[0]
+        hint = f"`--subscription {name}` adds the query to {name}. Or name another file: --to file:NAME.atom."
+        raise UsageError("--to is missing: two subscriptions can't write one file", hint=hint)
     values: dict[str, Any] = {"name": name, "queries": [name], "to": to if len(to) > 1 else to[0]}
     for due in [when] if when else find_usual(text, "when"):
         values["when"] = due

@@ -136,8 +136,18 @@ def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> Non
         return
     _print_title(trails[0].changes[-1].change.paper)
     others = [name for name, judged in stored if judged.verdict is Verdict.UNMET]
-    rows = [[name, judged.verdict, judged.why] for name, judged in stored if name not in others]
+    met = {
+        one.due.subscription.name: "; ".join(
+            f"{asked.name}: {' · '.join(asked.clauses)}"
+            for asked in (one.changes[-1].asked if one.changes else ())
+            if asked.would_meet
+        )
+        for one in trails
+    }
+    rows = [[name, judged.verdict, met[name] or judged.why] for name, judged in stored if name not in others]
     print_table(["SUBSCRIPTION", "RESULT", "WHY"], rows, empty="No subscription matches it.")
+    if rows:
+        say(f"`digest explain {id_} {rows[0][0]}` shows its whole way.")
     if others:
         say(f"No match for {', '.join(others)}. `digest explain {id_} {others[0]}` says why.")
 

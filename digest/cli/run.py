@@ -116,7 +116,7 @@ def _tell_poll(report: PassReport) -> None:
         say("arXiv could not be checked. The next check finds what was announced meanwhile.")
     elif not report.poll.was_due:
         why = report.poll.why_not or "nothing to ask"
-        say(f"arXiv was not checked: {why} (`digest run --now` checks right away).")
+        say(f"No check of arXiv was due: {why} (`digest run --now` checks right away).")
     elif report.poll.caught_up:
         say(f"Caught up with {_describe_mailings(report.poll)}.")
     elif report.poll.is_bootstrap:
@@ -139,7 +139,7 @@ def _tell_deliveries(report: PassReport) -> None:
         ways = ", ".join(f"{kind} {number}" for kind, number in sorted(report.deliver.sent.items()))
         digests = count(len(report.plan.digests), "digest")
         say(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
-    else:
+    elif not report.feeds.written:
         waits = report.waiting or report.in_doubt.number or report.holds.ids or report.is_restored
         is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
         say("Nothing new to send." if is_quiet else "Nothing was sent.")

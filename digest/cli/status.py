@@ -145,8 +145,8 @@ def _describe_intake(here: Installation, status: Status) -> str:
     checked = f"checked {_write_near(here, intake.checked_at)}"
     if not intake.is_complete:
         return f"{announced}: {'not out yet' if intake.is_awaited else 'not complete yet'}, {checked}"
-    found = f"{intake.new:,} new" if intake.new else f"{count(intake.looked_at, 'paper')} compared"
-    return f"{announced}: complete, {found}, {checked}"
+    found = f", {intake.new:,} new" if intake.new else ""
+    return f"{announced}: complete{found}, {checked}"
 
 
 def _print_subscriptions(here: Installation, status: Status, drift: str, room: int) -> None:

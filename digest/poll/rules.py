@@ -226,7 +226,7 @@ def describe_pause(last: LastLooks, now: datetime) -> str:
     again = (next_look_at(last) or now).astimezone(EASTERN)
     if last.failure is not None:
         return f"the last check failed; next check from {again:%H:%M} ET"
-    checked = f"checked {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never checked"
+    checked = f"last {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never checked"
     return f"{checked}; next check from {again:%a %H:%M} ET"
 
 

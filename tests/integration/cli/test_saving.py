@@ -169,7 +169,7 @@ def test_a_subscription_is_edited_key_by_key_and_list_by_list(file: Path, digest
 
 def test_a_subscription_and_then_its_query_are_removed(file: Path, digest: Shell) -> None:
     digest("add", QUERY, "--name", "scheduling")
-    assert "scheduling follows scheduling" in digest("query", "remove", "scheduling", expect=2).err
+    assert "still follows the saved query scheduling" in digest("query", "remove", "scheduling", expect=2).err
     digest("subscription", "remove", "scheduling")
     digest("query", "remove", "scheduling")
     assert read(file) == tomllib.loads(OWN)
