@@ -15,9 +15,6 @@ from digest.model.announcements import (
     Kind,
     KnownPaper,
     StoredChange,
-    earliest_mailing,
-    latest_mailing,
-    next_mailing,
 )
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId, Author, Paper, Version
@@ -46,13 +43,10 @@ class Reach:
     Attributes:
         since: UTC day from which on the first harvest asked for everything.
         until: when the last complete harvest began (UTC).
-        told_from: Eastern date of the first announcement of which it is kept what it brought; what was out at the
-            first harvest is known, but not by announcement.
     """
 
     since: date
     until: datetime
-    told_from: date
 
 
 def load_reach(conn: Connection) -> Reach | None:
@@ -70,25 +64,7 @@ def load_reach(conn: Connection) -> Reach | None:
     first = conn.execute(since).scalar()
     if cursor is None or cursor.last_complete_at is None or first is None or load_newest(conn) is None:
         return None
-    mark = (cursor.mark_month, cursor.mark_number)
-    told_from = _find_told_from(conn, cursor.bootstrapped_at, mark)
-    return Reach(first, cursor.last_complete_at, told_from)
-
-
-def _find_told_from(conn: Connection, looked_at: datetime, mark: tuple[int, int]) -> date:
-    """Return the first announcement that had not come at all when the first harvest began (see `Reach.told_from`).
-
-    That is the one last due where arXiv was late with it: nothing was there of what was submitted for it.
-    """
-    order, before = tuple_(papers.c.month, papers.c.number), (mark[0] - (89 if mark[0] % 100 == 1 else 1), 0)
-    newest = (
-        select(func.max(versions.c.published))
-        .join(papers, papers.c.latest_version_id == versions.c.id)
-        .where(papers.c.archive == "", order >= before, order <= mark, versions.c.published <= looked_at)
-    )
-    submitted, due = conn.execute(newest).scalar(), latest_mailing(looked_at)
-    was_late = submitted is not None and earliest_mailing(submitted) < due
-    return due if was_late else next_mailing(looked_at)
+    return Reach(first, cursor.last_complete_at)
 
 
 def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterator[Paper]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import pytest
 
 from digest.store import Store, papers, runs
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
-TUESDAY, WEDNESDAY, THURSDAY = date(2026, 11, 17), date(2026, 11, 18), date(2026, 11, 19)
+TUESDAY = date(2026, 11, 17)
 
 
 def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -> None:
@@ -39,27 +39,7 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
     harvest(store, outcome="failed", since=date(2026, 1, 1))
     harvest(store)
     with store.read() as conn:
-        assert papers.load_reach(conn) == papers.Reach(TUESDAY, NOW, told_from=WEDNESDAY)
-
-
-@pytest.mark.parametrize(
-    ("submitted", "told_from"),
-    [
-        (datetime(2026, 11, 18, 18, 59, tzinfo=UTC), THURSDAY),
-        (datetime(2026, 11, 17, 18, 59, tzinfo=UTC), WEDNESDAY),
-    ],
-    ids=["the mailing was there", "the mailing was late"],
-)
-def test_mailings_are_told_from_the_first_that_was_not_there_at_the_first_harvest(
-    store: Store, submitted: datetime, told_from: date
-) -> None:
-    store_papers(store, [make_paper(1, published=NOW - 9 * DAY), make_paper(2, published=submitted)])
-    store_papers(store, [make_paper(3, published=NOW - timedelta(hours=1))])
-    harvest(store)
-    with store.read() as conn:
-        reach = papers.load_reach(conn)
-    assert reach is not None
-    assert reach.told_from == told_from
+        assert papers.load_reach(conn) == papers.Reach(TUESDAY, NOW)
 
 
 def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:
