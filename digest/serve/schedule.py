@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from apscheduler.events import (
     EVENT_JOB_ERROR,
     EVENT_JOB_EXECUTED,
-    EVENT_JOB_MAX_INSTANCES,
     JobEvent,
     JobExecutionEvent,
 )
@@ -117,8 +116,8 @@ class Schedule:
                 Job("watch", self.jobs.watch, goes_beside=True),
             )
         }
-        # A job that is late is run all the same, once; one still at it, and one that failed, is reported by the
-        # events, not by warnings of APScheduler's own.
+        # A job that is late is run all the same, once, and one that failed is reported by the events: no warning
+        # of APScheduler's own is needed.
         logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
         logging.getLogger("apscheduler.executors.default").setLevel(logging.CRITICAL)
         self._scheduler = BackgroundScheduler(
@@ -126,10 +125,7 @@ class Schedule:
             executors={"default": ThreadPoolExecutor(len(self._jobs) + 2)},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
-        self._scheduler.add_listener(
-            self._note_event,
-            EVENT_JOB_EXECUTED | EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES,
-        )
+        self._scheduler.add_listener(self._note_event, EVENT_JOB_EXECUTED | EVENT_JOB_ERROR)
 
     def start(self) -> None:
         """Begin. Nothing is planned before arXiv has been checked, or the check has failed."""
@@ -222,9 +218,7 @@ class Schedule:
     def _note_event(self, event: JobEvent) -> None:
         """Note what APScheduler says of a job; it calls this from the thread the job ran in."""
         board, name = self.pulse.board, event.job_id
-        if event.code == EVENT_JOB_MAX_INSTANCES:
-            board.overrun(name)
-        elif isinstance(event, JobExecutionEvent) and event.exception is not None:
+        if isinstance(event, JobExecutionEvent) and event.exception is not None:
             board.end(name, SystemClock().now(), type(event.exception).__name__)
             self._note_trouble(name, event.exception)
         else:
@@ -248,9 +242,8 @@ class Schedule:
     def _beat(self) -> None:
         self.pulse.beat()
         self.pulse.board.begin("heartbeat", SystemClock().now())
-        next_at = {job.id: job.next_run_time for job in self._scheduler.get_jobs()}
         try:
-            self._signs.sign(self.pulse.board.list_turns(next_at))
+            self._signs.sign(self.pulse.board.list_turns())
         except StoreError as error:
             _log.warning("the database does not record that this process is alive: %s", error.message)
         else:

@@ -45,23 +45,14 @@ class Board:
             self._turns[job] = replace(
                 turn,
                 turns=turn.turns + 1,
-                failures=turn.failures + bool(trouble),
                 ended_at=max(at, turn.began_at or at),
                 trouble=trouble,
             )
 
-    def overrun(self, job: str) -> None:
-        """Note that a job's time has come while it is at the turn before; waiting for others is none."""
+    def list_turns(self) -> list[JobTurn]:
+        """Return how each job stands that has begun."""
         with self._lock:
-            if job in self._begun:
-                turn = self._find(job)
-                self._turns[job] = replace(turn, overruns=turn.overruns + 1)
-
-    def list_turns(self, next_at: Mapping[str, datetime | None]) -> list[JobTurn]:
-        """Return how each job stands that is known or comes next."""
-        with self._lock:
-            names = sorted({*self._turns, *next_at})
-            return [replace(self._find(name), next_at=next_at.get(name)) for name in names]
+            return [self._turns[name] for name in sorted(self._turns)]
 
     @property
     def stuck(self) -> dict[str, float]:

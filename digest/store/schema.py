@@ -188,11 +188,8 @@ job_turns = Table(
     col.name_key("owner"),
     col.name_key("job"),
     col.number("turns"),
-    col.number("failures"),
-    col.number("overruns"),
     col.moment("began_at", nullable=True),
     col.moment("ended_at", nullable=True),
-    col.moment("next_at", nullable=True),
     col.text("trouble"),
 )
 

@@ -215,22 +215,16 @@ class JobTurn:
     Attributes:
         job: its name.
         turns: how many it has had.
-        failures: how many of them failed.
-        overruns: how often its time had come while it was still at the turn before.
         began_at: when its latest turn began (UTC); None before the first.
         ended_at: when its latest turn to end did (UTC); None before the first.
-        next_at: when it is to have the next (UTC); None where something else wakes it.
         trouble: the error that ended its last turn, or what could not be done in it; "" where that went well.
         owner: the worker's name.
     """
 
     job: str
     turns: int = 0
-    failures: int = 0
-    overruns: int = 0
     began_at: datetime | None = None
     ended_at: datetime | None = None
-    next_at: datetime | None = None
     trouble: str = ""
     owner: str = ""
 
@@ -284,9 +278,7 @@ def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
     )
     other = conn.execute(busy.limit(1)).scalar()
     if other is None:
-        begun = insert(conn, job_turns).values(
-            owner=owner, job=job + _ALONE, turns=0, failures=0, overruns=0, began_at=at, trouble=""
-        )
+        begun = insert(conn, job_turns).values(owner=owner, job=job + _ALONE, turns=0, began_at=at, trouble="")
         changed = {"began_at": at, "ended_at": None}
         conn.execute(begun.on_conflict_do_update(index_elements=["owner", "job"], set_=changed))
     return other or ""

@@ -115,7 +115,7 @@ def await_turn(schedule: Schedule, job: str) -> None:
     """Wait until the turn that a job is at has ended, and one more."""
 
     def count() -> int:
-        return next(turn.turns for turn in schedule.pulse.board.list_turns({}) if turn.job == job)
+        return next(turn.turns for turn in schedule.pulse.board.list_turns() if turn.job == job)
 
     before = count()
     wait_until(lambda: count() >= before + 2)

@@ -122,7 +122,7 @@ def test_a_mail_server_that_hangs_delays_neither_slack_nor_the_other_jobs_nor_th
     assert len(world.slack.messages) == 2
 
     def count_turns(job: str) -> int:
-        return next(turn.turns for turn in schedule.pulse.board.list_turns({}) if turn.job == job)
+        return next(turn.turns for turn in schedule.pulse.board.list_turns() if turn.job == job)
 
     for job in ("poll", "plan", "deliver-posts", "watch"):
         before = count_turns(job)

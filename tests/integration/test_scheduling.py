@@ -146,33 +146,28 @@ def test_how_each_job_stands_is_written_down_with_the_signs_of_life_and_struck_o
         wait_until(lambda: all(turn.turns for turn in turns(site).values()))
         wait_until(lambda: turns(site)["deliver-mail"].turns > 1)
         deliver = turns(site)["deliver-mail"]
-        assert (deliver.failures, deliver.trouble) == (0, "")
+        assert deliver.trouble == ""
         assert deliver.began_at is not None
-        assert deliver.next_at is not None
         with site.store.read() as conn:
             (worker,) = load_workers(conn)
         assert (worker.pid, worker.owner) == (os.getpid(), site.owner)
         with site.store.begin() as conn:
             conn.exec_driver_sql("UPDATE subscriptions SET cadence = 'whenever', next_due_at = created_at")
-        wait_until(lambda: turns(site)["plan"].failures > 1)
-        assert turns(site)["plan"].trouble
+        wait_until(lambda: turns(site)["plan"].trouble)
     again = world.open()
     with again.store.read() as conn:
         assert load_workers(conn) == []
     again.close()
 
 
-def test_a_job_that_outlasts_its_next_time_is_counted_and_one_that_hangs_makes_the_process_unready(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_hangs_makes_the_process_unready(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.mail.script.delay("END", 60.0)
     site = world.open()
     schedule = Schedule(site, every=OFTEN)
     sync_roster(site)
     schedule.start()
     wait_until(lambda: not world.mail.script.waiting)
-    wait_until(lambda: turns(site)["deliver-mail"].overruns > 1)
-    assert turns(site)["deliver-mail"].is_under_way
+    wait_until(lambda: "deliver-mail" in turns(site) and turns(site)["deliver-mail"].is_under_way)
     assert not schedule.pulse.board.stuck
     monkeypatch.setattr(alarm_rules, "LONGEST_TURNS", {"deliver-mail": 0.2})
     wait_until(lambda: "deliver-mail" in schedule.pulse.board.stuck)

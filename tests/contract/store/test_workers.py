@@ -99,8 +99,8 @@ def test_one_that_knows_itself_alone_strikes_off_all_others(store: Store) -> Non
 
 def test_how_jobs_stand_is_kept_anew_each_time(store: Store) -> None:
     sign(store, ONE)
-    first = JobTurn("plan", turns=1, began_at=NOW, next_at=MORNING)
-    later = JobTurn("plan", 2, 1, 3, MORNING, MORNING + SECOND, None, "StoreError")
+    first = JobTurn("plan", turns=1, began_at=NOW)
+    later = JobTurn("plan", 2, MORNING, MORNING + SECOND, "StoreError")
     with store.begin() as conn:
         workers.save_turns(conn, "one", [JobTurn("deliver"), first])
         workers.save_turns(conn, "one", [later])

@@ -160,7 +160,7 @@ def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None
     began = now - timedelta(hours=5)
     turns = [
         JobTurn("poll", began_at=began),
-        JobTurn("watch", 7, 1, 0, began, now, None, "StoreError"),
+        JobTurn("watch", 7, began, now, "StoreError"),
         JobTurn("plan", began_at=now),
     ]
     with hold_worker(store):
