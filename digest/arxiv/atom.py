@@ -73,7 +73,6 @@ class AtomPage:
         papers: in the order given.
         total: how many papers the whole search has.
         start: the position of the first paper of this page, from 0.
-        per_page: how many papers a page was asked to have.
         title: the feed's title, which repeats the query as arXiv understood it.
         quarantined: entries that could not be read.
         response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None where the
@@ -83,7 +82,6 @@ class AtomPage:
     papers: tuple[Paper, ...]
     total: int
     start: int
-    per_page: int
     title: str
     quarantined: tuple[Quarantined, ...] = ()
     response_date: datetime | None = None
@@ -129,7 +127,6 @@ def parse_atom(body: bytes) -> AtomPage:
         papers=tuple(papers),
         total=_read_count(feed, "totalResults"),
         start=_read_count(feed, "startIndex"),
-        per_page=_read_count(feed, "itemsPerPage"),
         title=fold_line(read_text(feed.find(_ATOM + "title"))),
         quarantined=tuple(quarantined),
         response_date=_read_response_date(feed),

@@ -48,7 +48,7 @@ def test_each_search_page_is_read_as_feedparser_reads_it(name: str) -> None:
     assert len(page.papers) == len(other.entries)
     assert page.total == int(other.feed.opensearch_totalresults)
     assert page.start == int(other.feed.opensearch_startindex)
-    check_counts(page, page.start, page.per_page)
+    check_counts(page, page.start, len(page.papers))
     for paper, entry in zip(page.papers, other.entries, strict=True):
         assert entry.id == f"http://arxiv.org/abs/{paper.id}v{paper.version}"
         assert fold(paper.title) == paper.title != ""

@@ -52,7 +52,7 @@ def test_a_current_entry_is_read_with_every_field() -> None:
 
 def test_the_header_says_how_many_papers_there_are_and_which_these_are() -> None:
     page = parse_atom(atom_feed(atom_entry(), total=5073, start=60, per_page=15))
-    assert (page.total, page.start, page.per_page, page.entries) == (5073, 60, 15, 1)
+    assert (page.total, page.start, page.entries) == (5073, 60, 1)
     assert page.title == "arXiv Query: search_query=cat:cs.PF&id_list=&start=0"
     assert page.response_date == datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -64,7 +64,7 @@ def test_a_page_need_not_say_when_it_was_made() -> None:
 
 def test_the_legacy_format_gives_the_same_kind_of_page() -> None:
     page = parse_atom(legacy_feed())
-    assert (page.total, page.start, page.per_page) == (21, 20, 20)
+    assert (page.total, page.start) == (21, 20)
     assert page.response_date == datetime(2020, 8, 27, 4, tzinfo=UTC)
     (paper,) = page.papers
     assert (str(paper.id), paper.version) == ("hep-th/0007001", 3)
@@ -188,9 +188,7 @@ def test_an_error_feed_is_an_error_under_any_status(body: bytes, expected: type[
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "body", [atom_feed(total="many"), atom_feed(start=""), atom_feed(per_page=-1), oai_page()]
-)
+@pytest.mark.parametrize("body", [atom_feed(total="many"), atom_feed(start="-1"), atom_feed(start=""), oai_page()])
 def test_a_page_that_does_not_say_what_it_is_cannot_be_trusted(body: bytes) -> None:
     with pytest.raises(ArxivUnreadable):
         parse_atom(body)
