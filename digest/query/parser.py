@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from digest import tex
 from digest.model import taxonomy
@@ -89,15 +89,11 @@ def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | Non
     return _READERS[prefix](source, term, prefix)
 
 
-class _Reading(NamedTuple):
-    """A value after its `*` was taken off."""
+def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
+    """Take a trailing `*` off an unquoted value, and say whether there was one.
 
-    value: str
-    has_star: bool
-
-
-def _read_star(source: QuerySource, term: TermToken) -> _Reading:
-    """Take a trailing `*` off an unquoted value; between quotes it is a mere sign, as it is at arXiv."""
+    Between quotes it is a mere sign, as it is at arXiv.
+    """
     if term.is_quoted:
         _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
         if _STAR_IN_QUOTES.search(term.value):
@@ -109,12 +105,12 @@ def _read_star(source: QuerySource, term: TermToken) -> _Reading:
         if operator := _OPERATOR_IN_QUOTES.search(term.value):
             message = f"{operator[0]} is a word to search for here; between quotes it joins nothing"
             source.note(NoteKind.READ_AS, term.position, message)
-        return _Reading(term.value, has_star=False)
+        return term.value, False
     value = term.value.rstrip("*")
     _refuse_wildcard(source, term, _WILDCARD.search(value))
     if not value:
         source.fail(term.value_position, "* needs the beginning of a word before it", "Write it like transf*.")
-    return _Reading(value, has_star=value != term.value)
+    return value, value != term.value
 
 
 def _refuse_wildcard(
