@@ -166,7 +166,6 @@ def walk_search(
     query: str,
     *,
     until: datetime,
-    limit: int | None = None,
     size: int = 100,
     asks_twice: bool = False,
 ) -> Iterator[Fetched[AtomPage]]:
@@ -179,7 +178,6 @@ def walk_search(
         client: asks.
         query: in arXiv's own query language.
         until: older papers are not wanted; the last page may hold some.
-        limit: about so many papers are enough, in whole pages; None for no such limit.
         size: papers to a page, at least `SMALLEST_PAGE`.
         asks_twice: an answer that there is nothing is asked for once more before it is believed.
 
@@ -188,7 +186,7 @@ def walk_search(
         ArxivShort: papers are missing, or the results move too fast to be read.
         ArxivError: as described in `digest.model.errors`.
     """
-    reader = _Reader(client, query, until, limit, max(size, SMALLEST_PAGE))
+    reader = _Reader(client, query, until, max(size, SMALLEST_PAGE))
     whole = _Walk(query, reader.size)
     if (yield from reader.read(whole, asks_twice=asks_twice)):
         return
@@ -198,8 +196,6 @@ def walk_search(
         part = _Walk(window.confine(query), reader.size, window)
         if not (yield from reader.read(part, asks_twice=True)):
             waiting[:0] = _divide(query, part, until)
-        elif reader.has_enough:
-            return
 
 
 def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetched[AtomPage]]:
@@ -224,16 +220,11 @@ class _Reader:
 
     end: datetime
 
-    def __init__(self, client: ArxivClient, query: str, until: datetime, limit: int | None, size: int) -> None:
+    def __init__(self, client: ArxivClient, query: str, until: datetime, size: int) -> None:
         self.size = size
-        self._client, self._query, self._until, self._limit = client, query, until, limit
+        self._client, self._query, self._until = client, query, until
         self._total = 0
         self._given: set[ArxivId] = set()
-
-    @property
-    def has_enough(self) -> bool:
-        """Whether as many papers were given out as are wanted."""
-        return self._limit is not None and len(self._given) >= self._limit
 
     def read(self, walk: _Walk, *, asks_twice: bool) -> Generator[Fetched[AtomPage], None, bool]:
         """Walk through one part; return False where it is too wide to be walked to its end."""
@@ -250,9 +241,9 @@ class _Reader:
             if walk.is_at_end:
                 _check_complete(walk, self._query)
                 return True
-            if self.has_enough or walk.has_reached(self._until):
+            if walk.has_reached(self._until):
                 return True
-            if walk.position >= WALL or (self._limit is None and walk.is_too_wide(self._until)):
+            if walk.position >= WALL or walk.is_too_wide(self._until):
                 return False
 
     def _fetch_page(self, walk: _Walk, start: int) -> Fetched[AtomPage]:

@@ -51,10 +51,8 @@ class Shelf:
         return Reply(atom_feed(*entries, total=total, start=start, per_page=size))
 
 
-def walk(
-    client: ArxivClient, *, until: datetime = LONG_AGO, limit: int | None = None, size: int = 20
-) -> list[int]:
-    pages = walk_search(client, "cat:cs.PF", until=until, limit=limit, size=size)
+def walk(client: ArxivClient, *, until: datetime = LONG_AGO, size: int = 20) -> list[int]:
+    pages = walk_search(client, "cat:cs.PF", until=until, size=size)
     return [paper.id.number for fetched in pages for paper in fetched.page.papers]
 
 
@@ -80,11 +78,6 @@ def test_a_walk_ends_with_the_page_that_reaches_the_wanted_date(arxiv: ScriptedA
     Shelf(arxiv, 500)
     numbers = walk(client, until=NEWEST - timedelta(hours=30))
     assert numbers == list(range(1, 38))
-
-
-def test_a_walk_ends_when_enough_papers_came(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
-    Shelf(arxiv, 500)
-    assert walk(client, limit=25) == list(range(1, 38))
 
 
 def test_a_short_page_is_gone_on_from_where_it_ended(arxiv: ScriptedArxiv, client: ArxivClient) -> None:

@@ -83,10 +83,8 @@ def library(arxiv: ScriptedArxiv, monkeypatch: pytest.MonkeyPatch) -> Library:
     return Library(arxiv)
 
 
-def walk(
-    client: ArxivClient, until: datetime, *, size: int = 20, limit: int | None = None
-) -> list[Fetched[AtomPage]]:
-    return list(walk_search(client, "cat:cs.PF", until=until, size=size, limit=limit))
+def walk(client: ArxivClient, until: datetime, *, size: int = 20) -> list[Fetched[AtomPage]]:
+    return list(walk_search(client, "cat:cs.PF", until=until, size=size))
 
 
 def list_numbers(pages: list[Fetched[AtomPage]]) -> list[int]:
@@ -181,15 +179,6 @@ def test_without_any_order_what_is_recent_comes_and_the_rest_is_an_error(
     with pytest.raises(SearchTooWide, match="in no order"):
         keep_walking()
     assert came >= {number for number, submitted, _ in library.papers if submitted >= until}
-
-
-def test_where_a_number_is_enough_the_newest_come_first_also_of_a_wide_search(
-    arxiv: ScriptedArxiv, library: Library, client: ArxivClient
-) -> None:
-    for hours in range(1, 1000):
-        library.add(NOW - timedelta(hours=hours))
-    assert list_numbers(walk(client, datetime(1991, 8, 1, tzinfo=UTC), limit=40))[:40] == list(range(1, 41))
-    assert len(arxiv.seen) == 3
 
 
 def test_papers_older_than_arxiv_belong_to_a_part_too(library: Library, client: ArxivClient) -> None:
