@@ -11,14 +11,12 @@ import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HttpSender, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.deliver.transports.registry import always_ours
-from digest.model.errors import DeliveryError
 from digest.model.messages import Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Callable
 
     from digest.model.messages import Message
     from digest.model.subscriptions import Destination
@@ -29,26 +27,10 @@ _MOST_READ = 65536
 _GONE = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 
 
-class DiscordTransport:
-    """Posts to Discord's webhooks, known by the names the configuration gives them.
+class DiscordTransport(HookPoster[str]):
+    """Posts to Discord's webhooks, known by the names the configuration gives them."""
 
-    Args:
-        urls: name → URL. The URLs are secrets: they appear in no message and no log.
-        timeout: seconds for connecting and for each read.
-    """
-
-    def __init__(self, *, urls: Mapping[str, str], timeout: float = TIMEOUT) -> None:
-        self._urls = dict(urls)
-        self._sender = HttpSender(timeout)
-
-    def resolve(self, destination: Destination) -> str:
-        """Return "": the URL itself says where messages go, and is a secret.
-
-        Raises:
-            DeliveryError: no webhook of that name is configured.
-        """
-        self._url_of(destination)
-        return ""
+    what = "Discord webhook called {!r}"
 
     def send(
         self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
@@ -58,7 +40,7 @@ class DiscordTransport:
         Raises:
             DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
         """
-        url = f"{self._url_of(destination)}?wait=true"
+        url = f"{self._hook_of(destination)}?wait=true"
         content = {"content": message.body.decode()[:_LONGEST], "allowed_mentions": {"parse": []}}
         headers = {"Content-Type": "application/json"}
         body = json.dumps(content, ensure_ascii=False).encode()
@@ -74,33 +56,6 @@ class DiscordTransport:
                 else f"Discord says: {answer.text('text')[:200] or 'nothing'}"
             )
         raise failure
-
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tells: a webhook only takes.
-
-        Raises:
-            DeliveryError: always, permanent.
-        """
-        raise DeliveryError(
-            "a webhook can't be asked which messages it took",
-            permanent=True,
-            hint="Check the channel, then retry the delivery or mark it as sent.",
-        )
-
-    def close(self) -> None:
-        """Break off what waits for an answer; each request has a connection of its own."""
-        self._sender.hang_up()
-
-    def _url_of(self, destination: Destination) -> str:
-        url = self._urls.get(destination.address)
-        if url is None:
-            raise DeliveryError(
-                f"there is no Discord webhook called {destination.address!r}",
-                permanent=True,
-                whole_transport=True,  # the operator's to correct: it is held until then, not given up
-                hint="Its URL is missing: `digest doctor --quick` names the variable for it.",
-            )
-        return url
 
 
 def _read_id(text: str) -> str:

@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
@@ -21,7 +21,13 @@ from digest.model.errors import DeliveryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
+    from datetime import datetime
     from types import TracebackType
+
+    from digest.model.messages import Message, Receipt
+    from digest.model.subscriptions import Destination
+
+T = TypeVar("T")
 
 
 TIMEOUT_PING = 10.0
@@ -308,3 +314,55 @@ def judge_status(who: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryErro
         whole_transport=True,
         hint="Check the configured address, and any proxy on the way.",
     )
+
+
+class HookPoster(Generic[T]):
+    """Posts to webhooks, which only take, known by the names the configuration gives them.
+
+    Args:
+        hooks: name → address, and what else it takes to post there. They are secrets: they appear in no message
+            and no log.
+        timeout: seconds for connecting and for each read.
+    """
+
+    what: ClassVar[str]
+    """What an error calls such a webhook, with {!r} for its name."""
+
+    def __init__(self, *, hooks: Mapping[str, T], timeout: float = TIMEOUT) -> None:
+        self._hooks = dict(hooks)
+        self._sender = HttpSender(timeout)
+
+    def resolve(self, destination: Destination) -> str:
+        """Return "": the address itself says where messages go, and is a secret.
+
+        Raises:
+            DeliveryError: no such webhook is configured, or not all of it.
+        """
+        self._hook_of(destination)
+        return ""
+
+    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
+        """Never tells: a webhook only takes.
+
+        Raises:
+            DeliveryError: always, permanent.
+        """
+        raise DeliveryError(
+            "a webhook can't be asked which messages it took",
+            permanent=True,
+            hint="Check where it should be, then retry the delivery or mark it as sent.",
+        )
+
+    def close(self) -> None:
+        """Break off what waits for an answer; each request has a connection of its own."""
+        self._sender.hang_up()
+
+    def _hook_of(self, destination: Destination) -> T:
+        if destination.address not in self._hooks:
+            raise DeliveryError(
+                f"there is no {self.what.format(destination.address)}",
+                permanent=True,
+                whole_transport=True,  # the operator's to correct: it is held until then, not given up
+                hint="`digest doctor --quick` says what it lacks, and which variable gives it.",
+            )
+        return self._hooks[destination.address]

@@ -58,7 +58,7 @@ def _configure_webhook(config: Config, clock: Clock) -> Mapping[str, object]:
 
 
 def _name_incoming(kind: DestinationKind) -> Callable[[Config, Clock], Mapping[str, object]]:
-    return lambda config, _: {"urls": config.incoming[kind]}
+    return lambda config, _: {"hooks": config.incoming[kind]}
 
 
 _ROOM = "digest.deliver.transports"

@@ -11,15 +11,14 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HttpAnswer, HttpSender, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, HttpAnswer, judge_status
 from digest.deliver.transports.registry import always_ours
 from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
 from digest.model.errors import DeliveryError
 from digest.model.messages import Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Callable
 
     from digest.model.messages import Message
     from digest.model.subscriptions import Destination
@@ -43,26 +42,10 @@ _REFUSALS = {
 }
 
 
-class WebhookTransport:
-    """Posts to incoming webhooks, known by the names the configuration gives them.
+class WebhookTransport(HookPoster[str]):
+    """Posts to incoming webhooks, known by the names the configuration gives them."""
 
-    Args:
-        urls: name → URL. The URLs are secrets: they appear in no message and no log.
-        timeout: seconds for connecting and for each read.
-    """
-
-    def __init__(self, *, urls: Mapping[str, str], timeout: float = TIMEOUT) -> None:
-        self._urls = dict(urls)
-        self._sender = HttpSender(timeout)
-
-    def resolve(self, destination: Destination) -> str:
-        """Return "": the URL itself says where messages go, and is a secret.
-
-        Raises:
-            DeliveryError: no webhook of that name is configured.
-        """
-        self._url_of(destination)
-        return ""
+    what = "Slack webhook called {!r}"
 
     def send(
         self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
@@ -72,41 +55,12 @@ class WebhookTransport:
         Raises:
             DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
         """
-        url, headers = self._url_of(destination), {"Content-Type": "application/json"}
+        url, headers = self._hook_of(destination), {"Content-Type": "application/json"}
         answer = self._sender.post(_WHO, url, message.body, headers, most=_MOST_TEXT, is_ours=is_ours)
         text = answer.text("text")
         if answer.status == HTTPStatus.OK and text == "ok":
             return Receipt("", text)
         raise _judge(answer, text)
-
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tells: a webhook only takes.
-
-        Raises:
-            DeliveryError: always, permanent.
-        """
-        raise DeliveryError(
-            "a webhook can't be asked which messages it took",
-            permanent=True,
-            hint="Check the channel, then retry the delivery or mark it as sent.",
-        )
-
-    def close(self) -> None:
-        """Break off what waits for an answer; each request has a connection of its own."""
-        self._sender.hang_up()
-
-    def _url_of(self, destination: Destination) -> str:
-        url = self._urls.get(destination.address)
-        if url is None:
-            known = ", ".join(sorted(self._urls)) or "none"
-            raise DeliveryError(
-                f"there is no Slack webhook called {destination.address!r}",
-                permanent=True,
-                whole_transport=True,  # the operator's to correct: it is held until then, not given up
-                hint=f"Its URL is missing: `digest doctor --quick` names the variable for it. Webhooks that are "
-                f"configured: {known}.",
-            )
-        return url
 
 
 def _judge(answer: HttpAnswer, text: str) -> DeliveryError:

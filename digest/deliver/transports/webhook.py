@@ -10,7 +10,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HttpAnswer, HttpSender, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HookPoster, HttpAnswer, judge_status
 from digest.deliver.transports.registry import always_ours
 from digest.model.errors import DeliveryError
 from digest.model.messages import Receipt
@@ -31,34 +31,22 @@ _LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
 """Refusals that a later attempt may meet otherwise, besides 408 and 429 (RFC 4918 §11.3, RFC 8470 §5.2)."""
 
 
-class SignedWebhookTransport:
+class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
     """Posts to webhooks, known by the names the configuration gives them.
 
     Args:
-        hooks: name → address and key. Both are secrets: they appear in no message and no log.
+        hooks: name → address and key.
         now: the time, for signatures.
         timeout: seconds for connecting and for each read.
     """
 
+    what = "webhook {!r} with url and secret"
+
     def __init__(
-        self,
-        *,
-        hooks: Mapping[str, tuple[str, bytes]],
-        now: Callable[[], datetime],
-        timeout: float = TIMEOUT,
+        self, *, hooks: Mapping[str, tuple[str, bytes]], now: Callable[[], datetime], timeout: float = TIMEOUT
     ) -> None:
-        self._hooks = dict(hooks)
+        super().__init__(hooks=hooks, timeout=timeout)
         self._now = now
-        self._sender = HttpSender(timeout)
-
-    def resolve(self, destination: Destination) -> str:
-        """Return "": the address is a secret.
-
-        Raises:
-            DeliveryError: no webhook of that name is configured, or not all of it; that holds what goes there.
-        """
-        self._hook_of(destination)
-        return ""
 
     def send(
         self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
@@ -88,34 +76,6 @@ class SignedWebhookTransport:
         if answer.status in _TAKEN:
             return Receipt("", f"HTTP {answer.status}")
         raise _judge(who, answer)
-
-    def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tells: a webhook only takes.
-
-        Raises:
-            DeliveryError: always, permanent.
-        """
-        raise DeliveryError(
-            "a webhook can't be asked which messages it took",
-            permanent=True,
-        )
-
-    def close(self) -> None:
-        """Break off what waits for an answer; each request has a connection of its own."""
-        self._sender.hang_up()
-
-    def _hook_of(self, destination: Destination) -> tuple[str, bytes]:
-        name = destination.address
-        if name in self._hooks:
-            return self._hooks[name]
-        # What is configured wrongly is the operator's to correct: nothing is given up for it, as little as where
-        # Slack's token is missing.
-        raise DeliveryError(
-            f"there is no webhook {name!r} with url and secret",
-            permanent=True,
-            whole_transport=True,
-            hint="`digest doctor --quick` says what it lacks, and which variable gives it.",
-        )
 
 
 def _judge(who: str, answer: HttpAnswer) -> DeliveryError:

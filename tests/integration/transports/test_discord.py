@@ -33,7 +33,7 @@ def _send(answer: Answer, message: Message = MESSAGE) -> tuple[Request, str]:
         return answer
 
     with LoopbackServer(take) as server:
-        receipt = DiscordTransport(urls={"team": f"{server.url}/hook"}, timeout=5).send(message, TEAM)
+        receipt = DiscordTransport(hooks={"team": f"{server.url}/hook"}, timeout=5).send(message, TEAM)
     (visit,) = visits
     return visit, receipt.remote_id
 
