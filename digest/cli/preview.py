@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from digest.deliver.feeds import load_feed
 from digest.inspect import preview
 from digest.inspect.preview import render_parts, send_trial
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
-from digest.model.subscriptions import Destination, Replacements
+from digest.model.subscriptions import Destination
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,6 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("name", metavar="SUBSCRIPTION")
 @choosing
 @click.option("--as", "shape", type=click.Choice(_SHAPES), help="What to show; terminal by default.")
-@click.option("--whole", is_flag=True, help="Show whole what changed in an abstract, word by word.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -81,7 +80,6 @@ def command(
     day: datetime | None,
     wants_next: bool,
     shape: str | None,
-    whole: bool,
     output: Path | None,
 ) -> None:
     """Show a subscription's digest in any shape; nothing is sent.
@@ -99,8 +97,6 @@ def command(
         chosen = choose_digest(
             conn, site, name, number=number, day=day.date() if day else None, wants_next=wants_next
         )
-        if whole:
-            chosen = replace(chosen, digest=replace(chosen.digest, replacements=Replacements.WHOLE))
         body = _render(conn, site, chosen, wanted)
     click.echo(chosen.what, err=True)
     if output is None:

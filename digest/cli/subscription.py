@@ -17,7 +17,7 @@ from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.clock import name_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, Grouping, Replacements
+from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, Grouping
 from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
 from digest.store import database, views
@@ -381,7 +381,6 @@ def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
     words = [f"one weekly digest {often}"] if has_weekly_digests(subscription) else []
     words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
     words += [_ABSTRACTS[subscription.abstracts]] if subscription.abstracts in _ABSTRACTS else []
-    words += ["what changed in a paper whole"] if subscription.replacements is Replacements.WHOLE else []
     return {"reads": ["; ".join(words)]} if words else {}
 
 

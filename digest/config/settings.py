@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
 from digest.model.cadences import choose_zone
-from digest.model.subscriptions import Abstracts, DestinationKind, Grouping, QuietDays, Replacements, Weekly
+from digest.model.subscriptions import Abstracts, DestinationKind, Grouping, QuietDays, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -296,11 +296,6 @@ class DefaultSettings:
         values.choose_from(Grouping),
         "kind",
         'How papers are grouped: by "kind", or by the first saved "query" that they match.',
-    )
-    replacements: Replacements = declare(
-        values.choose_from(Replacements),
-        "folded",
-        'How a replaced paper shows its changes: "folded" into one line, or "whole", word by word.',
     )
     weekly: Weekly = declare(
         values.choose_from(Weekly),

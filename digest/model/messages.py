@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, Self
 
-from digest.model.subscriptions import Abstracts, Grouping, Replacements
+from digest.model.subscriptions import Abstracts, Grouping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,7 +161,6 @@ class Digest:
         id: the stored digest's number; 0 before it is stored.
         group_by: what its headings are.
         abstracts: how much of each abstract it shows.
-        replacements: how it tells what changed in a paper.
         is_weekly: it rounds up a week, day by day.
     """
 
@@ -178,7 +177,6 @@ class Digest:
     id: int = 0
     group_by: Grouping = Grouping.KIND
     abstracts: Abstracts = Abstracts.SHORT
-    replacements: Replacements = Replacements.FOLDED
     is_weekly: bool = False
 
     @property

@@ -215,13 +215,6 @@ class Abstracts(StrEnum):
     NONE = "none"
 
 
-class Replacements(StrEnum):
-    """How a paper that was replaced says what changed: folded to one line, or whole, word by word."""
-
-    FOLDED = "folded"
-    WHOLE = "whole"
-
-
 class Weekly(StrEnum):
     """What a subscription with one day a week gets: a weekly digest with a summary by day, or a plain one."""
 
@@ -267,7 +260,6 @@ class Subscription:
         abstracts: how much of each abstract a digest shows.
         first_digest: days a new saved query looks back once; 0 for none.
         group_by: what the headings of its digests are.
-        replacements: how its digests tell what changed in a paper.
         weekly: what it gets where its cadence has one day a week.
         title: what a digest is called; the name where none is given.
         exclude: queries; it never shows what they match.
@@ -285,7 +277,6 @@ class Subscription:
     abstracts: Abstracts = Abstracts.SHORT
     first_digest: int = 7
     group_by: Grouping = Grouping.KIND
-    replacements: Replacements = Replacements.FOLDED
     weekly: Weekly = Weekly.SUMMARY
     title: str = ""
     exclude: tuple[str, ...] = ()

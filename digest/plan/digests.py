@@ -107,7 +107,6 @@ def plan_digest(
         coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
         group_by=subscription.group_by,
         abstracts=subscription.abstracts,
-        replacements=subscription.replacements,
         is_weekly=is_weekly,
     )
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from digest.model.announcements import Kind, mailing_moment, mailings_between
 from digest.model.errors import TemplateError
 from digest.model.messages import Occasion
-from digest.model.subscriptions import Abstracts, Grouping, Replacements
+from digest.model.subscriptions import Abstracts, Grouping
 from digest.render.contexts import PageContext, PostContext
 from digest.render.coverage import (
     CoverageState,
@@ -66,7 +66,6 @@ class DigestView:
         coverage: what was checked: `coverage.state` and `coverage.sentence`.
         week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
         abstracts: how much of each abstract it shows: `short`, `full` or `none`.
-        is_whole: it tells whole what changed in its papers.
         queries: the saved queries behind it.
     """
 
@@ -84,7 +83,6 @@ class DigestView:
     queries: tuple[QueryView, ...]
     abstracts: Abstracts = Abstracts.SHORT
     week: WeekView | None = None
-    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +146,6 @@ def view_digest(digest: Digest) -> DigestView:
         ),
         week=view_week(digest, view_papers(digest)) if digest.is_weekly else None,
         abstracts=digest.abstracts,
-        is_whole=digest.replacements is Replacements.WHOLE,
     )
 
 
@@ -248,12 +245,12 @@ def _count_kinds(digest: Digest) -> str:
     return " · ".join(f"{total:,} {KIND_TITLES[kind].lower()}" for kind, total in totals.items())
 
 
-def view_papers(digest: Digest, *, unfolds: bool = False) -> tuple[PaperView, ...]:
-    """Return the papers of a digest, numbered from 1; where changes unfold, abstracts stay as they are."""
+def view_papers(digest: Digest) -> tuple[PaperView, ...]:
+    """Return the papers of a digest, numbered from 1."""
     is_first_digest, by_query = digest.occasion.is_look_back, digest.group_by is Grouping.QUERY
-    is_whole, is_of_one = digest.replacements is Replacements.WHOLE and not unfolds, len(digest.queries) == 1
+    is_of_one = len(digest.queries) == 1
     return tuple(
-        PaperView(entry, number, is_first_digest, _find_query(entry) if by_query else "", is_whole, is_of_one)
+        PaperView(entry, number, is_first_digest, _find_query(entry) if by_query else "", is_of_one)
         for number, entry in enumerate(digest.entries, 1)
     )
 
@@ -401,7 +398,7 @@ def write_page(templates: Templates, digest: Digest, links: Links) -> str:
     Raises:
         TemplateError: a template cannot be rendered.
     """
-    papers = view_papers(digest, unfolds=True)
+    papers = view_papers(digest)
     context = PageContext(view_digest(digest), group_papers(digest, papers), links)
     return templates.render("web/digest.html", context)
 

@@ -161,7 +161,6 @@ class PaperView:
         number: its place in the digest, from 1.
         is_first_digest: it comes in a first digest, so nothing is said about when it was announced.
         under: the saved query it stands under; "" where the headings are kinds of announcement.
-        is_whole: what changed is shown whole, and the abstract shows it word by word.
         is_of_one_query: its digest has one saved query, whose name would stand at every paper.
     """
 
@@ -169,7 +168,6 @@ class PaperView:
     number: int
     is_first_digest: bool = False
     under: str = ""
-    is_whole: bool = False
     is_of_one_query: bool = False
 
     @property
@@ -435,34 +433,18 @@ class PaperView:
         return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
 
     def write_abstract(self, abstracts: Abstracts) -> str:
-        """Return as much of the abstract as the digest shows, in plain Unicode.
-
-        One that changed shows the change where that is shown whole: `[-gone-] {+come+}`.
-        """
+        """Return as much of the abstract as the digest shows, in plain Unicode."""
         if abstracts is Abstracts.NONE:
             return ""
-        revision = self._abstract_revision
-        whole = revision.text if revision else self.abstract
-        return whole if revision or abstracts is Abstracts.FULL else self.snippet
+        return self.abstract if abstracts is Abstracts.FULL else self.snippet
 
     def show_abstract(self, abstracts: Abstracts = Abstracts.FULL) -> tuple[Markup, ...]:
-        """Return as much of the abstract as the digest shows: paragraphs of HTML with what was met in `<mark>`.
-
-        One that changed shows the change where that is shown whole: `<del>`, `<ins>`.
-        """
+        """Return as much of the abstract as the digest shows: paragraphs of HTML with what was met in `<mark>`."""
         if abstracts is Abstracts.NONE:
             return ()
-        if revision := self._abstract_revision:
-            return (revision.html,)
         if abstracts is Abstracts.SHORT:
             return (self.snippet_html,) if self._snippet else ()
         return show_paragraphs(self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT))
-
-    @property
-    def _abstract_revision(self) -> RevisionView | None:
-        """How the abstract changed to what is shown; None where it did not, or that is not shown whole."""
-        shown = self._revisions_before if self.is_whole else ()
-        return next((revision for revision in shown if revision.name == "abstract"), None)
 
     @cached_property
     def _whole_change(self) -> str:

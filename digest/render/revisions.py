@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from digest.compare import find_differences
-from digest.render.text import clean_text, shorten, show_plain, styled
+from digest.render.text import clean_text, shorten, show_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -61,10 +61,10 @@ def compare_words(before: str, after: str) -> tuple[DiffPiece, ...]:
     return _join(_compare(_TOKEN.findall(f" {before}"), _TOKEN.findall(f" {after}")), " ")
 
 
-def compare_lists(before: Sequence[str], after: Sequence[str], separator: str = ", ") -> tuple[DiffPiece, ...]:
-    """Return the pieces of two lists of names, name by name, `separator` between them."""
-    old, new = ([f"{separator}{name}" for name in names] for names in (before, after))
-    return _join(_compare(old, new), separator)
+def compare_lists(before: Sequence[str], after: Sequence[str]) -> tuple[DiffPiece, ...]:
+    """Return the pieces of two lists of names, name by name, a comma between them."""
+    old, new = ([f", {name}" for name in names] for names in (before, after))
+    return _join(_compare(old, new), ", ")
 
 
 def count_words(pieces: Iterable[DiffPiece], part: Part) -> int:
@@ -134,23 +134,8 @@ class RevisionView:
 
     @property
     def html(self) -> Markup:
-        """All of it as HTML: `<del>` and `<ins>`."""
-        return Markup("").join(_mark_html(piece, _FORM) for piece in self.pieces)
-
-    @property
-    def spoken_html(self) -> Markup:
-        """The same, and in `<span class="said">` what is read out, or seen where there are no styles."""
-        return Markup("").join(_mark_html(piece, _SPOKEN_FORM) for piece in self.pieces)
-
-    @property
-    def text(self) -> str:
-        """All of it as plain text: `[-gone-]{+come+}`."""
-        return "".join(map(_mark_text, self.pieces))
-
-    @property
-    def styled(self) -> str:
-        """All of it for a terminal: in colour, or as `text` where there is none."""
-        return "".join(map(_mark_styled, self.pieces))
+        """All of it as HTML: `<del>`, `<ins>`, and in `<span class="said">` what is read out."""
+        return Markup("").join(map(_mark_html, self.pieces))
 
 
 def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -> tuple[RevisionView, ...]:
@@ -265,32 +250,13 @@ def _compare_texts(before: str, after: str) -> tuple[DiffPiece, ...]:
     return compare_words(show_plain(before), show_plain(after))
 
 
-_FORM = Markup("<{0}>{2}</{0}>")
-_SPOKEN_FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
+_FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')
 
 
-def _mark_html(piece: DiffPiece, form: Markup) -> Markup:
-    before, text, after = _part_blanks(piece)
+def _mark_html(piece: DiffPiece) -> Markup:
+    text = "" if piece.part is Part.KEPT else piece.text.strip(" ")
     if not text:
         return Markup.escape(piece.text)
+    before, _, after = piece.text.partition(text)
     tag = Markup("del") if piece.part is Part.GONE else Markup("ins")
-    return Markup("{}{}{}").format(before, form.format(tag, _SAID[piece.part], text), after)
-
-
-def _mark_text(piece: DiffPiece) -> str:
-    before, text, after = _part_blanks(piece)
-    if not text:
-        return piece.text
-    return f"{before}[-{text}-]{after}" if piece.part is Part.GONE else f"{before}{{+{text}+}}{after}"
-
-
-def _mark_styled(piece: DiffPiece) -> str:
-    before, text, after = _part_blanks(piece)
-    return f"{before}{styled(text, str(piece.part))}{after}" if text else piece.text
-
-
-def _part_blanks(piece: DiffPiece) -> tuple[str, str, str]:
-    """Return the blanks before what is gone or has come, it, and those behind; nothing of what is kept."""
-    text = "" if piece.part is Part.KEPT else piece.text.strip(" ")
-    before, _, after = piece.text.partition(text) if text else ("", "", "")
-    return before, text, after
+    return Markup("{}{}{}").format(before, _FORM.format(tag, _SAID[piece.part], text), after)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from digest.model.announcements import Kind
 from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
-from digest.model.subscriptions import Grouping, Replacements
+from digest.model.subscriptions import Grouping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -211,13 +211,13 @@ def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN40
 
 
 def revised_digest() -> Digest:
-    """Return replaced and edited papers, grouped by saved query, which tell whole what changed."""
+    """Return replaced and edited papers, grouped by saved query."""
     entries = (
         revised_entry(7),
         revised_entry(8, title="A title of old", journal_ref="J. Made Up 3 (2027) 14"),
         make_entry(9, queries=("gpu", "perf")),
     )
-    return make_digest(entries, group_by=Grouping.QUERY, replacements=Replacements.WHOLE)
+    return make_digest(entries, group_by=Grouping.QUERY)
 
 
 def weekly_digest() -> Digest:

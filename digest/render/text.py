@@ -328,28 +328,22 @@ def to_plain_text(mrkdwn: str) -> str:
 
 END = "\x0f"
 _URL, _URL_END, LINK_END = "\x16", "\x17", "\x18"
-STARTS = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13", "gone": "\x14", "come": "\x15"}
+STARTS = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13"}
 _SEQUENCES = {
     "\x10": "\x1b[1m",
     "\x11": "\x1b[2m",
     "\x12": "\x1b[1;32m",
     "\x13": "\x1b[1;36m",
-    "\x14": "\x1b[9;31m",
-    "\x15": "\x1b[4;32m",
     END: "\x1b[0m",
 }
 _RESET_ONLY = str.maketrans(_SEQUENCES)
 LINK_START = re.compile(f"{_URL}([^{_URL_END}]*){_URL_END}")
 _MARKED = re.compile(f"{STARTS['mark']}([^{END}]*){END}")
-_CHANGED = (
-    (re.compile(f"{STARTS['gone']}([^{END}]*){END}"), r"[-\1-]"),
-    (re.compile(f"{STARTS['come']}([^{END}]*){END}"), r"{+\1+}"),
-)
 _ALL = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
 
 
 def styled(text: object, style: str) -> str:
-    """Return text with a style: bold, dim, accent, mark (what a query met), gone or come (what changed)."""
+    """Return text with a style: bold, dim, accent or mark (what a query met)."""
     return f"{STARTS[style]}{text}{END}"
 
 
@@ -364,12 +358,10 @@ def strip_styles(text: str) -> str:
 
 
 def apply_styles(text: str, *, color: bool) -> str:
-    """Return text for the terminal: in ANSI sequences and OSC 8 links, or [met], [-gone-] and {+come+}."""
+    """Return text for the terminal: in ANSI sequences and OSC 8 links, or what was met as [met]."""
     if color:
         linked = LINK_START.sub("\x1b]8;;\\1\x1b\\\\", text).replace(LINK_END, "\x1b]8;;\x1b\\")
         return linked.translate(_RESET_ONLY)
-    for pattern, plain in _CHANGED:
-        text = pattern.sub(plain, text)
     return strip_styles(_MARKED.sub(r"[\1]", text))
 
 

@@ -22,7 +22,7 @@ from digest.model.messages import (
     StoredText,
 )
 from digest.model.papers import Field, Reason, Span
-from digest.model.subscriptions import Abstracts, Grouping, Replacements
+from digest.model.subscriptions import Abstracts, Grouping
 from digest.store import dialect
 from digest.store.papers import load_versions
 from digest.store.schema import changes, deliveries, digests, matches, subscriptions
@@ -275,7 +275,6 @@ def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
         "coverage": asdict(digest.coverage),
         "group_by": digest.group_by,
         "abstracts": digest.abstracts,
-        "replacements": digest.replacements,
         "is_weekly": digest.is_weekly,
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
@@ -343,7 +342,6 @@ def thaw(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Di
         id=row.id,
         group_by=Grouping(frozen["group_by"]),
         abstracts=Abstracts(frozen["abstracts"]),
-        replacements=Replacements(frozen["replacements"]),
         is_weekly=frozen["is_weekly"],
     )
 

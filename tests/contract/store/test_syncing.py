@@ -20,7 +20,6 @@ from digest.model.subscriptions import (
     Grouping,
     Origin,
     QuietDays,
-    Replacements,
     Weekly,
 )
 from digest.store import matches, subscribers, subscriptions
@@ -81,7 +80,6 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         exclude_papers=(ArxivId.parse("2611.14886"), ArxivId.parse("hep-th/9901001")),
         quiet_hours=QuietHours.parse("22:00-07:00 Europe/Berlin"),
         group_by=Grouping.QUERY,
-        replacements=Replacements.WHOLE,
         weekly=Weekly.PLAIN,
     )
     assert sync(store, written) == SyncReport(added=("team",))
@@ -121,7 +119,7 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
         {"title": "Another title"},
         {"kinds": (Kind.REPLACEMENT,)},
         {"cap": None, "abstracts": Abstracts.NONE},
-        {"group_by": Grouping.QUERY, "replacements": Replacements.WHOLE, "weekly": Weekly.PLAIN},
+        {"group_by": Grouping.QUERY, "weekly": Weekly.PLAIN},
         {"quiet_days": QuietDays.NOTE},
         {"queries": ("gpu", "perf")},
         {"queries": ("gpu",)},

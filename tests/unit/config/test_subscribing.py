@@ -47,7 +47,6 @@ def table(**keys: str) -> str:
         ({"cap": "-1"}, "whole number from 1", ""),
         ({"group_by": '"author"'}, "'author' is not one of kind, query", ""),
         ({"abstracts": '"long"'}, "'long' is not one of short, full, none", ""),
-        ({"replacements": '"all"'}, "'all' is not one of folded, whole", ""),
         ({"weekly": '"never"'}, "'never' is not one of summary, plain", ""),
         ({"first_digest": '"week"'}, "number of days", ""),
         ({"title": '"a\\nb"'}, "must be one line", ""),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry, Links, StoredText
 from digest.model.papers import Author, Field, Paper
-from digest.model.subscriptions import Grouping, Replacements
+from digest.model.subscriptions import Grouping
 from digest.render import Renderer
 from digest.render.papers import LONGEST_NOTE, PaperView
 from digest.render.revisions import (
@@ -221,13 +221,11 @@ def test_no_text_of_a_stranger_comes_alive_in_what_changed(renderer: Renderer, h
     for one, other in ((before, BEFORE), (BEFORE, before), (before, longer)):
         entry = replace(make_entry(1), kind=Kind.REPLACEMENT, label="v1 → v2", paper=replace(other, version=2))
         entries.append(replace(entry, before=StoredText(one)))
-    page = renderer.render_page(make_digest(entries, replacements=Replacements.WHOLE), Links())
+    page = renderer.render_page(make_digest(entries), Links())
     assert "<script>" not in page
     assert "<img" not in page
     assert "\x1b" not in page
-    terminal = renderer.render_terminal(
-        make_digest(entries, replacements=Replacements.WHOLE), width=96, color=False, limit=None
-    )
+    terminal = renderer.render_terminal(make_digest(entries), width=96, color=False, limit=None)
     assert "\x1b" not in terminal
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from digest.model.announcements import Kind
 from digest.model.messages import Coverage, Digest, DigestEntry, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
-from digest.model.subscriptions import Abstracts, Grouping, Replacements
+from digest.model.subscriptions import Abstracts, Grouping
 from digest.store.digests import find_texts, freeze, thaw
 from tests.conftest import IS_NIGHTLY
 
@@ -91,7 +91,6 @@ DIGESTS = st.builds(
     coverage=COVERAGES,
     group_by=st.sampled_from(Grouping),
     abstracts=st.sampled_from(Abstracts),
-    replacements=st.sampled_from(Replacements),
     is_weekly=st.booleans(),
 ).map(number_texts)
 
