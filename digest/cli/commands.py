@@ -71,7 +71,7 @@ EXAMPLES = {
     "query list": "digest query list",
     "query show": "digest query show gpu\ndigest query show 'cat:cs.PF AND abs:GPU'",
     "feed list": "digest feed list\ndigest feed list perf-team --secret",
-    "feed rotate": "digest feed rotate perf-team\ndigest feed rotate gpu --query",
+    "feed rotate": "digest feed rotate perf-team",
     "feed revoke": "digest feed revoke perf-team",
     "delivery list": "digest delivery list --state failed --state needs-you",
     "delivery show": "digest delivery show 381",

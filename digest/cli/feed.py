@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import opened_store, require_name, suggest_name
+from digest.cli.context import opened_store, suggest_name
 from digest.cli.output import json_option, print_json, print_table, say
-from digest.deliver.feeds import find_first_digest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_links
@@ -18,14 +17,12 @@ from digest.store import queries
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
 
     from digest.cli.context import Installation
-    from digest.config import Config
-    from digest.store.queries import FeedPlace, StoredQuery
+    from digest.store.queries import FeedPlace
 
 
 @click.group(cls=CommandGroup)
@@ -33,19 +30,12 @@ def command() -> None:
     """Feeds: list them, give one a new address, close one."""
 
 
-of_query_option = click.option(
-    "--query", "is_query", is_flag=True, help="NAME is a saved query, not a subscription."
-)
-"""Says what a name is of."""
-
-
 @command.command("list")
 @click.argument("name", required=False)
-@of_query_option
 @click.option("--secret", is_flag=True, help="Print the secret addresses. A person who has one can read the feed.")
 @json_option
 @click.pass_context
-def list_feeds(ctx: click.Context, name: str | None, *, is_query: bool, secret: bool, as_json: bool) -> None:
+def list_feeds(ctx: click.Context, name: str | None, *, secret: bool, as_json: bool) -> None:
     """List the feeds, or print their secret addresses.
 
     With NAME only this feed. Its address without a name beside it is easy to copy: hand it to one reader.
@@ -54,7 +44,7 @@ def list_feeds(ctx: click.Context, name: str | None, *, is_query: bool, secret: 
     with opened_store(ctx) as here, here.store.read() as conn:
         feeds = list(_find_feeds(here, conn))
         if name is not None:
-            wanted = _require_place(conn, name, is_query=is_query)
+            wanted = require_subscription_feed(conn, name)
             feeds = [feed for feed in feeds if feed.place == wanted]
         for feed in feeds if secret else ():
             if feed.place is not None and (feed.place.is_open or name is not None):
@@ -67,11 +57,10 @@ def list_feeds(ctx: click.Context, name: str | None, *, is_query: bool, secret: 
         print_table(
             ["SUBSCRIPTION", "FEED", "ADDRESS" if secret else "STATE", "QUERIES"],
             [
-                [feed.owner or "-", feed.shown, feed.addresses.get("atom", feed.state), " ".join(feed.queries)]
+                [feed.owner, feed.shown, feed.addresses.get("atom", feed.state), " ".join(feed.queries)]
                 for feed in feeds
             ],
-            empty='No feeds yet. Write to = "feed" (or "file:feeds/x.atom") in a subscription, then `digest run`.'
-            " Or open one of a saved query: `digest feed rotate NAME --query`.",
+            empty='No feeds yet. Write to = "feed" (or "file:feeds/x.atom") in a subscription, then `digest run`.',
         )
 
 
@@ -79,7 +68,7 @@ def list_feeds(ctx: click.Context, name: str | None, *, is_query: bool, secret: 
 class Feed:
     """A line of the list: whose feed it is, what it shows, and how it stands; `place` is None for a file."""
 
-    owner: str | None
+    owner: str
     shown: str
     state: str
     queries: Sequence[str]
@@ -106,14 +95,11 @@ def _find_feeds(here: Installation, conn: Connection) -> Iterator[Feed]:
                 place = places[one.name]
                 state = _describe_place(here, place)
                 yield Feed(one.name, "feed", state, one.queries, place.is_open, place)
-    for place in queries.load_query_places(conn):
-        yield Feed(None, "feed", _describe_place(here, place), [place.name], place.is_open, place)
 
 
 def _describe_place(here: Installation, place: FeedPlace) -> str:
     if not place.is_open:
-        option = " --query" if place.origin else ""
-        return f"revoked; `digest feed rotate {place.name}{option}` makes another address"
+        return f"revoked; `digest feed rotate {place.name}` makes another address"
     if not here.config.web.base_url:
         return "needs base_url under [web], and `digest serve`"
     return "open" + (f", address no. {place.generation + 1}" if place.generation else "")
@@ -121,60 +107,38 @@ def _describe_place(here: Installation, place: FeedPlace) -> str:
 
 @command.command()
 @click.argument("name")
-@of_query_option
 @json_option
 @click.pass_context
-def rotate(ctx: click.Context, name: str, *, is_query: bool, as_json: bool) -> None:
+def rotate(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Give NAME's feed a new secret address; the old one ends.
 
     The old address ends within half a minute, for good: feed readers learn that it is gone.
-
-    With --query it is the feed of a saved query. If it has none yet, this opens one. It starts with what the
-    query found in the last days, and goes on with new papers and cross-lists.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        if is_query:
-            known = {place.name for place in queries.load_query_places(conn)}
-            place = open_query_feed(conn, here.config, name, here.now)
-        else:
-            known, place = {name}, require_subscription_feed(conn, name)
-        is_new = place.name not in known
-        if is_new:
-            generation = place.generation
-        elif is_query:
-            generation = queries.rotate_query_feed(conn, place.key)
-        else:
-            generation = subscription_store.bump_feed_generation(conn, place.key)
+        place = require_subscription_feed(conn, name)
+        generation = subscription_store.bump_feed_generation(conn, place.key)
         addresses = write_addresses(here, conn, place, generation)
     if as_json:
-        print_json({"query" if place.origin else "subscription": place.name, **addresses})
+        print_json({"subscription": place.name, **addresses})
     else:
         click.echo(addresses["atom"])
-    if place.is_open and not is_new and not as_json:
+    if place.is_open and not as_json:
         say("The old address ends within half a minute: hand out the new one.", err=True)
 
 
 @command.command()
 @click.argument("name")
-@of_query_option
 @click.pass_context
-def revoke(ctx: click.Context, name: str, *, is_query: bool) -> None:
+def revoke(ctx: click.Context, name: str) -> None:
     """Close NAME's feed: its address ends within half a minute.
 
     For 30 days it says that the feed was closed. Then it is gone.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        place = _require_place(conn, name, is_query=is_query)
-        if place.is_open and is_query:
-            queries.revoke_query_feed(conn, place.key, here.now)
-        elif place.is_open:
+        place = require_subscription_feed(conn, name)
+        if place.is_open:
             subscription_store.revoke_feed(conn, place.key, here.now)
-    option = " --query" if is_query else ""
-    say(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}{option}`")
-
-
-def _require_place(conn: Connection, name: str, *, is_query: bool) -> FeedPlace:
-    return require_query_feed(conn, name) if is_query else require_subscription_feed(conn, name)
+    say(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}`")
 
 
 def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
@@ -201,61 +165,6 @@ def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
     return next(place for place in queries.load_feed_places(conn) if place.name == name)
 
 
-def require_query(conn: Connection, name: str, written: Iterable[str] = ()) -> StoredQuery:
-    """Return a saved query in force.
-
-    Args:
-        conn: a reading transaction.
-        name: the saved query's.
-        written: what `digest.toml` names, taken over by a run or not yet.
-
-    Raises:
-        UnknownName: there is none of this name.
-    """
-    stored = {query.name: query for query in queries.load_queries(conn)}
-    require_name(name, stored, what="saved query", listing="digest query list", written=written)
-    return stored[name]
-
-
-def find_query_feed(conn: Connection, query: StoredQuery) -> FeedPlace | None:
-    """Return a saved query's feed, None where it was never opened."""
-    return next((place for place in queries.load_query_places(conn) if place.key == query.id), None)
-
-
-def require_query_feed(conn: Connection, name: str) -> FeedPlace:
-    """Return the feed of a saved query in force.
-
-    Raises:
-        UnknownName: there is no such saved query, or its feed was never opened.
-    """
-    place = find_query_feed(conn, require_query(conn, name))
-    if place is None:
-        raise UnknownName(
-            f"the saved query {name} has no feed yet", hint=f"Open one: `digest feed rotate {name} --query`."
-        )
-    return place
-
-
-def open_query_feed(conn: Connection, config: Config, name: str, now: datetime) -> FeedPlace:
-    """Return the feed of a saved query in force, opened now where it never was.
-
-    Args:
-        conn: a writing transaction.
-        config: what the operator configured.
-        name: the saved query's.
-        now: the moment (UTC).
-
-    Raises:
-        UnknownName: there is no such saved query.
-    """
-    query = require_query(conn, name, [query.name for query in config.queries])
-    place = find_query_feed(conn, query)
-    if place is None:
-        first_digest = find_first_digest(conn, config, query, now)
-        queries.open_query_feed(conn, query.id, first_digest, now)
-    return place or require_query_feed(conn, name)
-
-
 def write_addresses(here: Installation, conn: Connection, place: FeedPlace, generation: int) -> dict[str, str]:
     """Return a feed's addresses by format.
 
@@ -271,11 +180,8 @@ def write_addresses(here: Installation, conn: Connection, place: FeedPlace, gene
     if not place.is_open and generation == place.generation:
         raise UsageError(
             f"the feed of {place.name} was revoked: no address works",
-            hint=f"Make one: `digest feed rotate {place.name}{' --query' if place.origin else ''}`.",
+            hint=f"Make one: `digest feed rotate {place.name}`.",
         )
     maker = make_links(conn, here.config)
-    if place.origin:
-        token = maker.query_feed_token(place.name, place.origin, generation)
-    else:
-        token = maker.feed_token(place.name, generation)
+    token = maker.feed_token(place.name, generation)
     return {suffix: maker.write_feed_url(token, suffix) for suffix in ("atom", "json")}

@@ -8,16 +8,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.deliver.transports.file import write_if_changed
-from digest.match.rules import choose_first_digest, read_exclusion, select_for_subscription
-from digest.match.step import find_overtaken
+from digest.match.rules import read_exclusion
 from digest.model import secrets
-from digest.model.announcements import Kind
 from digest.model.errors import DigestError, QueryError
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES
 from digest.model.subscriptions import DestinationKind
-from digest.plan.feeds import QUERY_FEED_KINDS, FeedOwner, FeedSetting, plan_feed, spread_moments
+from digest.plan.feeds import FeedOwner, FeedSetting, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
-from digest.query import StandingQueries, parse_query
+from digest.query import parse_query
 from digest.store import database as token_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
@@ -26,29 +24,22 @@ from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from digest.config import Config
-    from digest.model.announcements import StoredChange
     from digest.model.messages import Feed
     from digest.model.subscriptions import DueSubscription, Wording
     from digest.plan.feeds import Matched
     from digest.poll.installation import Site
     from digest.query import Query
-    from digest.store.queries import FeedPlace, StoredQuery
 
 _SPAN = timedelta(days=FEED_DAYS)
-
-_PAPERS_AT_ONCE = 4_000
-"""Stored papers held against a saved query together."""
 
 
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
     """Make a subscription's feed from what is committed."""
     subscription = due.subscription
-    owner = FeedOwner("subscription", due.id, subscription.title or subscription.name, due.created_at)
+    owner = FeedOwner(due.id, subscription.title or subscription.name, due.created_at)
     wordings = _read_wordings(queries.load_wordings(conn, due.id))
     return plan_feed(owner, load_matched(conn, due), wordings, _make_setting(conn, site, self_url))
 
@@ -65,52 +56,6 @@ def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
         for row in rows
     )
     return [one for one in itertools.chain.from_iterable(told) if one.change.paper_key not in excluded]
-
-
-def load_query_feed(conn: Connection, site: Site, place: FeedPlace, *, self_url: str = "") -> Feed:
-    """Make a saved query's feed from what is committed: papers of the kinds that all such feeds have."""
-    first, opened_at = queries.load_first_digest(conn, place.key)
-    changes = paper_store.load_changes(conn, first)
-    told = spread_moments((changes[id_] for id_ in first if id_ in changes), opened_at, first)
-    told += _load_brought(conn, site.config, place.key)
-    owner = FeedOwner("query", place.key, place.name, opened_at)
-    wordings = _read_wordings(queries.load_query_wordings(conn, place.key))
-    return plan_feed(owner, told, wordings, _make_setting(conn, site, self_url))
-
-
-def _load_brought(conn: Connection, config: Config, query_id: int) -> list[Matched]:
-    """Return the changes that match runs brought to a saved query's feed."""
-    rows = queries.load_query_rows(conn, query_id, span=_SPAN, at_least=FEED_ENTRIES)
-    ids = {id_ for row in rows for id_ in (*row.outcome.new, *row.outcome.changed, *row.outcome.gone)}
-    changes = paper_store.load_changes(conn, ids)
-    kind_of = {id_: change.kind for id_, change in changes.items()}
-    overtaken = find_overtaken(conn, config.arxiv.source, changes.values())
-    told: list[Matched] = []
-    for row in rows:
-        chosen = select_for_subscription(QUERY_FEED_KINDS, [row.outcome], kind_of, overtaken)
-        came = [id_ for id_ in row.outcome.new if kind_of[id_] is not Kind.KNOWN]
-        told += spread_moments((changes[id_] for id_ in chosen), row.matched_at, came)
-    return told
-
-
-def find_first_digest(conn: Connection, config: Config, query: StoredQuery, now: datetime) -> tuple[int, ...]:
-    """Return the changes with which a saved query's feed begins: papers of the last days that no run brought.
-
-    Who opens a feed sees at once what the query finds, as a new subscription does. What was there before Digest
-    looked, or came in a kind that such feeds leave out, has been matched, and in none yet.
-    """
-    if not query.canonical:
-        return ()
-    had = {one.change.paper_key for one in _load_brought(conn, config, query.id)}
-    standing = StandingQueries()
-    standing.keep({query.canonical: query.asked})
-    latest = paper_store.load_latest_changes(conn)
-    kept: list[StoredChange] = []
-    while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
-        met = [batch[place] for _, places in standing.hold([one.paper for one in batch]) for place in places]
-        fresh = [change for change in met if change.paper_key not in had]
-        kept = list(choose_first_digest([*kept, *fresh], config.defaults.first_digest, now))
-    return tuple(sorted(change.id for change in kept))
 
 
 def _make_setting(conn: Connection, site: Site, self_url: str) -> FeedSetting:

@@ -20,22 +20,16 @@ if TYPE_CHECKING:
     from digest.query import Query
 
 
-QUERY_FEED_KINDS = (Kind.NEW, Kind.CROSS_LIST)
-"""What saved queries' feeds tell. No setting decides it: an edit would date entries anew that readers have."""
-
-
 @dataclass(frozen=True, slots=True)
 class FeedOwner:
     """What a feed is of.
 
     Attributes:
-        kind: `subscription` or `query`.
         key: its key, which a new name does not change.
         title: what readers list the feed under.
         created_at: since when there is the feed (UTC).
     """
 
-    kind: str
     key: int
     title: str
     created_at: datetime
@@ -112,7 +106,7 @@ def plan_feed(
         setting: where it is read.
     """
     papers = choose_papers(matched)
-    name = (setting.scope, owner.kind, str(owner.key))
+    name = (setting.scope, "subscription", str(owner.key))
     entries = [_make_feed_entry(found, wordings, name) for found in papers[:FEED_ENTRIES]]
     waits = f"Nothing has matched {owner.title} yet; papers appear here once something does."
     return Feed(

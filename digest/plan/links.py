@@ -47,10 +47,6 @@ class LinkMaker:
         """Return the token of a subscription's feed; another generation is another address."""
         return secrets.derive_token(self.secret, "feed", subscription, str(generation))
 
-    def query_feed_token(self, query: str, origin: str, generation: int) -> str:
-        """Return the token of a saved query's feed; saved queries of two origins may have one name."""
-        return secrets.derive_token(self.secret, "query feed", origin, query, str(generation))
-
     def web_token(self, subscription: str, slot: str) -> str:
         """Return the token of a digest's page."""
         return secrets.derive_token(self.secret, "web", subscription, slot)

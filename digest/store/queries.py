@@ -21,11 +21,10 @@ from digest.model.subscriptions import (
     SubscriptionState,
     Wording,
 )
-from digest.store.dialect import count_packed, pack, take_turn, unpack
+from digest.store.dialect import count_packed, take_turn, unpack
 from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.schema import (
     match_runs,
-    query_feeds,
     query_matches,
     query_revisions,
     saved_queries,
@@ -36,8 +35,8 @@ from digest.store.schema import (
 from digest.store.subscribers import DestinationState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import datetime, timedelta
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection, Row
 
@@ -46,15 +45,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FeedPlace:
-    """One feed: a subscription's, or a saved query's.
+    """A subscription's feed.
 
     Attributes:
-        key: of the subscription, or of the saved query.
-        name: the subscription's, or the saved query's.
+        key: of the subscription.
+        name: the subscription's.
         title: what readers list it under.
         generation: of the address that works; earlier ones are no longer valid.
         is_open: it may be read. Not where it was revoked, what it is made of ended, or the file names it no more.
-        origin: whose saved query it is, `Origin` as text; "" for a subscription's feed.
         excluded: what it never tells of, as written.
     """
 
@@ -63,7 +61,6 @@ class FeedPlace:
     title: str
     generation: int
     is_open: bool
-    origin: str = ""
     excluded: tuple[str, ...] = ()
 
 
@@ -152,7 +149,6 @@ class StoredQuery:
         id: its key.
         name: unique within `origin`.
         origin: `file` or `store`.
-        is_active: False once it ended.
         text: as written.
         canonical: as printed; where it can't be read, as it was read before, "" where it never could be.
         problem: why it can't be read, "" where it can.
@@ -163,17 +159,11 @@ class StoredQuery:
     id: int
     name: str
     origin: str
-    is_active: bool
     text: str
     canonical: str
     problem: str
     revision: int
     created_at: datetime
-
-    @property
-    def asked(self) -> str:
-        """The text that is asked: as written, or as it was read before."""
-        return choose_text(self.text, self.canonical, self.problem)
 
 
 def sync_queries(
@@ -227,10 +217,9 @@ def load_unreadable(conn: Connection) -> list[StoredQuery]:
     return [_read_stored(row) for row in conn.execute(found)]
 
 
-def load_queries(conn: Connection, *, include_ended: bool = False) -> list[StoredQuery]:
-    """Return the saved queries by name."""
-    found = _current() if include_ended else _current().where(saved_queries.c.state == ACTIVE)
-    return [_read_stored(row) for row in conn.execute(found)]
+def load_queries(conn: Connection) -> list[StoredQuery]:
+    """Return the saved queries in force, by name."""
+    return [_read_stored(row) for row in conn.execute(_current().where(saved_queries.c.state == ACTIVE))]
 
 
 def _read_stored(row: Row[Any]) -> StoredQuery:
@@ -238,7 +227,6 @@ def _read_stored(row: Row[Any]) -> StoredQuery:
         id=row.id,
         name=row.name,
         origin=row.origin,
-        is_active=row.state == ACTIVE,
         text=row.text,
         canonical=row.canonical,
         problem=row.problem,
@@ -393,10 +381,6 @@ def _matches_of(query_ids: Sequence[int]) -> Select[tuple[Any, ...]]:
     )
 
 
-_ROWS = 200
-"""Match runs read at once."""
-
-
 @dataclass(frozen=True, slots=True)
 class QueryRow:
     """What one match run meant to a saved query.
@@ -412,86 +396,6 @@ class QueryRow:
     matched_at: datetime
     revision: int
     outcome: QueryOutcome
-
-
-def load_query_places(conn: Connection) -> list[FeedPlace]:
-    """Return every feed of a saved query that was ever opened, by name."""
-    found = (
-        select(query_feeds, saved_queries.c.name, saved_queries.c.origin)
-        .add_columns(saved_queries.c.state, saved_queries.c.ended_at)
-        .join(saved_queries, saved_queries.c.id == query_feeds.c.query_id)
-        .order_by(saved_queries.c.name, saved_queries.c.id)
-    )
-    return [_read_place_query_feeds(row) for row in conn.execute(found)]
-
-
-def _read_place_query_feeds(row: Row[Any]) -> FeedPlace:
-    closed = [row.revoked_at, None if row.state == ACTIVE else row.ended_at]
-    return FeedPlace(
-        key=row.query_id,
-        name=row.name,
-        title=row.name,
-        generation=row.generation,
-        is_open=not any(closed),
-        origin=row.origin,
-    )
-
-
-def open_query_feed(conn: Connection, query_id: int, first_digest: Collection[int], at: datetime) -> None:
-    """Open a saved query's feed.
-
-    It has none yet, and begins with changes of papers from before.
-    """
-    row = {"query_id": query_id, "generation": 0, "opened_at": at, "first_digest": pack(first_digest)}
-    conn.execute(insert(query_feeds), row)
-
-
-def rotate_query_feed(conn: Connection, query_id: int) -> int:
-    """Give a feed a new address, also where it was revoked; return the new generation."""
-    rotate = update(query_feeds).where(query_feeds.c.query_id == query_id)
-    values = {"generation": query_feeds.c.generation + 1, "revoked_at": None}
-    return int(conn.execute(rotate.values(values).returning(query_feeds.c.generation)).scalar_one())
-
-
-def revoke_query_feed(conn: Connection, query_id: int, at: datetime) -> None:
-    """Make a feed's address stop working from a moment (UTC) on."""
-    conn.execute(update(query_feeds).where(query_feeds.c.query_id == query_id).values(revoked_at=at))
-
-
-def load_first_digest(conn: Connection, query_id: int) -> tuple[tuple[int, ...], datetime]:
-    """Return the changes with which a saved query's feed began, and when it was opened (UTC)."""
-    row = conn.execute(select(query_feeds).where(query_feeds.c.query_id == query_id)).one()
-    return unpack(row.first_digest), row.opened_at
-
-
-def load_query_rows(conn: Connection, query_id: int, *, span: timedelta, at_least: int) -> list[QueryRow]:
-    """Return what the latest match runs meant to a saved query, newest first.
-
-    That is everything within a span before the latest, and as much from before as it takes for so many papers.
-    """
-    page = _matches_of([query_id]).order_by(query_matches.c.match_run_id.desc()).limit(_ROWS)
-    rows = conn.execute(page).all()
-    kept: list[QueryRow] = []
-    papers = 0
-    while rows:
-        for row in rows:
-            if kept and row.matched_at < kept[0].matched_at - span and papers >= at_least:
-                return kept
-            kept.append(_read_query_row(row))
-            papers += len(kept[-1].outcome.new)
-        rows = conn.execute(page.where(query_matches.c.match_run_id < rows[-1].match_run_id)).all()
-    return kept
-
-
-def load_query_wordings(conn: Connection, query_id: int) -> list[Wording]:
-    """Return what a saved query has asked, oldest first."""
-    found = (
-        select(saved_queries.c.name, query_revisions)
-        .join(query_revisions, query_revisions.c.query_id == saved_queries.c.id)
-        .where(saved_queries.c.id == query_id)
-        .order_by(query_revisions.c.number)
-    )
-    return [read_wording(row, row.created_at) for row in conn.execute(found)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -349,16 +349,6 @@ query_revisions = Table(
     UniqueConstraint("query_id", "number"),
 )
 
-query_feeds = Table(
-    "query_feeds",
-    col.metadata,
-    col.reference("query_id", "saved_queries.id", primary_key=True),
-    col.number("generation"),
-    col.moment("opened_at"),
-    col.moment("revoked_at", nullable=True),
-    col.blob("first_digest"),
-)
-
 subscribers = Table(
     "subscribers",
     col.metadata,

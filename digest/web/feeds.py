@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
-from digest.deliver.feeds import load_feed, load_query_feed, write_feed
+from digest.deliver.feeds import load_feed, write_feed
 from digest.model import secrets
 from digest.model.clock import monotonic
 from digest.model.errors import StoreError
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
     from digest.model.messages import Feed
-    from digest.plan.links import LinkMaker
     from digest.poll.installation import Site
     from digest.store.queries import FeedPlace
 
@@ -176,7 +175,7 @@ class FeedDesk:
         self._looked_at = self._read_at = self._try_at = -STALE
         self._reading, self._building = asyncio.Lock(), asyncio.Lock()
         self._shelf = Shelf(ROOM)
-        self._hashes: dict[tuple[str, str, int], str] = {}
+        self._hashes: dict[tuple[str, int], str] = {}
 
     async def find(self, token: str, suffix: str) -> FeedCopy | HTTPStatus:
         """Return the feed at an address, NOT_FOUND where there never was one, GONE where there was.
@@ -245,13 +244,13 @@ class FeedDesk:
 
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
         maker = make_links(conn, self._site.config)
-        places = [*queries.load_feed_places(conn), *queries.load_query_places(conn)]
+        places = queries.load_feed_places(conn)
         known, self._hashes = self._hashes, {}
         table = {}
         for place in places:
             for generation in range(place.generation + 1):
-                key = (place.origin, place.name, generation)
-                self._hashes[key] = known.get(key) or secrets.token_hash(_derive_token(maker, *key))
+                key = (place.name, generation)
+                self._hashes[key] = known.get(key) or secrets.token_hash(maker.feed_token(*key))
                 table[self._hashes[key]] = _Address(place, generation)
         return table
 
@@ -259,7 +258,7 @@ class FeedDesk:
         site, place = self._site, address.place
         with site.store.read() as conn:
             maker = make_links(conn, site.config)
-            token = _derive_token(maker, place.origin, place.name, address.generation)
+            token = maker.feed_token(place.name, address.generation)
             feed = self._load(conn, address, maker.write_feed_url(token, suffix))
         if feed is None:
             return None
@@ -267,15 +266,5 @@ class FeedDesk:
         return FeedCopy(make_etag(body), feed.updated, MEDIA_TYPES[suffix], body, gzip.compress(body, mtime=0))
 
     def _load(self, conn: Connection, address: _Address, url: str) -> Feed | None:
-        place = address.place
-        if place.origin:
-            return load_query_feed(conn, self._site, place, self_url=url)
-        found = subscription_store.load_subscriptions(conn, [place.key])
+        found = subscription_store.load_subscriptions(conn, [address.place.key])
         return load_feed(conn, self._site, found[0], self_url=url) if found else None
-
-
-def _derive_token(maker: LinkMaker, origin: str, name: str, generation: int) -> str:
-    """Return the token of a feed: a saved query's where `origin` says whose, else a subscription's."""
-    if origin:
-        return maker.query_feed_token(name, origin, generation)
-    return maker.feed_token(name, generation)

@@ -17,7 +17,6 @@ from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from digest.store import queries
 from digest.store import subscriptions as subscription_store
-from digest.store.queries import load_queries
 from digest.web.feeds import FeedCopy, FeedDesk
 from tests.contract.store.made import (
     FEED,
@@ -97,11 +96,6 @@ def test_an_address_that_was_just_handed_out_works_at_once_at_every_desk(site: S
     with site.store.begin() as conn:
         generation = subscription_store.bump_feed_generation(conn, key)
     assert all(isinstance(asyncio.run(ask(desk, find_token(site, generation))), FeedCopy) for desk in desks)
-    with site.store.begin() as conn:
-        queries.open_query_feed(conn, load_queries(conn)[0].id, (), NOW)
-        (place,) = queries.load_query_places(conn)
-        token = make_links(conn, site.config).query_feed_token(place.name, place.origin, 0)
-    assert all(isinstance(asyncio.run(ask(desk, token)), FeedCopy) for desk in desks)
 
 
 def test_however_many_guess_the_table_is_read_a_few_times_a_second(

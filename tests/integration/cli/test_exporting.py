@@ -72,4 +72,3 @@ def test_a_saved_query_that_only_the_file_knows_yet_is_meant_by_its_name(world: 
     assert digest("export", "--query", "fresh") == digest("export", "--query", "perf")
     shown = digest("query", "show", "fresh", "--json").json
     assert (shown["name"], shown["query"], shown["checks"]) == ("fresh", "cat:cs.PF", [])
-    assert "new in digest.toml" in digest("feed", "rotate", "fresh", "--query", expect=2).err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-import feedparser
 import httpx
 import pytest
 
@@ -101,39 +100,3 @@ def test_a_subscription_without_a_feed_is_told_how_to_get_one(digest: Shell) -> 
     assert "the subscription gpu-mail has no feed with an address" in said.err
     assert 'Add "feed" to its `to`' in said.err
     assert "Did you mean 'perf-team'?" in digest("feed", "rotate", "perf-taem", expect=2).err
-
-
-def entries(answer: httpx.Response) -> dict[str, str]:
-    """Return the entries of a feed: titles by id."""
-    return {entry.id: entry.title for entry in feedparser.parse(answer.content).entries}
-
-
-def test_a_saved_query_has_a_feed_of_its_own_which_tells_what_it_brought(world: World, digest: Shell) -> None:
-    assert "`digest feed rotate gpu --query`" in digest("feed", "list", "gpu", "--query", expect=2).err
-    address = digest("feed", "rotate", "gpu", "--query").out.strip()
-    assert digest("feed", "list", "gpu", "--query", "--secret").out.strip() == address
-    (addresses,) = digest("feed", "list", "gpu", "--query", "--secret", "--json").json
-    assert (addresses["atom"], addresses["json"]) == (address, address.replace(".atom", ".json"))
-    whole = digest("feed", "list", "perf-team", "--secret").out.strip()
-    atom, as_json, of_subscription = fetch(world, address, addresses["json"], whole)
-    assert [item["id"] for item in as_json.json()["items"]] == list(entries(atom))
-    assert set(entries(atom).values()) < set(entries(of_subscription).values())
-    assert not set(entries(atom)) & set(entries(of_subscription)), "some readers show one id in one feed alone"
-    assert feedparser.parse(atom.content).feed.title == "gpu"
-    assert "-             feed                 open     gpu" in digest("feed", "list").out
-    listed = digest("feed", "list", "--json").json[-1]
-    assert (listed["subscription"], listed["queries"], listed["is_open"]) == (None, ["gpu"], True)
-
-
-def test_the_feed_of_a_query_that_is_new_begins_with_what_it_finds(world: World, digest: Shell) -> None:
-    world.edit_config('gpu = "', 'networks = "abs:noise"\ngpu = "')
-    digest("run")
-    address = digest("feed", "rotate", "networks", "--query").out.strip()
-    (answer,) = fetch(world, address)
-    assert len(entries(answer)) >= 3
-    assert "About this feed" not in answer.text
-
-
-@pytest.mark.usefixtures("world")
-def test_a_saved_query_that_is_none_has_no_feed(digest: Shell) -> None:
-    assert "there is no saved query 'gpuu'" in digest("feed", "rotate", "gpuu", "--query", expect=2).err
