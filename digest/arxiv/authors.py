@@ -168,7 +168,7 @@ def _read_segments(line: str) -> tuple[list[_Segment], dict[str, str]]:
         if token.kind is _Kind.END:
             segments.append(_Segment())
             first_mark = None
-        elif token.kind is _Kind.GROUP and _opens_list(token.text):
+        elif token.kind is _Kind.GROUP and (_NUMBERED.match(token.text) or _LETTERED.match(token.text)):
             notes |= _read_notes(token.text)
         elif token.kind is _Kind.GROUP:
             if not current.name and not current.groups and _MARKS.fullmatch(token.text):
@@ -221,10 +221,6 @@ def _split_names(text: str) -> Iterator[_Token]:
                 yield _Token(_Kind.TEXT, name.strip(), 0)
 
 
-def _opens_list(group: str) -> bool:
-    return bool(_NUMBERED.match(group) or _LETTERED.match(group))
-
-
 def _read_notes(text: str) -> dict[str, str]:
     """Read "(1) CERN, (2) DESY" into what each mark stands for."""
     pattern = _NUMBERED if _NUMBERED.match(text) else _LETTERED
@@ -255,17 +251,15 @@ def _join_authors(segments: Sequence[_Segment], notes: dict[str, str]) -> Iterat
             continue
         if is_shared:
             share = len(waiting) < SHARED_LIMIT
-            yield from (_give(other, author.affiliations) if share else other for other in waiting)
+            for other in waiting:
+                is_given = share and not _COLLABORATION.search(other.name)
+                yield Author(other.name, author.affiliations) if is_given else other
             waiting = []
         waiting += [author, *collaborations]
         if author.affiliations:
             yield from waiting
             waiting = []
     yield from waiting
-
-
-def _give(author: Author, affiliations: tuple[str, ...]) -> Author:
-    return author if _COLLABORATION.search(author.name) else Author(author.name, affiliations)
 
 
 def _join_suffixes(segments: Sequence[_Segment]) -> list[_Segment]:

@@ -97,7 +97,8 @@ def decide_failure(
         return NextStep(Step.ASK, now + settling + again)
     if error.permanent and error.whole_transport:
         return NextStep(Step.RETRY, now + FIRST_PAUSE) if is_for_another else NextStep(Step.HOLD, now)
-    if error.permanent or (_is_enough(tries, now) and not error.whole_transport):
+    is_old = tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE
+    if error.permanent or ((is_old or tries.count >= MAX_TRIES) and not error.whole_transport):
         return NextStep(Step.GIVE_UP, now)
     pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
     if error.retry_after is None:
@@ -119,10 +120,6 @@ def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeat
     if is_harmless:
         return Step.RETRY if attempts < MAX_DOUBTS else Step.HOLD
     return Step.RETRY if may_repeat and repeats < MAX_REPEATS else Step.HOLD
-
-
-def _is_enough(tries: Tries, now: datetime) -> bool:
-    return tries.count >= MAX_TRIES or (tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE)
 
 
 def _pause(attempts: int, jitter: float) -> timedelta:

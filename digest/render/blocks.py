@@ -63,7 +63,8 @@ def compile_blocks(rendered: str) -> Compiled:
         elif lines[0].startswith(_CONTEXT):
             blocks += _build_context(lines)
         else:
-            blocks += _build_sections(lines)
+            texts = _pack([strip_marks(line) for line in lines])
+            blocks += [{"type": "section", "text": _write_mrkdwn(text)} for text in texts]
     return Compiled(" ".join(fallback), tuple(blocks))
 
 
@@ -111,10 +112,6 @@ def _build_header(lines: list[str]) -> list[Block]:
 def _build_context(lines: list[str]) -> list[Block]:
     texts = _pack([strip_marks(line.removeprefix(_CONTEXT)).strip() for line in lines])
     return [{"type": "context", "elements": [_write_mrkdwn(text)]} for text in texts]
-
-
-def _build_sections(lines: list[str]) -> list[Block]:
-    return [{"type": "section", "text": _write_mrkdwn(text)} for text in _pack([strip_marks(x) for x in lines])]
 
 
 def _write_mrkdwn(text: str) -> Block:

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -262,7 +261,10 @@ def _find_query(entry: DigestEntry) -> str:
 
 def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
     """Put neighbours of one announcement and kind, or saved query, under one heading; the order stays as it is."""
-    find_group = partial(_find_group, digest.group_by)
+
+    def find_group(entry: DigestEntry) -> tuple[date | None, Kind | str]:
+        return entry.mailing, _find_query(entry) if digest.group_by is Grouping.QUERY else entry.kind
+
     totals = Counter(map(find_group, digest.entries))
     days = Counter(entry.mailing for entry in digest.entries)
     groups: list[GroupView] = []
@@ -276,10 +278,6 @@ def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView
         )
         before = day
     return tuple(groups)
-
-
-def _find_group(group_by: Grouping, entry: DigestEntry) -> tuple[date | None, Kind | str]:
-    return entry.mailing, _find_query(entry) if group_by is Grouping.QUERY else entry.kind
 
 
 def _name_group(group: Kind | str) -> str:

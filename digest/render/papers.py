@@ -69,7 +69,8 @@ def write_authors_html(entry: DigestEntry, most: int) -> Markup:
     """Write the authors as HTML, names isolated from the direction of the text around them."""
     chosen = choose_authors(entry, most)
     words = [_write_author_html(entry, index) for index in chosen]
-    return Markup(", ").join([*words, *map(Markup.escape, _count_more(entry, chosen))])
+    more = len(entry.paper.authors) - len(chosen)
+    return Markup(", ").join([*words, Markup(f"+{more:,} more")] if more else words)  # noqa: S704 - a number
 
 
 def list_authors(entry: DigestEntry) -> tuple[str, ...]:
@@ -114,11 +115,6 @@ def _show_name(entry: DigestEntry, index: int) -> Markup:
 
 def _write_affiliations(affiliations: Sequence[str]) -> str:
     return clean_text(shorten("; ".join(map(show_plain, affiliations)), _LONGEST_AFFILIATION))
-
-
-def _count_more(entry: DigestEntry, chosen: Sequence[int]) -> list[str]:
-    more = len(entry.paper.authors) - len(chosen)
-    return [f"+{more:,} more"] if more else []
 
 
 def _count_others(entry: DigestEntry, chosen: Sequence[int]) -> str:
@@ -494,7 +490,12 @@ def describe_reasons(entry: DigestEntry) -> tuple[str, ...]:
 
     A category says little next to a word or a name, so it is named only where nothing else was met.
     """
-    found = _find_phrases(entry)
+    found = [
+        (field, phrase)
+        for reason in entry.reasons
+        for field, index in dict.fromkeys((span.field, span.index) for span in reason.spans)
+        for phrase in _read_phrases(entry.paper, reason, field, index)
+    ]
     if any(field is not Field.CATEGORIES for field, _ in found):
         found = [(field, phrase) for field, phrase in found if field is not Field.CATEGORIES]
     words: dict[str, str] = {}
@@ -522,15 +523,6 @@ def find_matched_authors(entry: DigestEntry) -> frozenset[int]:
     return frozenset(
         span.index for reason in entry.reasons for span in reason.spans if span.field is Field.AUTHORS
     )
-
-
-def _find_phrases(entry: DigestEntry) -> list[tuple[Field, str]]:
-    return [
-        (field, phrase)
-        for reason in entry.reasons
-        for field, index in dict.fromkeys((span.field, span.index) for span in reason.spans)
-        for phrase in _read_phrases(entry.paper, reason, field, index)
-    ]
 
 
 def _read_phrases(paper: Paper, reason: Reason, field: Field, index: int) -> tuple[str, ...]:

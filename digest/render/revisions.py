@@ -211,12 +211,12 @@ def _view_categories(before: Paper, after: Paper) -> RevisionView:
 def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
     # Two people may have one name.
     came, went = (list((Counter(one) - Counter(other)).elements()) for one, other in ((new, old), (old, new)))
-    parts = [f"{sign}{_name_some(names)}" for sign, names in (("+", came), ("−", went)) if names]
+    parts = [
+        sign + (f"{len(names):,}" if len(names) > _MOST_NAMES else ", ".join(names))
+        for sign, names in (("+", came), ("−", went))
+        if names
+    ]
     return " ".join(parts) or "in another order"
-
-
-def _name_some(names: Sequence[str]) -> str:
-    return f"{len(names):,}" if len(names) > _MOST_NAMES else ", ".join(names)
 
 
 def _view_journal(before: Paper, after: Paper) -> RevisionView:

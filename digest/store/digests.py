@@ -278,12 +278,7 @@ def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
         "is_weekly": digest.is_weekly,
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
-    return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=_write_day)
-
-
-def _write_day(value: date) -> str:
-    """Write a day, or a moment."""
-    return value.isoformat()
+    return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=lambda day: day.isoformat())
 
 
 def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:

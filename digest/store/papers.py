@@ -69,17 +69,14 @@ def load_reach(conn: Connection) -> Reach | None:
 
 def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterator[Paper]:
     """Yield the stored papers whose first version was submitted between two moments (UTC), both included."""
-    within = _select_papers().where(versions.c.published >= first, versions.c.published <= last)
-    for row in conn.execute(within.execution_options(yield_per=_BATCH)):
-        yield read_paper(row)
-
-
-def _select_papers() -> Select[Any]:
-    return (
+    within = (
         select(papers.c.arxiv_id, papers.c.mailing, versions)
         .join(versions, versions.c.id == papers.c.latest_version_id)
+        .where(versions.c.published >= first, versions.c.published <= last)
         .order_by(papers.c.month, papers.c.number, papers.c.id)
     )
+    for row in conn.execute(within.execution_options(yield_per=_BATCH)):
+        yield read_paper(row)
 
 
 @dataclass(frozen=True, slots=True)

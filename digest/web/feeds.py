@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.datastructures import Headers
 
-    from digest.model.messages import Feed
     from digest.poll.installation import Site
     from digest.store.queries import FeedPlace
 
@@ -259,12 +258,9 @@ class FeedDesk:
         with site.store.read() as conn:
             maker = make_links(conn, site.config)
             token = maker.feed_token(place.name, address.generation)
-            feed = self._load(conn, address, maker.write_feed_url(token, suffix))
-        if feed is None:
-            return None
+            found = subscription_store.load_subscriptions(conn, [place.key])
+            if not found:
+                return None
+            feed = load_feed(conn, site, found[0], self_url=maker.write_feed_url(token, suffix))
         body = write_feed(site, feed, suffix)
         return FeedCopy(make_etag(body), feed.updated, MEDIA_TYPES[suffix], body, gzip.compress(body, mtime=0))
-
-    def _load(self, conn: Connection, address: _Address, url: str) -> Feed | None:
-        found = subscription_store.load_subscriptions(conn, [address.place.key])
-        return load_feed(conn, self._site, found[0], self_url=url) if found else None

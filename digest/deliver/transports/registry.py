@@ -53,10 +53,6 @@ def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
     }
 
 
-def _configure_webhook(config: Config, clock: Clock) -> Mapping[str, object]:
-    return {"hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()}, "now": clock.now}
-
-
 def _name_incoming(kind: DestinationKind) -> Callable[[Config, Clock], Mapping[str, object]]:
     return lambda config, _: {"hooks": config.incoming[kind]}
 
@@ -72,7 +68,13 @@ WAYS: dict[DestinationKind, Way] = {
         f"{_ROOM}.slack_webhook:WebhookTransport", _name_incoming(DestinationKind.SLACK_WEBHOOK)
     ),
     DestinationKind.DISCORD: Way(f"{_ROOM}.discord:DiscordTransport", _name_incoming(DestinationKind.DISCORD)),
-    DestinationKind.WEBHOOK: Way(f"{_ROOM}.webhook:SignedWebhookTransport", _configure_webhook),
+    DestinationKind.WEBHOOK: Way(
+        f"{_ROOM}.webhook:SignedWebhookTransport",
+        lambda config, clock: {
+            "hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()},
+            "now": clock.now,
+        },
+    ),
     DestinationKind.FILE: Way(f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}),
     DestinationKind.CONSOLE: Way(f"{_ROOM}.console:ConsoleTransport", lambda _, __: {}),
 }

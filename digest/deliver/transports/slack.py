@@ -382,7 +382,11 @@ def judge_answer(method: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryE
         return judge_status("Slack", answer, is_post=is_post)
     code = answer.text("error")
     if answer.get("ok") is not False or not code.replace("_", "").isalnum():
-        return _judge_unreadable(is_post=is_post)
+        return DeliveryError(
+            "Slack's answer can't be read (HTTP 200)",
+            ambiguous=is_post,
+            hint="Perhaps something else answers at this address. Check the address, and any proxy on the way.",
+        )
     if code in WAIT:
         return DeliveryError(
             f"Slack asks to wait: {code}",
@@ -392,14 +396,6 @@ def judge_answer(method: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryE
     if code in AMBIGUOUS:
         return DeliveryError(f"Slack had an error of its own: {code}", ambiguous=is_post)
     return _judge_refusal(method, code, answer)
-
-
-def _judge_unreadable(*, is_post: bool) -> DeliveryError:
-    return DeliveryError(
-        "Slack's answer can't be read (HTTP 200)",
-        ambiguous=is_post,
-        hint="Perhaps something else answers at this address. Check the address, and any proxy on the way.",
-    )
 
 
 def _judge_refusal(method: str, code: str, answer: HttpAnswer) -> DeliveryError:

@@ -88,7 +88,7 @@ class SmtpTransport:
             DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
         """
         recipient = _read_recipient(destination)
-        data = _end_lines(message.body)
+        data = b"\r\n".join((*message.body.splitlines(), b""))  # the one line end that SMTP has, also at the end
         with self._lend() as connection:
             try:
                 return connection.hand_over(self._sender, recipient, data, is_ours)
@@ -154,8 +154,3 @@ def _read_recipient(destination: Destination) -> Mailbox:
             permanent=True,
             hint="Correct it where the subscription names it.",
         ) from error
-
-
-def _end_lines(body: bytes) -> bytes:
-    """Give every line, also the last, the one line end that SMTP has."""
-    return b"\r\n".join((*body.splitlines(), b""))

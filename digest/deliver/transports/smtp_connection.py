@@ -303,11 +303,12 @@ def judge_opening(server: MailServer, stage: Stage, error: Exception) -> Deliver
             hint="Check scheme and port: smtp+starttls is usual on 587, smtps on 465.",
         )
     # Every smtplib error is an OSError; the two kinds mean different things here.
+    is_absent = isinstance(error, ConnectionRefusedError | socket.gaierror)
     if isinstance(error, smtplib.SMTPServerDisconnected) or not isinstance(error, smtplib.SMTPException):
         return DeliveryError(
             f"{server} can't be reached: {_words(error)}",
             whole_transport=True,
-            hint="Check the host's name and port, and whether the server runs." if _is_absent(error) else "",
+            hint="Check the host's name and port, and whether the server runs." if is_absent else "",
         )
     return DeliveryError(
         f"{server} does not offer what Digest needs at {stage}: {_words(error)}",
@@ -315,10 +316,6 @@ def judge_opening(server: MailServer, stage: Stage, error: Exception) -> Deliver
         whole_transport=True,
         hint="Check the URL's scheme (smtp, smtp+starttls, smtps), and whether the server takes logins.",
     )
-
-
-def _is_absent(error: Exception) -> bool:
-    return isinstance(error, ConnectionRefusedError | socket.gaierror)
 
 
 def _words(error: Exception) -> str:
@@ -392,7 +389,8 @@ class SmtpConnection:
             self._ask(link, f"RCPT TO:<{recipient.address}>", DONE, FORWARDED)
             self._stage = Stage.DATA
             self._ask(link, "DATA", GO_AHEAD)
-            link.send(_stuff_dots(data))
+            # Each dot that a line begins with is doubled (RFC 5321 §4.5.2).
+            link.send(b"." * data.startswith(b".") + data.replace(b"\r\n.", b"\r\n.."))
             self._look_once_more(is_ours)
             self._stage = Stage.FINAL
             link.send(b".\r\n")
@@ -578,8 +576,3 @@ def _choose_options(link: smtplib.SMTP, sender: Mailbox, recipient: Mailbox, dat
         )
         if is_wanted
     )
-
-
-def _stuff_dots(data: bytes) -> bytes:
-    """Double each dot that a line begins with (RFC 5321 §4.5.2)."""
-    return b"." * data.startswith(b".") + data.replace(b"\r\n.", b"\r\n..")
