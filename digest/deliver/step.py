@@ -157,7 +157,7 @@ def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) 
     now = site.clock.now()  # before the database is held: a test's clock takes its time
     with site.store.begin() as conn:
         if is_news:
-            subscribers.remember_address(conn, delivery.destination, address, now)
+            subscribers.remember_address(conn, delivery.destination, address)
         state = outbox.begin_sending(conn, delivery, message, now)
     if state is DeliveryState.SUPPRESSED:
         report.note_suppressed()

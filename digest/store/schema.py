@@ -314,7 +314,6 @@ destination_addresses = Table(
     col.metadata,
     col.name_key("destination"),
     col.text("remote_address"),
-    col.moment("resolved_at", nullable=True),
     col.moment("blocked_until", nullable=True),
     col.moment("last_sent_at", nullable=True),
 )

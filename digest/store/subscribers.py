@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, literal, select, true, update
 
@@ -103,10 +103,12 @@ def unblock_destination(conn: Connection, destination: Destination, until: datet
     conn.execute(lift.values(blocked_until=until))
 
 
-def remember_address(conn: Connection, destination: Destination, remote_address: str, now: datetime) -> None:
+def remember_address(conn: Connection, destination: Destination, remote_address: str) -> None:
     """Keep what the other side calls a destination."""
-    known = {"remote_address": make_storable(remote_address), "resolved_at": now}
-    _upsert(conn, {"destination": destination_key(destination), **known}, known)
+    known = {"remote_address": make_storable(remote_address)}
+    row = {"destination": destination_key(destination), **known}
+    upsert = insert_destinations(conn, destination_addresses).values(row)
+    conn.execute(upsert.on_conflict_do_update(index_elements=["destination"], set_=known))
 
 
 def load_known_address(conn: Connection, destination: Destination) -> str:
@@ -115,14 +117,6 @@ def load_known_address(conn: Connection, destination: Destination) -> str:
         destination_addresses.c.destination == destination_key(destination)
     )
     return str(conn.execute(found).scalar() or "")
-
-
-def _upsert(conn: Connection, row: dict[str, Any], changes: dict[str, Any]) -> None:
-    conn.execute(
-        insert_destinations(conn, destination_addresses)
-        .values(row)
-        .on_conflict_do_update(index_elements=["destination"], set_=changes)
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
 def test_an_address_once_resolved_comes_with_later_claims(store: Store) -> None:
     store_digest(store, SLACK)
     with store.begin() as conn:
-        subscribers.remember_address(conn, SLACK, "C0FFEE", MORNING)
+        subscribers.remember_address(conn, SLACK, "C0FFEE")
         subscribers.block_destination(conn, SLACK, MORNING)
         assert subscribers.load_known_address(conn, SLACK) == "C0FFEE"
         assert subscribers.load_known_address(conn, MAIL) == ""

@@ -132,7 +132,7 @@ def test_a_mark_takes_whatever_words_the_other_side_finds(store: Store, said: st
     begin(store, second)
     begin(store, third)
     with store.begin() as conn:
-        subscribers.remember_address(conn, SLACK, said, LATER)
+        subscribers.remember_address(conn, SLACK, said)
         assert outbox.mark_unsent(conn, first, DeliveryState.DEAD, said, LATER)
         assert outbox.mark_unsent(conn, second, DeliveryState.UNKNOWN, said, LATER, not_before=MORNING)
         assert outbox.mark_sent(conn, second, Receipt(said, said), LATER)

@@ -48,7 +48,7 @@ def mark(store: Store, claimed: list[Delivery]) -> list[bool]:
 def test_when_something_last_went_to_a_place_is_kept_where_the_place_is_known(store: Store) -> None:
     store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
-        remember_address(conn, SLACK, "C0FFEE", MORNING)
+        remember_address(conn, SLACK, "C0FFEE")
     claimed = claim(store)
     begin(store, claimed)
     mark(store, claimed)

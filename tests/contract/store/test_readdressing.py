@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from digest.model.subscriptions import Destination
 from digest.store import outbox as outbox_module
 from digest.store import subscribers
-from tests.contract.store.made import MAIL, MORNING, SLACK, store_digest
+from tests.contract.store.made import MAIL, SLACK, store_digest
 from tests.contract.store.test_deliveries import LATER
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ def claim_all(store: Store, now: datetime) -> list[str]:
 def test_a_claim_takes_one_message_to_a_channel_by_whichever_name(store: Store) -> None:
     store_digest(store, SLACK, BY_ID, MAIL)
     with store.begin() as conn:
-        subscribers.remember_address(conn, SLACK, BY_ID.address, MORNING)
+        subscribers.remember_address(conn, SLACK, BY_ID.address)
     assert claim_all(store, LATER) == [str(SLACK), str(MAIL)]
 
 
 def test_a_pause_that_a_channel_asked_for_holds_for_all_its_names_and_ends_for_all(store: Store) -> None:
     store_digest(store, SLACK, BY_ID)
     with store.begin() as conn:
-        subscribers.remember_address(conn, SLACK, BY_ID.address, MORNING)
+        subscribers.remember_address(conn, SLACK, BY_ID.address)
         subscribers.block_destination(conn, BY_ID, LATER + SECOND)
     assert claim_all(store, LATER) == []
     with store.read() as conn:
