@@ -71,7 +71,9 @@ def command(
     name = name or _ask(manner, "What shall it be called?", "--name", read_name, propose_name(query))
     if manner.can_ask and not (following["places"] or following["subscription"]):
         question = "Where to? you@example.org, #papers, feed, console"
-        following["places"] = _ask(manner, question, "--to", _read_places, usual)
+        following["places"] = _ask(
+            manner, question, "--to", lambda said: [edits.read_target(one) for one in said.split(",")], usual
+        )
     save_change(ctx, plan_addition(ctx, query, name, **following), manner)
 
 
@@ -134,7 +136,3 @@ def _ask(manner: Manner, question: str, flag: str, read: Callable[[str], T], pro
     if not manner.can_ask:
         raise UsageError(f"{flag} is missing", hint=_EXAMPLE)
     return ask(question, read, proposal or None)
-
-
-def _read_places(said: str) -> list[str]:
-    return [edits.read_target(one) for one in said.split(",")]

@@ -71,27 +71,6 @@ def _list_wishes(
     return wishes | {f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions}
 
 
-def require_name(name: str, known: Iterable[str], *, what: str, listing: str, written: Iterable[str] = ()) -> None:
-    """Make sure that a name is one of the known.
-
-    Args:
-        name: as typed.
-        known: what there is.
-        what: what is named, such as `saved query`.
-        listing: the command that shows them all.
-        written: what `digest.toml` names, taken over by a run or not yet.
-
-    Raises:
-        UnknownName: it is none of them, or the file names it and no run has taken it over yet.
-    """
-    names, in_file = list(known), list(written)
-    if name in names:
-        return
-    if name in in_file:
-        raise UnknownName(f"{what} {name} is new in digest.toml", hint="`digest run` takes it over.")
-    raise UnknownName(f"there is no {what} {name!r}", hint=suggest_name(name, [*names, *in_file], listing))
-
-
 def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | None = None) -> str | None:
     """Return the text of the saved query that is meant, None where what was typed is a query itself.
 
@@ -135,7 +114,11 @@ def require_subscription(
         due.subscription.name: due for due in subscription_store.load_subscriptions(conn, include_ended=True)
     }
     written = [subscription.name for subscription in config.subscriptions]
-    require_name(name, stored, what="subscription", listing="digest subscription list", written=written)
+    if name not in stored and name in written:
+        raise UnknownName(f"subscription {name} is new in digest.toml", hint="`digest run` takes it over.")
+    if name not in stored:
+        hint = suggest_name(name, [*stored, *written], "digest subscription list")
+        raise UnknownName(f"there is no subscription {name!r}", hint=hint)
     if stored[name].state == SubscriptionState.ENDED and not include_ended:
         raise UnknownName(f"subscription {name} has ended", hint="Named in digest.toml again, it goes on.")
     return stored[name]

@@ -81,7 +81,8 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
     with opened_store(ctx) as here:
         trails = _follow(here, id_, asked)
     if as_json:
-        print_json(_as_json(trails[0]) if asked else _all_as_json(id_, trails))
+        every = [{"subscription": one.due.subscription.name, "judged": one.judged} for one in trails]
+        print_json(_as_json(trails[0]) if asked else {"paper": id_, "subscriptions": every})
     elif asked:
         for label, lines in _describe(here, trails[0]):
             print_wrapped(label, "\n".join(lines), width=_LABEL, bold=True)
@@ -289,13 +290,6 @@ def _as_json(trail: Trail) -> dict[str, object]:
             }
             for told in trail.digests
         ],
-    }
-
-
-def _all_as_json(id_: ArxivId, trails: Sequence[Trail]) -> dict[str, object]:
-    return {
-        "paper": id_,
-        "subscriptions": [{"subscription": one.due.subscription.name, "judged": one.judged} for one in trails],
     }
 
 
