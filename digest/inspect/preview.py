@@ -157,15 +157,11 @@ def make_preview_links(conn: Connection, site: Site, digest: Digest) -> Links:
     )
 
 
-def render_parts(
-    site: Site, digest: Digest, destination: Destination, links: Links, *, key: str = "preview"
-) -> Sequence[Message]:
+def render_parts(site: Site, digest: Digest, destination: Destination, links: Links) -> list[Message]:
     """Render every part of a digest as it would go to a destination."""
     parts = site.renderer.count_parts(digest, destination)
-    return [
-        _render_part(site, digest, _stand_in(digest, destination, part, parts, key), links)
-        for part in range(parts)
-    ]
+    deliveries = (_stand_in(digest, destination, part, parts, "preview") for part in range(parts))
+    return [_render_part(site, digest, delivery, links) for delivery in deliveries]
 
 
 def send_trial(site: Site, digest: Digest, destination: Destination, links: Links) -> list[Receipt]:

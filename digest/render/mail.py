@@ -281,7 +281,7 @@ def _list_fields(
     sender, read_by = check_address(identity.from_address), _find_reading_address(links)
     fields = [
         ("Date", format_datetime(identity.date)),
-        ("From", write_mailbox(identity.from_name, sender, field="From")),
+        ("From", write_mailbox(identity.from_name, sender)),
         *([("Reply-To", read_by)] if read_by and read_by != sender else ()),
         ("To", check_address(delivery.destination.address)),
         ("Subject", subject),

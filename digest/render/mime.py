@@ -71,8 +71,8 @@ def write_subject(text: str) -> str:
     return Header(shown, "utf-8", maxlinelen=_WANTED_LINE, header_name="Subject").encode(linesep=_CRLF)
 
 
-def write_mailbox(name: str, address: str, *, field: str) -> str:
-    """Write `Name <address>`, the name quoted or encoded as it needs, or the bare address."""
+def write_mailbox(name: str, address: str) -> str:
+    """Write the value of `From`: `Name <address>`, the name quoted or encoded as it needs, or the bare address."""
     checked = check_address(address)
     shown = shorten(clean_text(name), _LONGEST_PHRASE)
     if not shown:
@@ -82,7 +82,7 @@ def write_mailbox(name: str, address: str, *, field: str) -> str:
     # In a phrase fewer characters may stand unencoded than in text, so base64 is the safe choice.
     charset = Charset("utf-8")
     charset.header_encoding = BASE64
-    phrase = Header(shown, charset, maxlinelen=_WANTED_LINE, header_name=field).encode(linesep=_CRLF)
+    phrase = Header(shown, charset, maxlinelen=_WANTED_LINE, header_name="From").encode(linesep=_CRLF)
     return f"{phrase}{_CRLF} <{checked}>"
 
 

@@ -101,7 +101,7 @@ def _write_mail(templates: Templates, context: AlarmContext, envelope: Envelope)
     identity = envelope.identity
     fields = [
         ("Date", format_datetime(identity.date)),
-        ("From", write_mailbox(identity.from_name, identity.from_address, field="From")),
+        ("From", write_mailbox(identity.from_name, identity.from_address)),
         ("To", check_address(envelope.destination.address)),
         ("Subject", write_subject(subject)),
         ("Message-ID", f"<{check_atom(envelope.key)}@{check_atom(identity.domain)}>"),

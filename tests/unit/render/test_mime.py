@@ -69,11 +69,11 @@ def test_no_subject_whatever_adds_a_header_or_a_long_line(text: str) -> None:
     ],
 )
 def test_a_sender_is_written_with_its_name_quoted(name: str, written: str) -> None:
-    assert write_mailbox(name, "digest@example.org", field="From") == written
+    assert write_mailbox(name, "digest@example.org") == written
 
 
 def test_a_senders_name_in_other_letters_reads_back_the_same() -> None:
-    raw = write_headers([("From", write_mailbox("Günlük Özet", "digest@example.org", field="From"))])
+    raw = write_headers([("From", write_mailbox("Günlük Özet", "digest@example.org"))])
     sender = email.message_from_bytes(raw, policy=email.policy.default)["From"].addresses[0]
     assert (sender.display_name, sender.addr_spec) == ("Günlük Özet", "digest@example.org")
 
