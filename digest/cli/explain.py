@@ -84,8 +84,9 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
         every = [{"subscription": one.due.subscription.name, "judged": one.judged} for one in trails]
         print_json(_as_json(trails[0]) if asked else {"paper": id_, "subscriptions": every})
     elif asked:
+        width = max(_LABEL, len(asked) + 2)
         for label, lines in _describe(here, trails[0]):
-            print_wrapped(label, "\n".join(lines), width=_LABEL, bold=True)
+            print_wrapped(label, "\n".join(lines), width=width, bold=True)
     else:
         _print_all(here, id_, trails)
 
