@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,8 @@ class Provider:
         notes: sentences that save a failed first mail.
         domains: of addresses that are accounts there.
         login: what its login name is called; "" where one logs in with the account's address, and sends from it.
+        spf: what the SPF record of a domain that sends by it includes.
+        selector: of the DKIM key that such a domain publishes; "" where each has another one.
     """
 
     key: str
@@ -29,6 +31,8 @@ class Provider:
     notes: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
     login: str = ""
+    spf: str = ""
+    selector: str = ""
 
     @property
     def is_account(self) -> bool:
@@ -53,33 +57,42 @@ _VERIFIED = "It sends only from addresses and domains that you have verified the
 GMAIL = Provider(
     *("gmail", "Gmail", "smtp+starttls://smtp.gmail.com:587", "App password"),
     *("https://myaccount.google.com/apppasswords", _TWO_STEP, ("gmail.com", "googlemail.com")),
+    spf="_spf.google.com",
+    selector="google",
 )
 FASTMAIL = Provider(
     *("fastmail", "Fastmail", "smtps://smtp.fastmail.com:465", "App password"),
     *("https://app.fastmail.com/settings/security", ("Your usual password does not work.",)),
     ("fastmail.com", "fastmail.fm"),
+    spf="spf.messagingengine.com",
+    selector="fm1",
 )
 ICLOUD = Provider(
     *("icloud", "iCloud", "smtp+starttls://smtp.mail.me.com:587", "App-specific password"),
     *("https://account.apple.com/", _TWO_STEP, ("icloud.com", "me.com", "mac.com")),
+    spf="icloud.com",
+    selector="sig1",
 )
 SES = Provider(
     *("ses", "Amazon SES", "smtp+starttls://email-smtp.{region}.amazonaws.com:587", "SMTP password"),
     "https://console.aws.amazon.com/ses/home#/smtp",
     (_VERIFIED, "A new account also sends only to verified addresses."),
     login="SMTP user name",
+    spf="amazonses.com",
 )
 POSTMARK = Provider(
     *("postmark", "Postmark", "smtp+starttls://smtp.postmarkapp.com:587", "Secret key"),
     "https://account.postmarkapp.com/servers",
     ("Make an SMTP token: a message stream's settings, SMTP.", _VERIFIED),
     login="Access key",
+    spf="spf.mtasv.net",
 )
 MAILGUN = Provider(
     *("mailgun", "Mailgun", "smtp+starttls://smtp.mailgun.org:587", "SMTP password"),
     "https://app.mailgun.com/mg/sending/domains",
     (_VERIFIED, "Is your domain in the EU? Then choose your own server: smtp.eu.mailgun.org."),
     login="SMTP login",
+    spf="mailgun.org",
 )
 OWN = Provider("own", "your own server, or another provider", "", "Password")
 OUTLOOK = Provider(
@@ -93,6 +106,18 @@ OUTLOOK = Provider(
 
 PROVIDERS = {one.key: one for one in (GMAIL, FASTMAIL, ICLOUD, SES, POSTMARK, MAILGUN, OWN, OUTLOOK)}
 """All of them by key, in the order in which they are offered."""
+
+
+def find_provider(host: str) -> Provider | None:
+    """Return the provider whose mail server has this name; None for any other server."""
+
+    def cut_domain(name: str) -> list[str]:
+        return name.split(".")[-2:]
+
+    known = [one for one in PROVIDERS.values() if one.server]
+    hosts = [urlsplit(one.server).netloc.partition(":")[0] for one in known]
+    found = (one for one, name in zip(known, hosts, strict=True) if cut_domain(name) == cut_domain(host))
+    return next(found, None)
 
 
 def guess_provider(address: str) -> Provider | None:

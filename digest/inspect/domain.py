@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import dns.exception
 import dns.resolver
 
+from digest.config.providers import find_provider
 from digest.inspect.findings import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -24,16 +25,6 @@ _NOT_CHECKED = "SPF, DKIM and DMARC are not checked"
 
 _KEY = re.compile(r"(?:^|;)\s*p\s*=\s*([^;\s]*)")
 
-_INCLUDES = {
-    "gmail.com": "_spf.google.com",
-    "fastmail.com": "spf.messagingengine.com",
-    "me.com": "icloud.com",
-    "amazonaws.com": "amazonses.com",
-    "postmarkapp.com": "spf.mtasv.net",
-    "mailgun.org": "mailgun.org",
-}
-"""What a domain's SPF record includes, by the end of the mail server's name, where a provider sends."""
-
 
 def inspect_domain(
     domain: str, *, selector: str, mail_host: str, server: tuple[str, int] | None
@@ -42,8 +33,8 @@ def inspect_domain(
 
     Args:
         domain: of the sender's address.
-        selector: names the DKIM key; "" where that is not known.
-        mail_host: of the mail server, for the SPF record that is proposed.
+        selector: names the DKIM key; "" where the provider tells, or nobody.
+        mail_host: of the mail server, which tells the provider.
         server: address and port of the name server; None for those of this machine.
     """
     try:
@@ -59,8 +50,12 @@ def inspect_domain(
             no_domain = Finding(Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`.")
             yield Finding(Verdict.UNCHECKED, "DNS", said) if is_private else no_domain
             return
-        yield judge_spf(records, domain, mail_host)
-        if selector:
+        provider = find_provider(mail_host)
+        yield judge_spf(records, domain, provider.spf if provider else "")
+        selector = selector or (provider.selector if provider else "")
+        if provider and domain in provider.domains:
+            yield Finding(Verdict.OK, "DKIM", f"{provider.name} signs mail from its own domain")
+        elif selector:
             name = f"{selector}._domainkey.{domain}"
             yield judge_dkim(ask(name) or [], name)
         else:
@@ -90,9 +85,8 @@ def _select(records: Sequence[str], version: str) -> list[str]:
     return [one for one in records if re.match(rf"{re.escape(version)}(?:[\s;]|$)", one.strip(), re.IGNORECASE)]
 
 
-def judge_spf(records: Sequence[str], domain: str, mail_host: str) -> Finding:
-    """Judge the TXT records of a domain."""
-    include = next((name for end, name in _INCLUDES.items() if mail_host.endswith(end)), "")
+def judge_spf(records: Sequence[str], domain: str, include: str) -> Finding:
+    """Judge the TXT records of a domain; `include` is what its mail provider wants in them, "" where not known."""
     record = f"v=spf1 {f'include:{include}' if include else 'mx'} ~all"
     other = "" if include else ", or what your mail provider names"
     return _judge_only("SPF", _select(records, "v=spf1"), f"at {domain}: {record}{other}")

@@ -161,11 +161,13 @@ def test_with_nobody_to_send_to_it_says_how_to_name_somebody(clinic: Clinic, dig
     assert "Add --send" in digest("doctor", "--to", "mailto:a@example.org", expect=2).err
 
 
-def inspect(records: dict[str, list[str]], domain: str = DOMAIN, *, is_silent: bool = False) -> dict[str, Finding]:
+def inspect(
+    records: dict[str, list[str]], domain: str = DOMAIN, *, selector: str = "spring", is_silent: bool = False
+) -> dict[str, Finding]:
     with NameServer(records, is_silent=is_silent) as dns:
         host, _, port = dns.address.partition(":")
         server = (host, int(port))
-        found = inspect_domain(domain, selector="spring", mail_host="smtp.gmail.com", server=server)
+        found = inspect_domain(domain, selector=selector, mail_host="smtp.gmail.com", server=server)
         return {one.check: one for one in found}
 
 
@@ -173,6 +175,12 @@ def test_the_policy_of_the_domain_above_counts_and_a_nearer_one_beats_it() -> No
     assert "p=none" in inspect(RECORDS)["DMARC"].more
     nearer = RECORDS | {f"_dmarc.{DOMAIN}": ["v=DMARC1; p=reject"]}
     assert "p=reject" in inspect(nearer)["DMARC"].more
+
+
+def test_a_known_provider_names_the_key_of_a_domain_and_signs_for_its_own() -> None:
+    key = RECORDS[f"spring._domainkey.{DOMAIN}"]
+    assert inspect({DOMAIN: [], f"google._domainkey.{DOMAIN}": key}, selector="")["DKIM"].verdict is Verdict.OK
+    assert inspect({"gmail.com": []}, "gmail.com", selector="")["DKIM"].verdict is Verdict.OK
 
 
 def test_what_is_missing_is_told_with_what_to_publish() -> None:
