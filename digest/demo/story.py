@@ -83,6 +83,7 @@ follow = '{follow}'
 
 [[subscriptions]]
 name = "demo-team"
+title = "GPU performance"
 queries = ["perf", "gpu", "follow"]
 to = ["mailto:reader@digest.example", "slack:#papers", "feed", "file:feed.atom"]
 """

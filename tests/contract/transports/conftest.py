@@ -109,7 +109,7 @@ def _lay_incoming(kind: DestinationKind, stack: ExitStack, _: Path) -> Route:
 
     receiver = stack.enter_context(LoopbackServer(take))
     return Route(
-        construct(WAYS[kind].path, {"urls": {"team": f"{receiver.url}/hook"}}),
+        construct(WAYS[kind].path, {"hooks": {"team": f"{receiver.url}/hook"}}),
         Destination(kind, "team"),
         Message("application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json"),
         lambda: list(arrived),

@@ -98,10 +98,10 @@ def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, di
     assert said[1].endswith(", sent: slack:#papers, shown by the feed")
     assert "feed       feed shows it" in said
     only = digest("explain", "2611.14991", "gpu-static").lines
-    assert only[1].startswith("gpu-static shown – ")
+    assert only[1].startswith("gpu-static  shown – ")
     assert only[1].endswith(", shown by the feed")
-    assert "feed       file:feeds/gpu.atom shows it" in only
-    unmet = "feed       file:feeds/gpu.atom does not show it: the paper did not match this subscription"
+    assert "feed        file:feeds/gpu.atom shows it" in only
+    unmet = "feed        file:feeds/gpu.atom does not show it: the paper did not match this subscription"
     assert unmet in digest("explain", "2611.14987", "gpu-static").lines
     digest("feed", "revoke", "perf-team")
     facts = digest("explain", "2611.14991", "perf-team", "--json").json

@@ -113,7 +113,7 @@ def test_inline_tables_and_dotted_keys_are_changed_where_they_stand() -> None:
 
 
 def test_a_query_that_is_followed_is_removed_on_request_alone() -> None:
-    with pytest.raises(UsageError, match="team, me follow gpu"):
+    with pytest.raises(UsageError, match="team, me still follow the saved query gpu"):
         edits.remove_query(FILE, "gpu")
     with pytest.raises(UsageError, match="team would follow nothing any more"):
         edits.remove_query(FILE, "gpu", from_subscriptions=True)
