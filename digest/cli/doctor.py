@@ -16,7 +16,7 @@ from digest.config import open_config
 from digest.config.addresses import read_operator_places, resolve_destinations
 from digest.config.draft import Mistakes
 from digest.inspect import doctor
-from digest.inspect.findings import CONFIGURATION, Finding, Verdict, hide, list_private, run_checks
+from digest.inspect.findings import CONFIGURATION, Finding, Verdict, hide, list_private, list_terms, run_checks
 from digest.model.errors import ConfigurationError, DigestError, QueryError, StoreError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query import NoteKind, parse_query
@@ -78,9 +78,11 @@ def command(
     set_up_logging(ctx)
     config, about_config = _read(ctx)
     private = list_private(config) if config else {}
+    terms = list_terms(config) if config else {}
     found, is_hidden = list[Finding](), False
     for finding in _examine(ctx, config, about_config, quick=quick, tests=extra if send else None):
-        found.append(finding if full else hide(finding, private))
+        secrets = terms | private if finding.check == CONFIGURATION else private
+        found.append(finding if full else hide(finding, secrets))
         is_hidden |= finding != found[-1] and finding.verdict is not Verdict.OK
         if not as_json:
             _print(found[-1])

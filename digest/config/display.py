@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING
 from digest.config.addresses import mask_password
 from digest.config.settings import (
     INCOMING,
-    INHERITED,
-    QUERY,
     SETTINGS,
     SUBSCRIPTION,
-    TABLES,
     WEBHOOK,
     Secrecy,
     Setting,
@@ -24,7 +21,7 @@ from digest.config.settings import (
 from digest.config.values import UNLIMITED, read_cap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from digest.config.settings import Config
 
@@ -80,29 +77,6 @@ def _write(value: object, setting: Setting) -> str:
     if isinstance(value, timedelta):
         return str(round(value.total_seconds()))
     return write_toml(value) if isinstance(value, bool) else str(value)
-
-
-def settings_table_markdown() -> str:
-    """Return the manual's tables of settings, one below the name of each table, ending in a line break."""
-    above = [one for one in SETTINGS if not one.is_environment_only]
-    groups = {table: [one for one in above if one.table == table] for table in TABLES}
-    groups |= {one.table: [one] for one in INCOMING.values()}
-    groups |= {"webhooks.NAME": list(WEBHOOK), "queries": [QUERY]}
-    groups["[subscriptions]"] = [one for one in SUBSCRIPTION if one.name not in INHERITED]
-    named = ", ".join(f"`{name}`" for name in INHERITED)
-    parts = [_write_group(table, settings) for table, settings in groups.items()]
-    return "\n".join([*parts, f"A subscription may also set {named}, instead of `[defaults]`.\n"])
-
-
-def _write_group(table: str, settings: Sequence[Setting]) -> str:
-    title = f"## `[{table}]`" if table else "## At the top of the file"
-    rows = [("Key", "Meaning"), ("---", "---")]
-    for one in settings:
-        default = "" if one.default in ("", None) else f" Default: `{write_toml(one.default)}`."
-        secret = " A secret." if one.secrecy is Secrecy.SECRET else ""
-        rows.append((f"`{one.name}`", f"{one.help}{default}{secret}"))
-    lines = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
-    return f"{title}\n\n{''.join(lines)}"
 
 
 def write_toml(value: object) -> str:

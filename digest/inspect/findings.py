@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import DigestError
 from digest.model.subscriptions import DestinationKind
+from digest.query.tree import Prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -98,15 +99,16 @@ def _run(name: str, find: Find) -> list[Finding]:
 
 _SHAPES = (
     (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>"),
-    (re.compile(r"[^\s<>'\"`:/@,;()]+@(?!example\.)[\w.-]*\w"), "<address>"),
+    (re.compile(r"[^\s<>'\"`:/@,;()]+@(?!example\.|host\b)[\w.-]*\w"), "<address>"),
     (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
     (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
 )
 """What shows by its shape: tokens, mail addresses and users of hosts, channels and their ids."""
 
+_QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
+_TERM = re.compile(r"[^\W_][\w.-]{2,}")
+_SYNTAX = {"and", "or", "not", "andnot", *(one.value for one in Prefix)}
 _VALUES = (
-    (re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"),
-    (re.compile(r'"[^"\n]+"'), '"…"'),
     (re.compile(r"\b(?:mailto|slack|slack-webhook|discord|file):[^\s,;]+"), "…"),
     (re.compile(r"https?://[^\s,;)]+"), "https://…"),
 )
@@ -120,16 +122,26 @@ def hide(finding: Finding, private: dict[str, str]) -> Finding:
         finding: what was found.
         private: see `list_private`.
     """
-    said, todo = (_hide(text, private, finding.check) for text in (finding.said, finding.todo))
-    return replace(finding, said=said, todo=todo, more="")
+    quoted = _QUOTED if finding.check == CONFIGURATION else ()
+    values = _VALUES if finding.check == CONFIGURATION else ()
+    said = _hide(finding.said, private, (*quoted, *values, *_SHAPES))
+    return replace(finding, said=said, todo=_hide(finding.todo, private, (*values, *_SHAPES)), more="")
 
 
-def _hide(text: str, private: dict[str, str], check: str) -> str:
+def _hide(text: str, private: dict[str, str], shapes: Iterable[tuple[re.Pattern[str], str]]) -> str:
     for literal in sorted(private, key=len, reverse=True):
         text = re.sub(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", private[literal], text)
-    for shape, instead in (*(_VALUES if check == CONFIGURATION else ()), *_SHAPES):
+    for shape, instead in shapes:
         text = shape.sub(instead, text)
     return text
+
+
+def list_terms(config: Config) -> dict[str, str]:
+    """Return the words of all queries, as mistakes in them repeat them, each with what stands in its place."""
+    texts = [query.text for query in config.queries]
+    texts += [text for one in config.subscriptions for text in one.exclude]
+    terms = {term for text in texts for term in _TERM.findall(text)}
+    return dict.fromkeys((term for term in terms if term.lower() not in _SYNTAX), "…")
 
 
 def list_private(config: Config) -> dict[str, str]:
@@ -140,6 +152,7 @@ def list_private(config: Config) -> dict[str, str]:
         mail.from_address.rpartition("@")[2]: "<domain>",
         config.web.host: "<host>",
         urlsplit(config.store.url).hostname: "<host>",
+        urlsplit(config.store.url).path.strip("/") * config.store.url.startswith("postgresql"): "<database>",
     }
     places = [*config.alarms.to, *(place for one in config.subscriptions for place in one.destinations)]
     secrets = [

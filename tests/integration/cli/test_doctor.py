@@ -147,6 +147,13 @@ def test_a_test_goes_to_alarms_webhooks_and_places_named_and_to_no_reader(clinic
     assert (verdict, "401" in words, "hidden" in words) == ("problem", True, False)
 
 
+@pytest.mark.parametrize("query", ["secretword:x", "http://export.arxiv.org/api/query?search_query=au:secretname"])
+def test_of_a_query_that_looks_like_a_slip_no_word_is_shown(clinic: Clinic, digest: Shell, query: str) -> None:
+    clinic.edit("[queries]", f'[queries]\nmine = "{query}"')
+    assert "secret" not in digest("doctor", "--quick", expect=int(":x" in query)).out
+    assert "secret" in digest("doctor", "--quick", "--full", expect=int(":x" in query)).out
+
+
 def test_a_sign_of_life_is_tried_too(clinic: Clinic, digest: Shell) -> None:
     clinic.edit("[slack]", '[alarms]\nping_url = "http://127.0.0.1:9/hidden"\n\n[slack]')
     verdict, words = examine(digest, "--quick", "--send", expect=1)["sign of life"]

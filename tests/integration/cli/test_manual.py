@@ -15,7 +15,7 @@ import pytest
 import tomlkit
 
 from digest.cli import run_cli
-from digest.config import load_config, settings_table_markdown
+from digest.config import load_config
 from digest.config.addresses import read_destination
 from digest.config.values import read_cadence
 from digest.model.announcements import DELIVERABLE_KINDS
@@ -24,6 +24,7 @@ from digest.query import parse_query
 from tests.command_line import ROOT
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
+from tests.settings_table import settings_table_markdown
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob("digest/manual/*.md")}
 PAGES["README"] = (ROOT / "README.md").read_text(encoding="utf-8")

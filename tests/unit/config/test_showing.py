@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
-from digest.config import SETTINGS, Config, settings_table_markdown, show
+from digest.config import SETTINGS, Config, show
+from tests.settings_table import settings_table_markdown
 
 Load = Callable[..., Config]
 
