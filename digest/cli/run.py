@@ -81,8 +81,8 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     rows = [
         [
             one.line.name,
-            "now" if one.is_due else describe_turn(here, one.line, is_held_back=is_held_back),
-            f"{one.papers:>6,}" if one.is_due else "     –",
+            one.edit or ("now" if one.is_due else describe_turn(here, one.line, is_held_back=is_held_back)),
+            f"{one.papers:>6,}" if one.is_due and one.papers is not None else "     –",
             ", ".join(map(here.show, one.line.destinations)),
         ]
         for one in turns

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from digest.arxiv.pages import EARLIEST, Window, walk_search
 from digest.deliver.step import mail_identity
-from digest.inspect.query_volume import (
-    DaySpan,
-    list_submission_days,
-)
+from digest.inspect.query_volume import DaySpan, list_submission_days
 from digest.match.rules import choose_first_digest, read_exclusion
 from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
@@ -31,7 +28,7 @@ from digest.store import matches as match_store
 from digest.store import papers
 from digest.store.database import is_restored
 from digest.store.subscriptions import load_subscriptions
-from digest.store.views import load_subscription_lines
+from digest.store.views import SubscriptionLine, load_subscription_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
     from digest.poll.installation import Progress, Site
     from digest.query import Or, Query
     from digest.store.matches import MatchRow
-    from digest.store.views import SubscriptionLine
 
 
 _BETWEEN = 1.0
@@ -89,25 +85,34 @@ class Turn:
     Attributes:
         line: how it stands.
         is_due: a digest is planned by it.
-        papers: how many that would hold; of one that is not due how many wait.
+        papers: how many that would hold; of one that is not due how many wait; None where only the run can tell.
+        edit: what the next run makes of a subscription that digest.toml names anew, or no more; "" for others.
     """
 
     line: SubscriptionLine
     is_due: bool
-    papers: int
+    papers: int | None
+    edit: str = ""
 
 
 def foretell_run(conn: Connection, site: Site) -> list[Turn]:
     """Say what a run would plan now; arXiv is not asked, and nothing is changed."""
-    now, first = site.clock.now(), match_store.load_unplanned_looks(conn)
-    dues = {due.subscription.name: due for due in load_subscriptions(conn)}
+    now, first, is_held_back = site.clock.now(), match_store.load_unplanned_looks(conn), is_restored(conn)
+    dues = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
+    written = {one.name: one for one in site.config.subscriptions}
     turns: list[Turn] = []
     for line in load_subscription_lines(conn, now, span=timedelta(0)):
-        due = dues[line.name]
-        is_due = not is_restored(conn) and (is_turn(line, now) or (line.is_active(now) and due.id in first))
+        due, edit = dues[line.name], "" if line.name in written else "ends with the next run"
+        is_due = not (is_held_back or edit) and (is_turn(line, now) or (line.is_active(now) and due.id in first))
         digest = foretell(conn, site, due) if is_due else None
-        turns.append(Turn(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting))
-    return turns
+        turns.append(Turn(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit))
+    for one in (written[name] for name in written.keys() - {turn.line.name for turn in turns}):
+        looks_back = one.has_digests and one.first_digest > 0 and one.name not in dues and not is_held_back
+        line = SubscriptionLine(one.name, one.destinations, one.queries)
+        turns.append(
+            Turn(line, looks_back, None, f"{'first digest' if looks_back else 'begins'} with the next run")
+        )
+    return sorted(turns, key=lambda turn: turn.line.name)
 
 
 def is_turn(line: SubscriptionLine, now: datetime) -> bool:

@@ -232,9 +232,9 @@ class SubscriptionLine:
 
     Attributes:
         name: its name.
-        state: active or paused.
         destinations: where it goes to.
         queries: names of its saved queries.
+        state: active or paused.
         last_planned_at: when its last digest was frozen (UTC); None before the first.
         last_papers: how many papers that held.
         last_states: the states its deliveries are in, each once.
@@ -245,16 +245,16 @@ class SubscriptionLine:
     """
 
     name: str
-    state: SubscriptionState
     destinations: tuple[Destination, ...]
     queries: tuple[str, ...]
-    last_planned_at: datetime | None
-    last_papers: int
-    last_states: tuple[DeliveryState, ...]
-    next_due_at: datetime | None
-    paused_until: datetime | None
-    waiting: int
-    days: tuple[DayCount, ...]
+    state: SubscriptionState = SubscriptionState.ACTIVE
+    last_planned_at: datetime | None = None
+    last_papers: int = 0
+    last_states: tuple[DeliveryState, ...] = ()
+    next_due_at: datetime | None = None
+    paused_until: datetime | None = None
+    waiting: int = 0
+    days: tuple[DayCount, ...] = ()
 
     def is_active(self, now: datetime) -> bool:
         """Whether it is not paused, or its pause is over by a moment (UTC)."""

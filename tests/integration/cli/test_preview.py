@@ -163,3 +163,16 @@ def test_a_dry_run_says_what_a_run_would_send_and_changes_and_asks_nothing(world
     digest("run")
     (planned,) = digest("subscription", "show", "perf-mail", "--json").json["digests"][:1]
     assert planned["papers"] == 7
+
+
+def test_a_dry_run_says_what_an_edit_of_the_file_adds_and_ends(world: World, digest: Shell) -> None:
+    for before, after in (('name = "old-mail"', 'name = "new-mail"'), ("old@", "new@")):
+        world.edit_config(before, after)
+    said = digest("run", "--dry-run", "--json").json["subscriptions"]
+    assert [(one["name"], one["edit"], one["is_due"], one["papers"]) for one in said if one["edit"]] == [
+        ("new-mail", "first digest with the next run", True, None),
+        ("old-mail", "ends with the next run", False, 0),
+    ]
+    assert re.search("^new-mail +first digest with the next run +– ", digest("run", "--dry-run").out, re.MULTILINE)
+    digest("run")
+    assert [mail.recipients for mail in world.mail.mails] == [("new@digest.example",)]
