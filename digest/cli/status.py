@@ -70,7 +70,6 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
         return
     headline = f"{status.sum_up()} {_describe_next(here, status)}".rstrip()
     say(headline)
-    used = len(wrap(headline, find_columns())) + _print_troubles(status, None if shows_all else _PROBLEM_LINES)
     facts = [
         *(("arXiv", line) for line in _describe_arxiv(here, status)),
         ("Messages", _describe_outbox(here, status)),
@@ -78,15 +77,20 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
         *(("Process", line) for line in _describe_workers(here, status.workers)),
         ("Database", _describe_system(here, status)),
     ]
+    columns = find_columns()
+    drift = drift if shows_all else cut(drift, 2 * columns - _LABEL)
+    used = len(wrap(headline, columns)) + 2 + len(facts) + 2
+    used += 1 + len(wrap(drift, columns)) if drift and status.subscriptions else 0
+    most = max(0, min(_PROBLEM_LINES, _LINES - used - _FEWEST - 2))
+    used += _print_troubles(status, None if shows_all else most)
     click.echo()
     for number, (label, line) in enumerate(facts):
         label_shown = "" if number and facts[number - 1][0] == label else label
-        shown = line if shows_all else cut(line, find_columns() - _LABEL)
+        shown = line if shows_all else cut(line, columns - _LABEL)
         print_wrapped(label_shown or " ", shown, width=_LABEL, bold=True)
     click.echo()
-    used += 2 + len(facts) + 2 + (2 if drift and status.subscriptions else 0)
     room = len(status.subscriptions) if shows_all else max(_FEWEST, _LINES - used)
-    _print_subscriptions(here, status, drift, room)
+    _print_subscriptions(here, status, drift, room, is_cut=not shows_all)
 
 
 def _describe_next(here: Installation, status: Status) -> str:
@@ -149,18 +153,25 @@ def _describe_intake(here: Installation, status: Status) -> str:
     return f"{announced}: complete{found}, {checked}"
 
 
-def _print_subscriptions(here: Installation, status: Status, drift: str, room: int) -> None:
+def _print_subscriptions(here: Installation, status: Status, drift: str, room: int, *, is_cut: bool) -> None:
     lines = status.subscriptions
     most = room if len(lines) <= room else room - 1
-    print_table(
-        ("SUBSCRIPTION", "LAST DIGEST", "NEXT DIGEST", "30 DAYS"),
-        [_describe_subscription(here, status, line) for line in lines[:most]],
-        empty=drift or NONE_YET,
-    )
+    header = ("SUBSCRIPTION", "LAST DIGEST", "NEXT DIGEST", "30 DAYS")
+    rows = [_describe_subscription(here, status, line) for line in lines[:most]]
+    print_table(header, _fit_cells(header, rows) if is_cut else rows, empty=drift or NONE_YET)
     if len(lines) > most:
         click.echo(f"… {len(lines) - most} more: `digest subscription list`")
     if lines and drift:
         say(f"\n{drift}")
+
+
+def _fit_cells(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Cut the widest cells until each row is one line; a name only where it is twice as wide as the others."""
+    widths = [max(map(len, cells)) for cells in zip(header, *rows, strict=True)]
+    while sum(widths) > find_columns() - 2 * (len(widths) - 1):
+        widths[max(range(len(widths)), key=lambda at: widths[at] if at else widths[at] / 2)] -= 1
+    cells = ([(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    return [tuple(cut(cell, width) if len(cell) > width else cell for cell, width in row) for row in cells]
 
 
 def _describe_subscription(here: Installation, status: Status, line: SubscriptionLine) -> tuple[str, ...]:
