@@ -61,8 +61,9 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
             hint="`digest db resume --help` says how.",
         )
     if report.troubles:
+        named, others = report.troubles[:2], len(report.troubles) - 2
         raise OutsideError(
-            "; ".join(report.troubles),
+            "; ".join([*named, f"and {others} more"] if others > 0 else named),
             hint="`digest status` says what needs you. The rest is tried again by itself.",
         )
 

@@ -182,13 +182,21 @@ def test_the_screen_fits_a_terminal_of_80_columns_and_24_lines_however_much_ther
     monkeypatch.setenv("COLUMNS", "80")
     world.edit_config('broken = "ti:(gpu OR"', f'broken = "ti:{"(gpu OR" if troubled else "gpu"}"')
     more = (
-        f'\n[[subscriptions]]\nname = "team-{number}"\nqueries = ["gpu"]\nto = "mailto:t{number}@digest.example"\n'
+        f'\n[[subscriptions]]\nname = "a-team-with-a-name-{number}"\nqueries = ["gpu"]\n'
+        f'to = ["mailto:t{number}@digest.example", "mailto:u{number}@digest.example"]\n'
         for number in range(30)
     )
     world.edit_config('to = "file:feeds/gpu.atom"\n', 'to = "file:feeds/gpu.atom"\n' + "".join(more))
     world.mail.script.reply("RCPT", "550 5.1.1 no such user", times=99, match="t1" if troubled else "nobody")
     digest("delivery", "cancel", "4", "13")
-    digest("run", expect=4 if troubled else 0)
+    if troubled:
+        world.mail.script.drop("END", times=9)
+    said = digest("run", expect=4 if troubled else 0)
+    if troubled:
+        assert re.fullmatch(r"error: [^;]*; [^;]*; and \d+ more", said.err.splitlines()[-2])
+        states = [set(one["last_states"]) for one in digest("status", "--json").json["subscriptions"]]
+        assert {"dead", "unknown"} in states, "which is said in many words"
+        world.edit_config('name = "a-team-with', 'name = "another-team-with')
     lines = digest("status").lines
     assert len(lines) <= 24
     assert max(map(cell_len, lines)) <= 80
