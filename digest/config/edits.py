@@ -248,9 +248,10 @@ def _apply(text: str, change: Change) -> str:
     change(plain)
     try:
         document = tomlkit.parse(text)
+        is_whole = document.as_string() == text  # else tomlkit moves tables and their comments
         change(document)
         written = document.as_string()
-        if tomllib.loads(written) == plain:
+        if is_whole and tomllib.loads(written) == plain:
             return written
     except (TOMLKitError, tomllib.TOMLDecodeError):
         pass

@@ -328,3 +328,9 @@ def test_any_edits_mean_what_they_say_and_lose_no_comment_but_those_of_removed_l
         else:
             assert not lost or edit[0] == "title"
         text = after
+
+
+def test_a_file_whose_tables_would_move_is_left_to_its_owner() -> None:
+    text = FILE.replace('[[subscriptions]]\nname = "me"', '[store]\n\n[[subscriptions]]\nname = "me"')
+    with pytest.raises(ConfigurationError, match="no command can change"):
+        edits.add_query(text, "tail", "ti:tail")
