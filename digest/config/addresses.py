@@ -197,9 +197,21 @@ def read_operator_places(value: object) -> tuple[Destination, ...]:
     return tuple(dict.fromkeys(places))
 
 
+def expand_home(path: str) -> Path:
+    """Return a path with a home folder in place of `~` or `~name`.
+
+    Raises:
+        ConfigurationError: there is no such home folder.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise ConfigurationError(f"{path!r}: no such home folder", hint="Write the whole path.") from error
+
+
 def resolve_path(path: str, folder: Path) -> Path | None:
     """Return an absolute path, counted from the configuration's folder; None for ""."""
-    return Path(os.path.normpath(folder / Path(path).expanduser())) if path else None
+    return Path(os.path.normpath(folder / expand_home(path))) if path else None
 
 
 def resolve_store_url(url: str, folder: Path) -> str:

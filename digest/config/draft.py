@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from digest.config.addresses import mask_password
+from digest.config.addresses import expand_home, mask_password
 from digest.config.settings import INHERITED, SETTINGS, Secrecy, variable_of
 from digest.config.values import describe_type, read_line, suggest
 from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from digest.config.settings import Setting
 
@@ -176,7 +176,10 @@ class ConfigDraft:
 
     def _read_file(self, key: str, name: str) -> str | None:
         """Return the text of a secret's file, without its last line break; None where there is none."""
-        path = self.folder / Path(name).expanduser()
+        expanded = self.read(key, name, expand_home)
+        if expanded is None:
+            return None
+        path = self.folder / expanded
         try:
             text = path.read_text(encoding="utf-8").removesuffix("\n")
         except OSError as error:

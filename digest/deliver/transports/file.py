@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from digest.config.addresses import expand_home
 from digest.deliver.transports.registry import always_ours
 from digest.model.errors import DeliveryError
 from digest.model.messages import Receipt
@@ -82,7 +83,7 @@ class FolderTransport:
         """Do nothing: no file stays open between messages."""
 
     def _folder(self, destination: Destination) -> Path:
-        return self._root / Path(destination.address).expanduser()
+        return self._root / expand_home(destination.address)
 
     def _locate(self, message: Message, destination: Destination) -> tuple[Path, bool]:
         """Return the message's path, and whether it is there already."""

@@ -228,3 +228,5 @@ def test_a_path_counts_from_the_configurations_folder_unless_absolute() -> None:
     assert addresses.resolve_path("/var/a.atom", FOLDER) == Path("/var/a.atom")
     assert addresses.resolve_path("~/a.atom", FOLDER) == Path.home() / "a.atom"
     assert addresses.resolve_path("", FOLDER) is None
+    with pytest.raises(ConfigurationError, match="no such home folder"):
+        addresses.resolve_path("~nobody-here/a.atom", FOLDER)
