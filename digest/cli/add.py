@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 import click
 
-from digest.cli.dialogue import ask, read_followed
+from digest.cli.dialogue import ask, read_followed, suggest_title
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.config.starter import make_name
 from digest.config.values import read_name
 from digest.model.errors import ConfigurationError, UsageError
-from digest.query import parse_query
-from digest.query.wording import name_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +65,7 @@ def command(
         "QUERY",
         lambda said: read_followed(said).text,
     )
-    name = name or _ask(manner, "What shall it be called?", "--name", read_name, propose_name(query))
+    name = name or _ask(manner, "What shall it be called?", "--name", read_name, make_name(suggest_title(query)))
     if manner.can_ask and not (following["places"] or following["subscription"]):
         question = "Where to? you@example.org, #papers, feed, console"
         following["places"] = _ask(
@@ -84,13 +81,13 @@ def plan_addition(ctx: click.Context, query: str, name: str, **following: Unpack
         ConfigurationError: there is no `digest.toml`, or it is wrong.
         UsageError: the query can't be read, a name is taken, or nothing says where a new subscription goes.
     """
-    parse_query(query)
+    query = read_followed(query).text
     read_name(name)
     try:
         file = open_file(ctx)
     except ConfigurationError as error:
         if isinstance(error.__cause__, FileNotFoundError):
-            error.hint = f"`digest init --query {shlex.quote(f'{name}={query}')}` makes one."
+            error.hint = f"`digest init --query {shlex.quote(query)} --name {name}` makes one."
         raise
     text, old, when = edits.add_query(file.text, name, query), following["subscription"], following["when"]
     if old is not None:
@@ -118,13 +115,6 @@ def find_usual(text: str, key: str) -> list[str]:
     written = [one.get(key, []) for one in tomllib.loads(text).get("subscriptions", [])]
     first = written[0] if written and written.count(written[0]) == len(written) else []
     return first if isinstance(first, list) else [first]
-
-
-def propose_name(query: str) -> str:
-    """Return a name for a query: what it is about."""
-    with suppress(UsageError):
-        return make_name(name_query(parse_query(query).tree))
-    return "papers"
 
 
 def _ask(manner: Manner, question: str, flag: str, read: Callable[[str], T], proposal: str = "") -> T:

@@ -19,6 +19,7 @@ import click
 
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
+from digest.cli.dialogue import read_followed
 from digest.config import find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.model.clock import RemoteClock, SystemClock, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
@@ -284,7 +285,7 @@ class Workbench:
             UnknownName: it looks like the name of a saved query, and is none.
         """
         saved = find_saved(text, self.saved, others=others)
-        return NamedQuery("", parse_query(text)) if saved is None else NamedQuery(text, parse_query(saved))
+        return NamedQuery("", read_followed(text)) if saved is None else NamedQuery(text, parse_query(saved))
 
     @contextmanager
     def asking(self) -> Iterator[ArxivClient]:

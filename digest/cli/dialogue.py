@@ -23,10 +23,11 @@ from digest.config.providers import OUTLOOK, OWN, PROVIDERS, add_login, guess_pr
 from digest.config.starter import (
     Answers,
     Question,
+    choose_title,
     complete_schedule,
     list_open,
     log_in,
-    read_title,
+    make_name,
     suggest_schedule,
 )
 from digest.model import taxonomy
@@ -59,9 +60,9 @@ def read_followed(text: str) -> Query:
     return parse_query(f"cat:{text.strip()}" if taxonomy.is_category(text.strip()) else text)
 
 
-def suggest_title(known: Answers) -> str:
-    """Return a few words that the first saved query is about."""
-    return name_query(parse_query(known.queries[0]).tree) or "papers"
+def suggest_title(query: str) -> str:
+    """Return a few words that a query is about, as a title; QueryError where it can't be read."""
+    return choose_title(name_query(read_followed(query).tree))
 
 
 def describe_week(digest: Digest) -> str:
@@ -120,7 +121,10 @@ class Dialogue:
             case Question.QUERY:
                 return replace(known, queries=(self._ask_query(),))
             case Question.NAME:
-                return replace(known, name=ask("What shall it be called?", read_title, suggest_title(known)))
+                usual = suggest_title(known.queries[0])
+                return replace(
+                    known, name=ask("What shall it be called?", lambda text: make_name(text) and text, usual)
+                )
             case Question.TO:
                 return replace(known, to=(_ask_place(),))
             case Question.PROVIDER:
@@ -206,7 +210,9 @@ def _ask_server(known: Answers) -> Answers:
         _say(*provider.notes)
     if provider is OWN:
         return replace(known, provider=OWN, smtp=_ask_own_server())
-    region = ask("Which region?", str.lower, "us-east-1") if provider.has_regions else ""
+    server, region = provider.server, ""
+    if provider.has_regions:
+        region = ask("Which region?", lambda text: read_smtp_url(server.format(region=text)) and text, "us-east-1")
     _say(f"{provider.secret}: {provider.page}")
     if not provider.is_account:
         login = ask(f"{provider.login}?", str.strip)
@@ -232,8 +238,7 @@ def _ask_own_server() -> str:
 def _ask_base_url(known: Answers) -> Answers:
     _say("`digest serve` can offer the feed at an https address. Without one, each run writes it into a file.")
     base_url = ask("Which address? Enter for none.", lambda text: read_secure_url(text) if text else "", "")
-    file = Destination(DestinationKind.FILE, f"{known.slug}.atom")
-    return replace(known, base_url=base_url, to=known.to if base_url else (file,))
+    return replace(known, base_url=base_url)
 
 
 def _choose(question: str, choices: Sequence[str], usual: str = "") -> str:

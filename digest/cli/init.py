@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -22,6 +23,7 @@ from digest.config import addresses, find_config, load_config, read_environment
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS
 from digest.config.starter import (
     Answers,
+    choose_title,
     complete_schedule,
     drop_unused,
     list_missing,
@@ -151,7 +153,7 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
 
     def find_file(flag: str, variable: str) -> str | None:
         if flags[flag]:
-            return os.path.relpath(Path(flags[flag]).expanduser(), target.parent)
+            return os.path.relpath(addresses.expand_home(flags[flag]), target.parent)
         return None if {variable, f"{variable}_FILE"} & environ.keys() else ""
 
     def read(flag: str, reader: Callable[[object], str]) -> str:
@@ -165,7 +167,7 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
         sender=read("sender", addresses.read_mail_address),
         password_file=find_file("password_file", _VARIABLES[PASSWORD_FILE]),
         token_file=find_file("token_file", _VARIABLES[TOKEN_FILE]),
-        base_url=read("base_url", addresses.read_secure_url) or None,
+        base_url=None if flags["base_url"] is None else read("base_url", addresses.read_secure_url),
         when=flags["when"] and complete_schedule(flags["when"], zone),
         contact=read("contact", addresses.read_reachable),
     )
@@ -185,7 +187,7 @@ def _fill_in(known: Answers, zone: str) -> Answers:
     """
     known = replace(
         known,
-        name=known.name or (suggest_title(known) if known.queries else "papers"),
+        name=known.name or (suggest_title(known.queries[0]) if known.queries else "papers"),
         sender=known.sender or known.address,
         when=known.when or ("" if known.is_pulled else suggest_schedule(zone)),
     )
@@ -262,12 +264,12 @@ def _write(target: Path, known: Answers) -> str:
     """
     names = [known.slug]
     for text in known.queries[1:]:
-        name = make_name(suggest_title(replace(known, queries=(text,))))
+        name = make_name(suggest_title(text))
         while name in names:
             name += "-2"
         names.append(name)
-    is_usual = target.name == "digest.toml" or not NAME.fullmatch(target.stem.lower())
-    return write_starter(known, names, database="" if is_usual else target.stem)
+    stem = target.stem if NAME.fullmatch(target.stem.lower()) else make_name(choose_title(target.stem))
+    return write_starter(known, names, database="" if target.name == "digest.toml" else stem)
 
 
 def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:
@@ -294,6 +296,7 @@ def _report(target: Path, config: Config, secrets: Mapping[str, str]) -> None:
     click.echo(f"\nWrote {target}{''.join(f' and {target.parent / name}' for name in secrets)}.")
     for warning in config.warnings:
         click.echo(f"  to do  {warning}")
-    call = name_command() + ("" if find_config(None, read_environment()) == target else f" --config {target}")
+    is_usual = find_config(None, read_environment()) == target
+    call = name_command() + ("" if is_usual else f" --config {shlex.quote(str(target))}")
     click.echo(f"  next   {call} run     check arXiv and send the first digest")
     click.echo(f"         {call} serve   keep doing it; or run it each morning from cron")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -185,7 +186,7 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
         return
     say(f"{destination} gets {'nothing' if everything else f'no {name}'} from now on.")
     flag = " --everything" if everything else ""
-    say(f"Only if its reader asks for it: `digest subscription resubscribe {name} {address}{flag}`")
+    say(f"Only if its reader asks for it: `digest subscription resubscribe {name} {shlex.quote(address)}{flag}`")
 
 
 @click.command()
@@ -210,7 +211,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
     say(f"{destination} is subscribed to {what} again{but}.{begins}")
     for one in still_left:
-        say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {address}`")
+        say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`")
 
 
 def _restart_turns(conn: Connection, now: datetime) -> None:
@@ -233,8 +234,7 @@ def _find_destination(conn: Connection, due: DueSubscription, address: str) -> D
         for place in load_places(conn, due.id)
         if not place.destination.is_pulled
     }
-    is_mail = "@" in address and not address.startswith("mailto:")
-    wanted = destination_key(f"mailto:{address}" if is_mail else Destination.parse(address))
+    wanted = destination_key(edits.read_target(address))
     if wanted not in pushed:
         raise UnknownName(
             f"{name} is not sent to {wanted}",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from digest.config.addresses import read_smtp_url
 from digest.config.display import write_text, write_toml
 from digest.config.providers import add_login
 from digest.model.cadences import Cadence
@@ -46,7 +49,7 @@ class Answers:
         smtp: the mail server with the login name, as in `mail.smtp`.
         password_file: where the mail password is kept; None where the environment gives it.
         token_file: the same of Slack's token.
-        base_url: the public address; None where it was not asked for.
+        base_url: the public address; "" for none, None where it was not asked for.
     """
 
     queries: tuple[str, ...] = ()
@@ -110,10 +113,12 @@ def list_missing(known: Answers) -> list[str]:
 
 
 def drop_unused(known: Answers) -> Answers:
-    """Return the answers without those that the destinations have no use for, as after a change of mind."""
+    """Return the answers without those that the destinations have no use for; a feed at no address is a file."""
+    file = Destination(DestinationKind.FILE, f"{known.slug}.atom")
     sends_mail, logs_in = bool(known.address), bool(urlsplit(known.smtp).username)
     return replace(
         known,
+        to=tuple(file if one.kind is DestinationKind.FEED and known.base_url == "" else one for one in known.to),
         smtp=known.smtp * sends_mail,
         sender=known.sender * sends_mail,
         password_file=known.password_file if sends_mail and logs_in else "",
@@ -125,13 +130,16 @@ def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> 
     """Return the answers with a provider's server; it stays open without a login name or region.
 
     Where one logs in with an address, mail comes from it.
+
+    Raises:
+        ConfigurationError: the region can't stand in a server's name.
     """
     login = login or (known.sender or known.address) * provider.is_account
     lacks = not (provider.server and login) or (provider.has_regions and not region)
     return replace(
         known,
         provider=provider,
-        smtp="" if lacks else add_login(provider.server.format(region=region), login),
+        smtp="" if lacks else add_login(read_smtp_url(provider.server.format(region=region)), login),
         sender=known.sender or login * provider.is_account,
     )
 
@@ -145,15 +153,16 @@ def complete_schedule(phrase: str, zone: str) -> str:
     """Return a schedule in its usual words, in a zone where it names none itself.
 
     Raises:
-        ConfigurationError: it can't be understood.
+        ConfigurationError: it can't be understood, or there is no such zone.
     """
     try:
         return str(Cadence.parse(phrase))
     except ConfigurationError as error:
         try:
-            return str(Cadence.parse(f"{phrase} {zone}"))
+            Cadence.parse(f"{phrase} UTC")
         except ConfigurationError:
             raise error from None
+    return str(Cadence.parse(f"{phrase} {zone}"))
 
 
 def make_name(text: str) -> str:
@@ -162,19 +171,18 @@ def make_name(text: str) -> str:
     Raises:
         UsageError: nothing of it can stand in a name.
     """
-    name = re.sub(r"[^a-z0-9_]+", "-", text.lower(), flags=re.ASCII)[:_LONGEST_NAME].strip("-_")
+    letters = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text.casefold()))
+    name = re.sub(r"[^a-z0-9_]+", "-", letters)[:_LONGEST_NAME].strip("-_")
     if not NAME.fullmatch(name):
         raise UsageError(f"{text!r} can't be a name", hint=NAME_RULE)
     return name
 
 
-def read_title(text: str) -> str:
-    """Return what a subscription is called, once a name can be made of it.
-
-    Raises:
-        UsageError: none can.
-    """
-    return text if make_name(text) else ""
+def choose_title(text: str) -> str:
+    """Return a text as a title; `papers` where no name can be made of it."""
+    with suppress(UsageError):
+        return make_name(text) and text
+    return "papers"
 
 
 def write_starter(known: Answers, names: Sequence[str], *, database: str = "") -> str:

@@ -130,7 +130,8 @@ def test_where_a_password_will_not_do_it_says_so_and_a_provider_knows_its_server
         "init",
         *("--query", QUERY, "--mail", "you@hotmail.com", "--no-test"),
         typed=[
-            *(("called", ""), ("sends it", "8"), ("sends it", "Amazon"), ("region", "eu-west-1")),
+            *(("called", ""), ("sends it", "8"), ("sends it", "Amazon"), ("region", "us east 1")),
+            ("  > ", "eu-west-1"),
             *(("name?", "AKIA/1"), ("From", "digest@example.org"), ("there already", "y"), ("When", "")),
         ],
     )
@@ -206,8 +207,9 @@ def test_it_refuses_what_it_cannot_use(digest: Shell) -> None:
         (("--mail", "a@live.com", "--provider", "outlook"), "takes no passwords"),
         ((*rest, "--name", "!?"), "can't be a name"),
         ((*rest, "no/digest.toml"), "can't be written"),
+        ((*rest, "--password-file", "~nobody-here/x"), "no such home folder"),
     ):
-        assert words in digest("init", *arguments, expect=3 if "nobody" in arguments else 2).err
+        assert words in digest("init", *arguments, expect=3 if "nobody" in "".join(arguments) else 2).err
 
 
 def test_it_never_writes_over_a_file_and_names_the_command_that_adds(fresh: Path, digest: Shell) -> None:
@@ -217,3 +219,15 @@ def test_it_never_writes_over_a_file_and_names_the_command_that_adds(fresh: Path
     assert "digest.toml is there already, and was left as it is" in said.err
     assert "digest add" in said.err
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_query_in_any_script_gets_a_name_and_a_file_beside_another_a_database(
+    fresh: Path, digest: Shell
+) -> None:
+    said = digest(
+        "init", "--query", "ti:量子", "--to", "feed", "--base-url", "", "--contact", "a@b.org", "my file.toml"
+    )
+    assert "--config 'my file.toml' run" in said.out
+    config = load_config(fresh / "my file.toml", {})
+    assert config.store.url.endswith("/my-file.db")
+    assert [str(one) for one in config.subscriptions[0].destinations] == [f"file:{fresh / 'papers.atom'}"]

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from digest.cli.add import find_usual, propose_name
+from digest.cli.add import find_usual
+from digest.cli.dialogue import suggest_title
 from digest.cli.try_query import guess_person
 from digest.config import load_config
+from digest.config.starter import make_name
 from digest.serve.installation import at_work, open_site
 from tests.command_line import ROOT
 from tests.integration.cli.conftest import Shell
@@ -84,6 +86,13 @@ def test_a_try_ends_in_how_to_save_it(world: World, digest: Shell, monkeypatch: 
     assert f"digest init --query '{QUERY}'`" in digest("try", QUERY).lines[-1]
 
 
+def test_a_category_alone_is_saved_as_one(world: World, digest: Shell) -> None:
+    digest("try", "cs.PF", "--save", "x", "--to", "feed")
+    digest("add", "cs.DC", "--name", "y", "--to", "feed")
+    queries = read(world.folder / "digest.toml")["queries"]
+    assert (queries["x"], queries["y"]) == ("cat:cs.PF", "cat:cs.DC")
+
+
 def test_as_json_a_saved_try_is_one_document(world: World, digest: Shell) -> None:
     said = digest("try", QUERY, "--save", "scheduling", "--to", "feed", "--json", "--dry-run").json
     assert (said["query"], said["written"], said["found"] > 0) == (QUERY, False, True)
@@ -145,7 +154,7 @@ def test_without_a_terminal_what_is_missing_is_named_as_a_flag(digest: Shell) ->
 
 @pytest.mark.usefixtures("fresh")
 def test_without_a_file_each_says_what_makes_one(digest: Shell) -> None:
-    init = f"`digest init --query 'scheduling={QUERY}'` makes one."
+    init = f"`digest init --query '{QUERY}' --name scheduling` makes one."
     assert init in digest("try", QUERY, "--save", "scheduling", expect=3).err
     for words in (
         ("add",),
@@ -330,7 +339,7 @@ def test_a_file_changed_while_the_question_stands_is_left_alone(file: Path) -> N
 
 @pytest.mark.parametrize(
     ("query", "name"),
-    [("cat:cs.PF AND abs:GPU", "gpu"), ('ti:"tail latency" OR au:Ö', "tail-latency"), ("ti:Ö", "papers")],
+    [("cat:cs.PF AND abs:GPU", "gpu"), ('ti:"tail latency" OR au:量', "tail-latency"), ("ti:量子", "papers")],
 )
 def test_a_name_is_proposed_from_what_a_query_is_about(query: str, name: str) -> None:
-    assert propose_name(query) == name
+    assert make_name(suggest_title(query)) == name

@@ -88,7 +88,8 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
 
 @pytest.mark.usefixtures("world")
 def test_leaving_everything_is_taken_back_as_a_whole(digest: Shell) -> None:
-    digest("subscription", "unsubscribe", "perf-team", "slack:#papers", "--everything")
+    said = digest("subscription", "unsubscribe", "perf-team", "#papers", "--everything")
+    assert "resubscribe perf-team '#papers' --everything`" in said.out
     said = digest("subscription", "resubscribe", "perf-team", "slack:#papers", expect=2)
     assert "slack:#papers unsubscribed from everything, not only from perf-team" in said.err
     said = digest("subscription", "resubscribe", "perf-team", "slack:#papers", "--everything")

@@ -49,6 +49,8 @@ def test_where_one_logs_in_with_an_address_mail_comes_from_it() -> None:
     assert (known.sender, known.smtp) == ("me@fastmail.com", "smtps://me@fastmail.com@smtp.fastmail.com:465")
     ses = log_in(mail, PROVIDERS["ses"], "AKIA/1", "eu-west-1")
     assert (ses.sender, ses.smtp) == ("", "smtp+starttls://AKIA%2F1@email-smtp.eu-west-1.amazonaws.com:587")
+    with pytest.raises(ConfigurationError, match="is not a mail server"):
+        log_in(mail, PROVIDERS["ses"], "AKIA/1", "us east 1")
     assert log_in(mail, PROVIDERS["ses"], "AKIA/1").smtp == log_in(mail, PROVIDERS["mailgun"], "").smtp == ""
 
 
@@ -81,10 +83,13 @@ def test_a_schedule_without_a_zone_gets_the_machines_own() -> None:
     assert complete_schedule("at once", "Asia/Tokyo") == "at once"
     with pytest.raises(ConfigurationError, match="'now and then' is not a time"):
         complete_schedule("now and then", "Asia/Tokyo")
+    with pytest.raises(ConfigurationError, match="Mars/Phobos"):
+        complete_schedule("daily at 07:30", "Mars/Phobos")
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [("GPU performance", "gpu-performance"), ("cs.PF", "cs-pf"), (" Küche! ", "k-che")]
+    ("text", "name"),
+    [("GPU performance", "gpu-performance"), ("cs.PF", "cs-pf"), ("Übersicht für μ", "ubersicht-fur")],
 )
 def test_a_title_makes_a_name(text: str, name: str) -> None:
     assert make_name(text) == name
