@@ -140,13 +140,12 @@ def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> Non
     others = [name for name, judged in stored if judged.verdict is Verdict.UNMET]
     met = {
         one.due.subscription.name: "; ".join(
-            f"{asked.name}: {' · '.join(asked.clauses)}"
-            for asked in (one.changes[-1].asked if one.changes else ())
-            if asked.would_meet
+            f"{asked.name}: {' · '.join(asked.clauses)}" for asked in one.changes[-1].asked if asked.would_meet
         )
         for one in trails
+        if one.changes
     }
-    rows = [[name, judged.verdict, met[name] or judged.why] for name, judged in stored if name not in others]
+    rows = [[name, judged.verdict, met.get(name) or judged.why] for name, judged in stored if name not in others]
     print_table(["SUBSCRIPTION", "RESULT", "WHY"], rows, empty="No subscription matches it.")
     if rows:
         say(f"`digest explain {id_} {rows[0][0]}` shows its whole way.")

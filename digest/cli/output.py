@@ -266,7 +266,7 @@ def wrap(text: str, width: int) -> list[str]:
 def describe_guarantee(source: str) -> str:
     """Say what a source promises, and what it does not."""
     if source == "harvest":
-        return "Every paper that arXiv announces, however late. Missing ids are asked for."
+        return "Every paper that arXiv announces is fetched, however late. Missing ids are asked for."
     return (
         "What arXiv's search shows of each saved query: 8 days back each night, 35 weekly, 100 monthly."
         " About 6 papers in 10,000 come later still."

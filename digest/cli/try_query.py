@@ -87,9 +87,9 @@ def command(
     elif manner.as_json:
         print_json(_as_json(digest, limit))
     elif find_config(ctx.obj["config_path"], read_environment()).exists():
-        click.echo("To get these from now on, add --save NAME to this command.")
+        click.echo("To get new ones from now on, add --save NAME to this command.")
     else:
-        click.echo(call_as_here(f"To get these from now on: `digest init --query {shlex.quote(text)}`"))
+        click.echo(call_as_here(f"To get new ones from now on: `digest init --query {shlex.quote(text)}`"))
 
 
 def guess_person(text: str) -> str:

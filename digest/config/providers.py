@@ -110,14 +110,8 @@ PROVIDERS = {one.key: one for one in (GMAIL, FASTMAIL, ICLOUD, SES, POSTMARK, MA
 
 def find_provider(host: str) -> Provider | None:
     """Return the provider whose mail server has this name; None for any other server."""
-
-    def cut_domain(name: str) -> list[str]:
-        return name.split(".")[-2:]
-
-    known = [one for one in PROVIDERS.values() if one.server]
-    hosts = [urlsplit(one.server).netloc.partition(":")[0] for one in known]
-    found = (one for one, name in zip(known, hosts, strict=True) if cut_domain(name) == cut_domain(host))
-    return next(found, None)
+    known = ((urlsplit(one.server).netloc.partition(":")[0], one) for one in PROVIDERS.values() if one.server)
+    return next((one for name, one in known if name.split(".")[-2:] == host.split(".")[-2:]), None)
 
 
 def guess_provider(address: str) -> Provider | None:

@@ -41,12 +41,6 @@ def save_page(conn: Connection, run_id: int, *, number: int, url: str, at: datet
     conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(pages=poll_runs.c.pages + 1))
 
 
-def load_pages(conn: Connection, run_id: int) -> list[bytes]:
-    """Return the pages of a run as they came, in order, as far as they are still kept."""
-    found = select(raw_pages.c.body).where(raw_pages.c.run_id == run_id).order_by(raw_pages.c.number)
-    return [zlib.decompress(body) for body in conn.execute(found).scalars()]
-
-
 def quarantine_entries(
     conn: Connection, run_id: int, page: int, entries: Iterable[tuple[int, str, bytes]], at: datetime
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 30}
-MOST_FILES, MOST_LINES = 205, {"digest": 49_000, "tests": 57_500}
+MOST_FILES, MOST_LINES = 205, {"digest": 48_980, "tests": 57_560}
 HEAVY = (
     "alembic",
     "anyio",

@@ -14,6 +14,7 @@ from digest.store.schema import quarantine, requests
 from digest.store.schema import workers as worker_table
 from digest.store.workers import Worker
 from tests.contract.store.made import DAY, MORNING, NOW
+from tests.raw_pages import load_pages
 
 if TYPE_CHECKING:
     from digest.store import Store
@@ -85,7 +86,7 @@ def test_pages_are_kept_as_they_came_and_counted_while_the_run_lasts(store: Stor
         for number, body in enumerate((b"<first/>", b"<second/>" * 1000)):
             runs.save_page(conn, run_id, number=number, url="http://127.0.0.1/oai", at=NOW, body=body)
     with store.read() as conn:
-        assert runs.load_pages(conn, run_id) == [b"<first/>", b"<second/>" * 1000]
+        assert load_pages(conn, run_id) == [b"<first/>", b"<second/>" * 1000]
         assert runs.load_last_runs(conn)[0].pages == 2
 
 

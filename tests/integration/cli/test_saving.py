@@ -78,7 +78,7 @@ def test_what_was_tried_and_cannot_be_saved_is_said_before_arxiv_is_asked(world:
 
 
 def test_a_try_ends_in_how_to_save_it(world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert digest("try", QUERY).lines[-1] == "To get these from now on, add --save NAME to this command."
+    assert digest("try", QUERY).lines[-1] == "To get new ones from now on, add --save NAME to this command."
     for name in ("api", "oai"):
         monkeypatch.setenv(f"DIGEST_ARXIV_{name.upper()}_URL", getattr(world.arxiv, f"{name}_url"))
     monkeypatch.setenv("DIGEST_SLACK_URL", world.slack.url)
