@@ -28,7 +28,6 @@ _log = logging.getLogger("digest.doctor")
 CONFIGURATION = "configuration"
 """The check whose findings repeat values of `digest.toml`."""
 
-
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
 
