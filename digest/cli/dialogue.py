@@ -138,7 +138,8 @@ class Dialogue:
                 _say(
                     "Slack wants an app of your own. `digest slack manifest` prints what describes it.",
                     "Paste that at https://api.slack.com/apps: Create New App, From a manifest.",
-                    "Install the app, and copy its bot token. In the channel write /invite @Digest.",
+                    "Install the app. Under OAuth & Permissions copy its bot token.",
+                    "In the channel write /invite @Digest.",
                 )
                 return replace(known, token_file=self._ask_secret("Bot token (xoxb-…)", TOKEN_FILE))
             case Question.BASE_URL:
@@ -170,8 +171,8 @@ class Dialogue:
         is_there = (self.folder / name).exists() and name not in self.secrets
         if is_there and click.confirm(_bold(f"{name} is there already. Use what it holds?"), default=True):
             return name
+        _say(f"What you type is not shown. It goes into the file {name}, which only you can read.")
         self.secrets[name] = click.prompt(_bold(called), hide_input=True, prompt_suffix="  > ").strip()
-        _say(f"It is not shown. It goes into the file {name}, which only you can read.")
         return name
 
 

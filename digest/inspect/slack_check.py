@@ -25,11 +25,7 @@ class Scope(NamedTuple):
 SCOPES = (
     Scope("chat:write", "", "to post digests"),
     Scope("channels:read", "groups:read", "to find a channel by its name"),
-    Scope(
-        "channels:history",
-        "groups:history",
-        "to see if a message arrived when Slack's answer was lost",
-    ),
+    Scope("channels:history", "groups:history", "to look up a post whose answer was lost"),
 )
 
 _MANIFEST = """\
