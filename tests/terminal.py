@@ -42,26 +42,29 @@ def hold_dialogue(
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
         os.execve(sys.executable, [sys.executable, "-m", "digest", *arguments], environment)  # noqa: S606 - our own
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    screen, seen = "", 0
+    raw, seen = "", 0
     for words, answer in typed:
         end = time.monotonic() + _PATIENCE
-        while words not in screen[seen:] or not screen.endswith(_PROMPTS):
+        while words not in (screen := _clean(raw))[seen:] or not screen.endswith(_PROMPTS):
             assert time.monotonic() < end, f"{words!r} never came:\n{screen}"
-            screen += _read(terminal)
+            raw += _read(terminal)
         seen = len(screen)
         os.write(terminal, (answer if answer == INTERRUPT else f"{answer}\n").encode())
     while more := _read(terminal, wait=_PATIENCE):
-        screen += more
+        raw += more
     os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), screen
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), _clean(raw)
+
+
+def _clean(raw: str) -> str:
+    return _CONTROLS.sub("", raw).replace("\r\n", "\n")
 
 
 def _read(terminal: int, wait: float = 1) -> str:
-    """Return what came by now; "" where nothing did, or the command has ended."""
+    """Return what came by now, controls and all; "" where nothing did, or the command has ended."""
     if not select.select([terminal], [], [], wait)[0]:
         return ""
     try:
-        text = os.read(terminal, 65_536).decode(errors="replace")
+        return os.read(terminal, 65_536).decode(errors="replace")
     except OSError:  # as Linux says that nobody is left at the other end
         return ""
-    return _CONTROLS.sub("", text).replace("\r\n", "\n")
