@@ -107,7 +107,8 @@ class LossySlack(SlackReceiver):
             Arrival(
                 key=str((message.metadata or {}).get("event_payload", {}).get("delivery", "?")),
                 place=f"slack:#{names[message.channel]}",
-                papers=frozenset(_PAPER.findall(json.dumps(message.payload))),
+                # The channel's message lists titles; the papers stand in its thread.
+                papers=frozenset(_PAPER.findall(json.dumps(message.payload)) if message.thread_ts else ()),
                 at=0.0,
             )
             for message in self.messages
