@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
-from digest.config.values import read_each, read_line
+from digest.config.values import read_each, read_line, read_lines
 from digest.model.clock import LOOPBACK_HOSTS
 from digest.model.errors import ConfigurationError, UsageError
+from digest.model.people import Signup
 from digest.model.subscriptions import Destination, DestinationKind, normalise_address
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
+_DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
 _LAST_PORT = 65535
 
 
@@ -154,6 +157,30 @@ def read_bind(value: object) -> str:
     if match is None or int(match["port"]) > _LAST_PORT:
         raise ConfigurationError(f"{text!r} is not a host and port", hint="Write 127.0.0.1:8000 or [::1]:8000.")
     return text
+
+
+def read_signup(value: object) -> Signup:
+    """Read who may subscribe by themselves."""
+    if value in ("off", "open"):
+        return Signup(is_open=value == "open")
+    domains, addresses = set(), set()
+    for text in read_lines(value):
+        if "@" in text.strip("@"):
+            addresses.add(read_mail_address(text))
+        elif _DOMAIN.fullmatch(text):
+            domains.add(text.removeprefix("@").lower())
+        else:
+            hint = 'Write "off", "open", or a list such as ["example.org", "ada@example.com"].'
+            raise ConfigurationError(f"{text!r} is neither a domain nor a mail address", hint=hint)
+    return Signup(domains=frozenset(domains), addresses=frozenset(addresses))
+
+
+def read_proxies(value: object) -> tuple[str, ...]:
+    """Read the addresses of reverse proxies."""
+    try:
+        return tuple(str(ip_address(text)) for text in read_lines(value))
+    except ValueError as error:
+        raise ConfigurationError(str(error), hint="Write addresses such as 10.0.0.5, not names.") from error
 
 
 def split_bind(bind: str) -> tuple[str, int]:

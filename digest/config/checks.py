@@ -25,6 +25,7 @@ def check_together(
     _check_arxiv(draft)
     _check_store(draft)
     _check_mail(draft, destinations)
+    _check_signup(draft)
     if not draft.values["slack.token"] and any(one.kind is DestinationKind.SLACK for one in destinations):
         draft.warnings.append(
             "slack: destinations need a token: set DIGEST_SLACK_TOKEN, or name its file with slack.token_file"
@@ -90,6 +91,19 @@ def _check_files(draft: ConfigDraft) -> None:
         draft.complain("templates", f"there is no folder {templates}", "Make the folder, or remove `templates`.")
     if ca_file is not None and not ca_file.is_file():
         draft.complain("mail.ca_file", f"there is no file {ca_file}", "Name a PEM file, or remove `mail.ca_file`.")
+
+
+def _check_signup(draft: ConfigDraft) -> None:
+    """Whoever subscribes by themselves confirms by a mail that links to a page."""
+    values = draft.values
+    if not values["web.signup"] or values["web.signup"].is_off:
+        return
+    if not values["web.base_url"]:
+        what = "lets people subscribe, but web.base_url is missing, so no mail could link to a page"
+        draft.complain("web.signup", what, 'Write base_url = "https://…" under [web].')
+    elif not values["mail.from"]:
+        what = "lets people subscribe, but mail.from is missing, so nobody could confirm"
+        draft.complain("web.signup", what, 'Write from = "…" and smtp = "…" under [mail].')
 
 
 def _check_test_clock(draft: ConfigDraft, destinations: Sequence[Destination]) -> None:

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
 from digest.model.cadences import choose_zone
-from digest.model.subscriptions import Abstracts, DestinationKind, Grouping, QuietDays, Weekly
+from digest.model.subscriptions import Abstracts, Archive, DestinationKind, Grouping, QuietDays, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from digest.model.announcements import Kind
     from digest.model.cadences import Cadence, QuietHours
+    from digest.model.people import Signup
     from digest.model.subscriptions import Destination, SavedQuery, Subscription
 
 
@@ -227,6 +228,17 @@ class WebSettings:
         addresses.read_bind,
         "",
         "The host and port where `digest serve` shows `/metrics` to anybody, in Prometheus' format.",
+    )
+    signup: Signup = declare(
+        addresses.read_signup,
+        "off",
+        'Who may subscribe by themselves on the first page: nobody ("off"), anybody ("open"), or a list of '
+        "domains and mail addresses.",
+    )
+    trusted_proxies: tuple[str, ...] = declare(
+        addresses.read_proxies,
+        ["127.0.0.1", "::1"],
+        "The addresses of your reverse proxies. Only they may say, in X-Forwarded-For, who asks.",
     )
 
     @property
@@ -470,6 +482,18 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         name="exclude",
     ),
     Setting(values.read_paper_ids, [], "The ids of papers it never shows, in any version.", name="exclude_papers"),
+    Setting(
+        values.choose_from(Archive),
+        "link",
+        'Who finds its past digests: whoever has the "link" of one, or everybody on the first page ("public").',
+        name="archive",
+    ),
+    Setting(
+        values.read_flag,
+        default=False,
+        help="Whether people may join it by themselves, on the first page.",
+        name="offered",
+    ),
     *(replace(setting, table="", help=f"Instead of {setting.key}.") for setting in INHERITED.values()),
 )
 """What is written in `[[subscriptions]]`."""

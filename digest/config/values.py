@@ -103,6 +103,13 @@ def number(least: int, most: int, unit: str) -> Callable[[object], int]:
     return read_number
 
 
+def read_flag(value: object) -> bool:
+    """Read true or false."""
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"must be true or false, not {describe_type(value)}")
+    return value
+
+
 def read_seconds(value: object) -> timedelta:
     """Read a time span of up to a day."""
     return timedelta(seconds=number(0, 86_400, "seconds")(value))

@@ -22,6 +22,7 @@ class Occasion(StrEnum):
 
     Its time came; a saved query is new and shows the last days; a lost database had already sent it,
     says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
+    A letter is no digest: it is the mail with a link that somebody asked for on a page.
     """
 
     __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
@@ -30,6 +31,7 @@ class Occasion(StrEnum):
     FIRST_DIGEST = "first digest"
     ALREADY_SENT = "already sent"
     TRIAL = "trial"
+    LETTER = "letter"
 
     @property
     def is_look_back(self) -> bool:
@@ -218,6 +220,8 @@ class Links:
         feed: the subscription's feed.
         home: the installation's front page.
         refs: what `/2611.14886.bib` or `.ris` is put behind for a paper's BibTeX or RIS.
+        preferences: the page where the one person a mail goes to changes what comes.
+        archive: the subscription's past digests.
     """
 
     unsubscribe: str = ""
@@ -226,6 +230,8 @@ class Links:
     feed: str = ""
     home: str = ""
     refs: str = ""
+    preferences: str = ""
+    archive: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,11 +222,27 @@ class Weekly(StrEnum):
     PLAIN = "plain"
 
 
-class Origin(StrEnum):
-    """Where a saved query or subscription is kept: the operator's file, or the store (self-service)."""
+class Archive(StrEnum):
+    """Who finds a subscription's past digests: whoever has the link of one, or everybody on the first page."""
 
-    FILE = "file"
-    STORE = "store"
+    LINK = "link"
+    PUBLIC = "public"
+
+
+FILE = "file"
+"""Origin of the saved queries and subscriptions that the operator's file names."""
+
+_PERSON = "person:"
+
+
+def write_origin(person_id: int) -> str:
+    """Return the origin of what one person keeps by themselves, from the key of their row in `subscribers`."""
+    return f"{_PERSON}{person_id}"
+
+
+def is_personal(origin: str) -> bool:
+    """Whether an origin is a person's own."""
+    return origin.startswith(_PERSON)
 
 
 class SubscriptionState(StrEnum):
@@ -265,6 +281,8 @@ class Subscription:
         exclude: queries; it never shows what they match.
         exclude_papers: papers it never shows, in any version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
+        archive: who finds its past digests.
+        offered: people may join it by themselves, on the first page.
     """
 
     name: str
@@ -282,6 +300,8 @@ class Subscription:
     exclude: tuple[str, ...] = ()
     exclude_papers: tuple[ArxivId, ...] = ()
     quiet_hours: QuietHours | None = None
+    archive: Archive = Archive.LINK
+    offered: bool = False
 
     @property
     def has_digests(self) -> bool:

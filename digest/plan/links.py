@@ -51,6 +51,14 @@ class LinkMaker:
         """Return the token of a digest's page."""
         return secrets.derive_token(self.secret, "web", subscription, slot)
 
+    def preferences_token(self, destination: Destination) -> str:
+        """Return the token of the page where one person changes what comes to them."""
+        return secrets.derive_token(self.secret, "preferences", str(destination))
+
+    def archive_token(self, subscription: str) -> str:
+        """Return the token of the page that lists a subscription's past digests."""
+        return secrets.derive_token(self.secret, "archive", subscription)
+
     def write_feed_url(self, token: str, suffix: str) -> str:
         """Return the address at which a token opens a feed, "" where there is no public address."""
         base = self.config.web.base_url.rstrip("/")
@@ -69,6 +77,7 @@ class LinkMaker:
             web_view=f"{base}/d/{self.web_token(digest.subscription, digest.slot)}" if base else "",
             home=base,
             refs=make_refs_url(self.config),
+            preferences=f"{base}/p/{self.preferences_token(destination)}" if base and is_mail else "",
         )
 
 
@@ -90,7 +99,7 @@ def make_links(conn: Connection, config: Config) -> LinkMaker:
 def remember_tokens(
     conn: Connection, maker: LinkMaker, told: Iterable[tuple[DueSubscription, str, int]], *, at: datetime
 ) -> None:
-    """Make digests' addresses answer: their pages, and leaving for each mail destination.
+    """Make digests' addresses answer: their pages, archives, and two pages for each mail destination.
 
     Args:
         conn: the transaction that stores the digests.
@@ -104,9 +113,13 @@ def remember_tokens(
         name = subscription.name
         web = secrets.token_hash(maker.web_token(name, slot))
         rows.append(token_store.make_token_row(web, "web", subscription=name, digest_id=digest_id))
+        archive = secrets.token_hash(maker.archive_token(name))
+        rows.append(token_store.make_token_row(archive, "archive", subscription=name))
         for destination in subscription.destinations:
             if destination.kind is mail:
                 leave = secrets.token_hash(maker.leave_token(destination, name))
                 place = str(destination)
                 rows.append(token_store.make_token_row(leave, "leave", destination=place, subscription=name))
+                mine = secrets.token_hash(maker.preferences_token(destination))
+                rows.append(token_store.make_token_row(mine, "preferences", destination=place))
     token_store.remember_tokens(conn, rows, at=at)

@@ -205,7 +205,7 @@ def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
             return "A preview of what it brings. Nothing was stored or sent."
         case Occasion.ALREADY_SENT:
             return "Sent before the database was restored from a backup: kept on record here, and not sent again."
-        case Occasion.SCHEDULED:
+        case Occasion.SCHEDULED | Occasion.LETTER:
             return ""
 
 

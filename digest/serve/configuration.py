@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from digest.match.rules import read_exclusion
 from digest.model.errors import QueryError
-from digest.model.subscriptions import DestinationKind, Origin, SubscriptionState
+from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
 from digest.plan.step import make_due_what_waits
 from digest.plan.turns import next_due, realign_due
 from digest.query import parse_query
@@ -98,11 +98,11 @@ def sync_roster(site: Site) -> RosterReport:
         texts[query.name] = (query.text, canonical, problem)
     now = site.clock.now()
     with site.store.begin() as conn:
-        queries = query_store.sync_queries(conn, texts, Origin.FILE, now)
+        queries = query_store.sync_queries(conn, texts, FILE, now)
         subscriptions = sync_subscriptions(
             conn,
             site.config.subscriptions,
-            Origin.FILE,
+            FILE,
             now,
             _Schedule(now),
         )

@@ -306,6 +306,8 @@ class TokenPurpose(StrEnum):
 
     LEAVE = "leave"
     WEB = "web"
+    PREFERENCES = "preferences"
+    ARCHIVE = "archive"
 
 
 @dataclass(frozen=True, slots=True)

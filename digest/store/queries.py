@@ -148,7 +148,7 @@ class StoredQuery:
     Attributes:
         id: its key.
         name: unique within `origin`.
-        origin: `file` or `store`.
+        origin: `FILE`, or a person's.
         text: as written.
         canonical: as printed; where it can't be read, as it was read before, "" where it never could be.
         problem: why it can't be read, "" where it can.

@@ -413,6 +413,7 @@ subscription_destinations = Table(
     col.text("state"),
     col.text("reason"),
     col.moment("since"),
+    col.flag("is_joined"),
     UniqueConstraint("subscription_id", "destination"),
 )
 
@@ -434,6 +435,27 @@ suppressions = Table(
     col.name_key("subscription"),
     col.text("reason"),
     col.moment("since"),
+)
+
+signups = Table(
+    "signups",
+    col.metadata,
+    col.key(),
+    col.text("ask"),
+    col.text("address", index=True),
+    col.text("wish"),
+    col.text("state"),
+    col.text("token", index=True),
+    col.moment("asked_at", index=True),
+    col.moment("ends_at"),
+)
+
+request_counts = Table(
+    "request_counts",
+    col.metadata,
+    col.name_key("name"),
+    Column("hour", Integer, primary_key=True, autoincrement=False),
+    col.number("count"),
 )
 
 tokens = Table(

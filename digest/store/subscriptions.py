@@ -306,14 +306,14 @@ def sync_subscriptions(
     Args:
         conn: a writing transaction, after `sync_queries`.
         wanted: the whole of the origin's.
-        origin: `Origin` as text.
+        origin: whose they are: `FILE`, or a person's (`write_origin`).
         at: the moment (UTC).
         schedule: decides when the next digest of a new, rescheduled or quieter subscription is due.
 
     Raises:
         ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
     """
-    return _Syncing(conn, origin, at, schedule).run(wanted)
+    return _Syncing(conn, wanted, origin, at, schedule).run(wanted)
 
 
 class TurnSchedule(Protocol):
@@ -334,14 +334,16 @@ class _Syncing:
     def __init__(
         self,
         conn: Connection,
+        wanted: Sequence[Subscription],
         origin: str,
         at: datetime,
         schedule: TurnSchedule,
     ) -> None:
         self._conn, self._origin, self._at, self._schedule = conn, origin, at, schedule
-        self._stored = {row.name: row for row in conn.execute(select(subscriptions))}
-        self._places = _by_subscription(conn, subscription_destinations, "destination")
-        self._links = _by_subscription(conn, subscription_queries, "query_id")
+        self._stored = _load_stored(conn, origin, [subscription.name for subscription in wanted])
+        ids = [row.id for row in self._stored.values()]
+        self._places = _by_subscription(conn, subscription_destinations, "destination", ids)
+        self._links = _by_subscription(conn, subscription_queries, "query_id", ids)
         self._query_ids = _load_query_ids(conn, origin)
         self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
         self._let_go: list[LetGo] = []
@@ -446,7 +448,7 @@ class _Syncing:
         writes: list[tuple[str, dict[str, Any]]] = []
         for destination, position in named.items():
             place = places.get(destination)
-            values: dict[str, Any] = {"position": position}
+            values: dict[str, Any] = {"position": position, "is_joined": False}
             if place is None or (place["state"] == DestinationState.DISABLED and place["reason"] == NOT_NAMED):
                 values |= self._begin_place(destination, subscription.name)
             if place is None or any(place[name] != value for name, value in values.items()):
@@ -455,7 +457,7 @@ class _Syncing:
         dropped = [
             destination
             for destination, place in places.items()
-            if destination not in named and place["state"] == DestinationState.ACTIVE
+            if destination not in named and place["state"] == DestinationState.ACTIVE and not place["is_joined"]
         ]
         writes += [(destination, gone) for destination in dropped]
         self._write(subscription_destinations, key, "destination", writes, places)
@@ -548,15 +550,27 @@ def _has_way_out(places: Mapping[str, Mapping[str, Any]]) -> bool:
     )
 
 
-def _by_subscription(conn: Connection, table: Table, part: str) -> dict[int, dict[Any, dict[str, Any]]]:
+def _load_stored(conn: Connection, origin: str, names: Sequence[str]) -> dict[str, Row[Any]]:
+    """Return the subscriptions of an origin, and others that have one of some names, by name."""
+    found = select(subscriptions)
+    rows = list(conn.execute(found.where(subscriptions.c.origin == origin)))
+    for chunk in in_chunks(names):
+        rows += conn.execute(found.where(subscriptions.c.origin != origin, subscriptions.c.name.in_(chunk)))
+    return {row.name: row for row in rows}
+
+
+def _by_subscription(
+    conn: Connection, table: Table, part: str, ids: Sequence[int]
+) -> dict[int, dict[Any, dict[str, Any]]]:
     parts: dict[int, dict[Any, dict[str, Any]]] = {}
-    for row in conn.execute(select(table)).mappings():
+    for row in conn.execute(
+        select(table).where(is_among(table.c.subscription_id, "ids")), {"ids": ids}
+    ).mappings():
         parts.setdefault(row["subscription_id"], {})[row[part]] = dict(row)
     return parts
 
 
 def _load_query_ids(conn: Connection, origin: str) -> dict[str, int]:
-    """Return saved queries by name; where two origins know a name, one's own counts."""
-    found = select(saved_queries).where(saved_queries.c.state == ACTIVE)
-    rows = sorted(conn.execute(found), key=lambda row: row.origin == origin)
-    return {row.name: row.id for row in rows}
+    """Return the saved queries of an origin in force by name."""
+    found = select(saved_queries).where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == origin)
+    return {row.name: row.id for row in conn.execute(found)}

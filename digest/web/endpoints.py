@@ -359,3 +359,15 @@ def _find_paper(request: Request, name: str) -> Paper | None:
     with site.store.read() as conn:
         known = paper_store.load_paper(conn, id_)
     return known.paper if known else None
+
+
+ROUTES = [
+    Route("/", show_home),
+    Route("/f/{name}", serve_feed),
+    Route("/u/{token}", ask_to_leave, methods=["GET"]),
+    Route("/u/{token}", leave, methods=["POST"]),
+    Route("/d/{token}", show_digest),
+    Route("/refs/{name:path}", serve_reference),
+    Route("/livez", show_liveness),
+    Route("/readyz", show_readiness),
+]

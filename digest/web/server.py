@@ -15,10 +15,10 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
 
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError
+from digest.web import endpoints
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
@@ -26,15 +26,7 @@ from digest.web.endpoints import (
     answer_any_error,
     answer_digest_error,
     answer_http_error,
-    ask_to_leave,
-    leave,
     render_digest,
-    serve_feed,
-    serve_reference,
-    show_digest,
-    show_home,
-    show_liveness,
-    show_readiness,
 )
 from digest.web.feeds import FeedDesk
 
@@ -68,14 +60,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     pages, guards = Pages(site.renderer, site.config.web.base_url), write_guards(site.renderer.web_style_hash())
     app = Starlette(
         routes=[
-            Route("/", show_home),
-            Route("/f/{name}", serve_feed),
-            Route("/u/{token}", ask_to_leave, methods=["GET"]),
-            Route("/u/{token}", leave, methods=["POST"]),
-            Route("/d/{token}", show_digest),
-            Route("/refs/{name:path}", serve_reference),
-            Route("/livez", show_liveness),
-            Route("/readyz", show_readiness),
+            *endpoints.ROUTES,
         ],
         exception_handlers={
             HTTPException: answer_http_error,

@@ -11,7 +11,7 @@ from digest.deliver.unsubscribe import Departure
 from digest.model import secrets
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import UnknownName, UsageError
-from digest.model.subscriptions import EVERYTHING, Destination, Origin, Subscription
+from digest.model.subscriptions import EVERYTHING, FILE, Destination, Subscription
 from digest.store import Store, open_store
 from digest.store import queries as query_store
 from digest.store.database import TokenPurpose, make_token_row, remember_tokens
@@ -36,8 +36,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def sync(store: Store, subscriptions: tuple[Subscription, ...] = (TEAM, OTHER)) -> None:
     with store.begin() as conn:
-        query_store.sync_queries(conn, {"perf": ("cat:cs.PF", "cat:cs.PF", "")}, Origin.FILE, NOW)
-        sync_subscriptions(conn, subscriptions, Origin.FILE, NOW, AlwaysDue(NOW))
+        query_store.sync_queries(conn, {"perf": ("cat:cs.PF", "cat:cs.PF", "")}, FILE, NOW)
+        sync_subscriptions(conn, subscriptions, FILE, NOW, AlwaysDue(NOW))
         for subscription in subscriptions:
             for destination in subscription.destinations:
                 confirm_by_operator(conn, destination.address, subscription.name, NOW)

@@ -15,7 +15,7 @@ from digest.model.announcements import Change, Kind
 from digest.model.cadences import Cadence
 from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, Message, Occasion
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
-from digest.model.subscriptions import Destination, DestinationKind, Origin, Subscription
+from digest.model.subscriptions import FILE, Destination, DestinationKind, Subscription
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store.digests import DigestDraft, save_digests
@@ -99,8 +99,8 @@ def subscribe(store: Store, *wanted: Subscription, at: datetime = NOW) -> dict[s
     """Make these the subscriptions of the file, with their saved queries; return their ids by name."""
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
-        sync_queries(conn, {name: (f"all:{name}", f"all:{name}", "") for name in names}, Origin.FILE, at)
-        sync_subscriptions(conn, wanted, Origin.FILE, at, AlwaysDue(at + DAY))
+        sync_queries(conn, {name: (f"all:{name}", f"all:{name}", "") for name in names}, FILE, at)
+        sync_subscriptions(conn, wanted, FILE, at, AlwaysDue(at + DAY))
         for subscription in wanted:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:

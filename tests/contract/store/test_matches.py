@@ -8,7 +8,7 @@ from sqlalchemy import text
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
-from digest.model.subscriptions import Origin
+from digest.model.subscriptions import FILE
 from digest.store import matches
 from digest.store.database import load_violations
 from digest.store.matches import let_go, split_told
@@ -158,9 +158,9 @@ def test_a_first_digest_is_given_once_by_one_process(store: Store) -> None:
 def test_a_query_that_cannot_be_read_keeps_its_first_digest_for_later(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.begin() as conn:
-        sync_queries(conn, {"perf": ("all:(", "", "not closed")}, Origin.FILE, NOW)
+        sync_queries(conn, {"perf": ("all:(", "", "not closed")}, FILE, NOW)
         assert matches.load_first_digests(conn) == []
-        sync_queries(conn, {"perf": ("all:x", "all:x", "")}, Origin.FILE, NOW)
+        sync_queries(conn, {"perf": ("all:x", "all:x", "")}, FILE, NOW)
         assert [look.revision.text for look in matches.load_first_digests(conn)] == ["all:x"]
 
 

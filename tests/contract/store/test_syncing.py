@@ -14,11 +14,11 @@ from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     EVERYTHING,
+    FILE,
     Abstracts,
     Destination,
     DestinationKind,
     Grouping,
-    Origin,
     QuietDays,
     Weekly,
 )
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 OTHER = Destination(DestinationKind.MAIL, "other@example.org")
 
 
-def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = Origin.FILE) -> SyncReport:
+def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = FILE) -> SyncReport:
     at = NOW + at_day * DAY
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
@@ -251,11 +251,11 @@ def test_a_first_digest_is_to_come_for_each_saved_query_once(store: Store) -> No
 
 def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:
     with pytest.raises(ConfigurationError, match="team names a saved query perf"), store.begin() as conn:
-        subscriptions.sync_subscriptions(conn, [make_subscription()], Origin.FILE, NOW, AlwaysDue(MORNING))
+        subscriptions.sync_subscriptions(conn, [make_subscription()], FILE, NOW, AlwaysDue(MORNING))
 
 
 def test_a_name_that_people_took_for_themselves_is_not_taken_over(store: Store) -> None:
-    sync(store, make_subscription(), origin=Origin.STORE)
+    sync(store, make_subscription(), origin="person:1")
     with pytest.raises(ConfigurationError, match="the name team"):
-        sync(store, make_subscription(), origin=Origin.FILE)
-    assert sync(store, origin=Origin.FILE) == SyncReport(), "and it does not end with the file"
+        sync(store, make_subscription(), origin=FILE)
+    assert sync(store, origin=FILE) == SyncReport(), "and it does not end with the file"

@@ -1,0 +1,178 @@
+"""People who subscribe by themselves: who may, what they ask for, and how often a mail may answer them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+from digest.model.announcements import Kind
+from digest.model.cadences import Cadence
+from digest.model.errors import ConfigurationError, UsageError
+from digest.model.subscriptions import Abstracts, QuietDays, Weekly
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+MOST_QUERIES = 10
+"""Saved queries of one person."""
+
+LONGEST_QUERY = 2_000
+"""Characters of one of them."""
+
+UNCONFIRMED = timedelta(hours=48)
+"""How long a request waits for its button; then nothing of it is kept."""
+
+FRESH = timedelta(minutes=30)
+"""How long the link to what a forwarded mail must not give away works, once."""
+
+UNDO = timedelta(days=7)
+"""How long unsubscribing can be undone on its page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many in a span of time."""
+
+    most: int
+    span: timedelta
+
+
+LETTERS_TO_ADDRESS = (Limit(3, timedelta(days=1)), Limit(6, timedelta(days=30)))
+"""Mails with a link that one address gets at most, whoever asks for them."""
+
+REQUESTS_OF_NETWORK = Limit(20, timedelta(hours=1))
+"""Requests taken from one network (/24 or /48)."""
+
+REQUESTS = Limit(200, timedelta(hours=1))
+"""Requests taken from all networks together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signup:
+    """Who may subscribe by themselves.
+
+    Attributes:
+        is_open: anybody.
+        domains: whoever has an address of one of these, in small letters.
+        addresses: whoever has one of these, each in its one spelling.
+    """
+
+    is_open: bool = False
+    domains: frozenset[str] = frozenset()
+    addresses: frozenset[str] = frozenset()
+
+    @property
+    def is_off(self) -> bool:
+        """Whether nobody may."""
+        return not (self.is_open or self.domains or self.addresses)
+
+    def admits(self, address: str) -> bool:
+        """Whether an address, in its one spelling, may subscribe."""
+        return self.is_open or address in self.addresses or address.rpartition("@")[2] in self.domains
+
+    def __str__(self) -> str:
+        return "open" if self.is_open else ", ".join(sorted({*self.domains, *self.addresses})) or "off"
+
+
+class Ask(StrEnum):
+    """What somebody asked for by a form: a subscription, their link, a fresh link, or another address."""
+
+    SUBSCRIBE = "subscribe"
+    LINK = "link"
+    FRESH = "fresh"
+    MOVE = "move"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants to get, as their forms say it.
+
+    Attributes:
+        queries: texts of saved queries, as written.
+        off: those of them that are kept and bring nothing, by name; of a new wish none.
+        cadence: when digests come, as a phrase.
+        kinds: which kinds of announcement.
+        abstracts: how much of each abstract a digest shows.
+        weekly: what a digest looks like that comes once a week.
+        quiet_days: whether a day without papers is said.
+        has_feed: the same papers are also a feed.
+        joins: names of subscriptions of the operator's file.
+        old_address: the address to move from; "" for none.
+    """
+
+    queries: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    cadence: str = "on announcement"
+    kinds: tuple[Kind, ...] = (Kind.NEW, Kind.CROSS_LIST)
+    abstracts: Abstracts = Abstracts.SHORT
+    weekly: Weekly = Weekly.SUMMARY
+    quiet_days: QuietDays = QuietDays.SKIP
+    has_feed: bool = False
+    joins: tuple[str, ...] = ()
+    old_address: str = ""
+
+    def write(self) -> str:
+        """Return it as JSON, to be kept until its button is pressed."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what `write` wrote."""
+        values = json.loads(text)
+        lists = {name: tuple(values[name]) for name in ("queries", "off", "joins")}
+        wish = cls(**{**values, **lists})
+        return replace(
+            wish,
+            kinds=tuple(map(Kind, values["kinds"])),
+            abstracts=Abstracts(wish.abstracts),
+            weekly=Weekly(wish.weekly),
+            quiet_days=QuietDays(wish.quiet_days),
+        )
+
+
+DAYS = {
+    "weekdays": "weekdays",
+    "daily": "every day",
+    "mondays": "Mondays",
+    "tuesdays": "Tuesdays",
+    "wednesdays": "Wednesdays",
+    "thursdays": "Thursdays",
+    "fridays": "Fridays",
+    "announcement": "as soon as announced",
+}
+"""What a form offers for the days, and how a page says it."""
+
+
+def write_cadence(days: str, hour: str, zone: str) -> str:
+    """Return the phrase of a cadence from three fields of a form, such as `weekdays`, `9` and `Europe/Berlin`.
+
+    Raises:
+        UsageError: one of them is none that the form offers.
+    """
+    if days == "announcement":
+        return "on announcement"
+    if days not in DAYS or not re.fullmatch(r"\d|1\d|2[0-3]", hour, re.ASCII):
+        raise UsageError("these days or this hour are not offered", hint="Choose both from the lists.")
+    try:
+        return str(Cadence.parse(f"{days} at {int(hour):02}:00 {zone or 'UTC'}"))
+    except ConfigurationError as error:
+        raise UsageError(f"{zone[:60]!r} is not a time zone", hint="Write it like Europe/Berlin.") from error
+
+
+def name_query(text: str, taken: Collection[str]) -> str:
+    """Return a name for a person's saved query, made of its words: `tail latency` → `tail-latency`.
+
+    Args:
+        text: as written.
+        taken: names that the person's other saved queries have.
+    """
+    words = re.findall(r"[a-z0-9.]+", re.sub(r"\b(?:AND|OR|ANDNOT|NOT|[a-z]+:)", " ", text).lower())
+    stem = "-".join(words)[:40].strip(".-") or "papers"
+    name, number = stem, 2
+    while name in taken:
+        name, number = f"{stem}-{number}", number + 1
+    return name
