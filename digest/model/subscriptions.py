@@ -388,6 +388,7 @@ class DueSubscription:
         created_at: when it was first stored (UTC).
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
+        origin: `FILE`, or a person's (`write_origin`).
     """
 
     id: int
@@ -399,3 +400,4 @@ class DueSubscription:
     created_at: datetime
     revisions: tuple[ActiveRevision, ...] = ()
     feed_generation: int = 0
+    origin: str = FILE
