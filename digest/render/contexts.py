@@ -237,12 +237,16 @@ class LeaveContext:
         title: what the subscription is called.
         address: where its digests go, as far as the page may tell (masked); "" for nothing.
         action: the address the button posts to.
+        token: tells the server that this page posts.
+        is_back: it was left, and that was undone just now.
         home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     address: str
     action: str
+    token: str
+    is_back: bool = False
     home: str = ""
 
 
@@ -254,12 +258,18 @@ class LeftContext:
         title: what the subscription is called, "" where the page may not tell.
         is_earlier: it was left before, and the link is only opened again.
         contact: the operator's address, "" where none is given.
+        undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" where it can't.
+        action: the address the button that undoes it posts to.
+        token: tells the server that this page posts.
         home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     is_earlier: bool = False
     contact: str = ""
+    undo_until: str = ""
+    action: str = ""
+    token: str = ""
     home: str = ""
 
 

@@ -133,8 +133,9 @@ def test_references_look_as_they_did(golden: Golden, name: str) -> None:
 
 def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Golden) -> None:
     contexts: dict[str, Any] = {
-        "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
-        "left": LeftContext("demo-team"),
+        "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe, "sample"),
+        "leave-back": LeaveContext("demo-team", "r…@example.org", "x", "sample", is_back=True),
+        "left": LeftContext("demo-team", undo_until="Fri 27 Nov", action="x", token="sample"),
         "left-before": LeftContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),

@@ -57,7 +57,7 @@ def test_a_page_stands_on_its_own_and_needs_nothing_from_elsewhere(renderer: Ren
 
 
 CONTEXTS: dict[str, Any] = {
-    "leave.html": LeaveContext("demo <b>", "r…@example.org", "/u/token?a=1&b=2"),
+    "leave.html": LeaveContext("demo <b>", "r…@example.org", "/u/token?a=1&b=2", "sample"),
     "left.html": LeftContext("demo <b>"),
     "error.html": ErrorContext(404, "There is no <b>", "Look again."),
     "home.html": HomeContext("ops@example.org", "announcement of Thu 19 Nov: complete", is_healthy=True),
