@@ -203,6 +203,10 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
         contexts.LeftContext("demo-team", undo_until="Fri 27 Nov", action="/u/x", token="sample"),  # noqa: S106 - a sample
         contexts.LeftContext(""),
     ),
+    "web/stored.html": (
+        contexts.StoredContext((contexts.StoredKind("Your mail address", "Digests go there.", "7 days", ()),)),
+        contexts.StoredContext((), contact="ops@example.org", home="https://digest.example.org"),
+    ),
     "web/error.html": (
         contexts.ErrorContext(404, "There is no such page", "Look at the address again."),
         contexts.ErrorContext(500, "Something went wrong", "", "https://digest.example.org"),

@@ -274,6 +274,31 @@ class LeftContext:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredKind:
+    """One kind of thing that is stored of people: what it is, why, how long, and in which tables."""
+
+    what: str
+    why: str
+    how_long: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContext:
+    """`web/stored.html`: what is stored of people.
+
+    Attributes:
+        kinds: each kind, in the order of the page.
+        contact: the operator's address, "" where none is given.
+        home: the installation's front page, "" where it has no public address.
+    """
+
+    kinds: tuple[StoredKind, ...]
+    contact: str = ""
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorContext:
     """`web/error.html`: what went wrong and what to do.
 
@@ -353,6 +378,7 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/digest.html": PageContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
+    "web/stored.html": StoredContext,
     "web/error.html": ErrorContext,
     "web/home.html": HomeContext,
 }

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from digest.deliver.unsubscribe import ONE_CLICK, PAGE, find_departure, leave_by_link, undo_by_link
+from digest.inspect.stored import STORED
 from digest.model import secrets
 from digest.model.alarms import STUCK
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
@@ -22,7 +23,7 @@ from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_refs_url
 from digest.poll.coverage import load_coverage
 from digest.render import references
-from digest.render.contexts import ErrorContext, HomeContext, LeaveContext, LeftContext
+from digest.render.contexts import ErrorContext, HomeContext, LeaveContext, LeftContext, StoredContext
 from digest.render.references import make_key
 from digest.render.text import write_day
 from digest.serve.telemetry import Pulse
@@ -323,6 +324,13 @@ def show_home(request: Request) -> Response:
     return shell.pages.show("home.html", context)
 
 
+def show_stored(request: Request) -> Response:
+    """Say what is stored of people, why, and for how long."""
+    shell = shell_of(request)
+    config = shell.site.config
+    return shell.pages.show("stored.html", StoredContext(STORED, find_contact(config), config.web.base_url))
+
+
 def show_digest(request: Request) -> Response:
     """Show every paper of a digest. The address is shared by all who got it, so it says nothing of any of them."""
     shell = shell_of(request)
@@ -395,6 +403,7 @@ ROUTES = [
     Route("/u/{token}", ask_to_leave, methods=["GET"]),
     Route("/u/{token}", leave, methods=["POST"]),
     Route("/d/{token}", show_digest),
+    Route("/stored", show_stored),
     Route("/refs/{name:path}", serve_reference),
     Route("/livez", show_liveness),
     Route("/readyz", show_readiness),
