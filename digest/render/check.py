@@ -192,15 +192,20 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     "email/alarm.txt": _ALARMS,
     "slack/alarm.txt": _ALARMS,
     "web/leave.html": (
-        contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
-        contexts.LeaveContext("<i>", "", "/u/x", home="https://digest.example.org"),
+        contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe, "sample"),
+        contexts.LeaveContext("<i>", "", "/u/x", "sample", is_back=True, home="https://digest.example.org"),
     ),
     "web/left.html": (
         contexts.LeftContext("demo-team"),
         contexts.LeftContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home="https://digest.example.org"
         ),
+        contexts.LeftContext("demo-team", undo_until="Fri 27 Nov", action="/u/x", token="sample"),  # noqa: S106 - a sample
         contexts.LeftContext(""),
+    ),
+    "web/stored.html": (
+        contexts.StoredContext((contexts.StoredKind("Your mail address", "Digests go there.", "7 days", ()),)),
+        contexts.StoredContext((), contact="ops@example.org", home="https://digest.example.org"),
     ),
     "web/error.html": (
         contexts.ErrorContext(404, "There is no such page", "Look at the address again."),

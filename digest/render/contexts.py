@@ -237,12 +237,16 @@ class LeaveContext:
         title: what the subscription is called.
         address: where its digests go, as far as the page may tell (masked); "" for nothing.
         action: the address the button posts to.
+        token: tells the server that this page posts.
+        is_back: it was left, and that was undone just now.
         home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     address: str
     action: str
+    token: str
+    is_back: bool = False
     home: str = ""
 
 
@@ -254,11 +258,42 @@ class LeftContext:
         title: what the subscription is called, "" where the page may not tell.
         is_earlier: it was left before, and the link is only opened again.
         contact: the operator's address, "" where none is given.
+        undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" where it can't.
+        action: the address the button that undoes it posts to.
+        token: tells the server that this page posts.
         home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     is_earlier: bool = False
+    contact: str = ""
+    undo_until: str = ""
+    action: str = ""
+    token: str = ""
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKind:
+    """One kind of thing that is stored of people: what it is, why, how long, and in which tables."""
+
+    what: str
+    why: str
+    how_long: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContext:
+    """`web/stored.html`: what is stored of people.
+
+    Attributes:
+        kinds: each kind, in the order of the page.
+        contact: the operator's address, "" where none is given.
+        home: the installation's front page, "" where it has no public address.
+    """
+
+    kinds: tuple[StoredKind, ...]
     contact: str = ""
     home: str = ""
 
@@ -367,6 +402,7 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/digest.html": PageContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
+    "web/stored.html": StoredContext,
     "web/error.html": ErrorContext,
     "web/home.html": HomeContext,
 }
