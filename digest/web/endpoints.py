@@ -108,9 +108,9 @@ class Pages:
         self._renderer = renderer
         self._home = home
 
-    def show(self, name: str, context: DataclassInstance) -> Response:
+    def show(self, name: str, context: DataclassInstance, status: int = 200) -> Response:
         """Answer with a page."""
-        return HTMLResponse(self._renderer.render_web(name, context))
+        return HTMLResponse(self._renderer.render_web(name, context), status)
 
     def fail(
         self, status: int, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None
@@ -293,7 +293,7 @@ def _show_departure(
     token = make_form_token(shell, request.scope["path"])
     # The action is relative, so that it is right behind a proxy that serves us below a path of its own.
     if not departure.has_left:
-        address = _mask(departure.destination)
+        address = mask(departure.destination)
         return shell.pages.show("leave.html", LeaveContext(departure.title, address, action, token, is_back, home))
     last = departure.undo_until if departure.can_undo(shell.site.clock.now()) else None
     undo_until = write_day(last.date()) if last else ""
@@ -302,7 +302,7 @@ def _show_departure(
     return shell.pages.show("left.html", context)
 
 
-def _mask(destination: Destination) -> str:
+def mask(destination: Destination) -> str:
     """Tell the reader which of their addresses is meant, and a finder of the link as little as can be."""
     if destination.kind is not DestinationKind.MAIL:
         return destination.address

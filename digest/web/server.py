@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
-from digest.web import endpoints
+from digest.web import endpoints, signup
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
@@ -59,6 +59,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app = Starlette(
         routes=[
             *endpoints.ROUTES,
+            *signup.ROUTES,
         ],
         exception_handlers={
             HTTPException: answer_http_error,
