@@ -340,7 +340,7 @@ class DueSubscription:
         created_at: when it was first stored (UTC).
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
-        origin: `FILE`, or a person's (`write_origin`).
+        is_personal: a person's own, made on a page; else the operator's file names it.
     """
 
     id: int
@@ -352,4 +352,4 @@ class DueSubscription:
     created_at: datetime
     revisions: tuple[ActiveRevision, ...] = ()
     feed_generation: int = 0
-    origin: str = FILE
+    is_personal: bool = False

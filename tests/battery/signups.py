@@ -36,7 +36,7 @@ from digest.serve.configuration import sync_roster
 from digest.serve.steps import run_pass
 from digest.store.database import load_violations
 from digest.store.schema import request_counts, signups, subscribers, suppressions
-from digest.store.signups import SignupState, StoredSignup
+from digest.store.signups import StoredSignup
 from digest.web import create_app
 from tests.battery.verdict import Verdict
 from tests.integration.web.world import EVENING, World, live_in
@@ -157,7 +157,7 @@ def subscribe(site: Site, addresses: Iterable[str]) -> None:
     with site.store.begin() as conn:
         maker, now = make_links(conn, site.config), site.clock.now()
         for address in addresses:
-            asked = StoredSignup(0, Ask.SUBSCRIBE, address, Wish().add_query("tail"), SignupState.MAILED, now, now)
+            asked = StoredSignup(0, Ask.SUBSCRIBE, address, Wish().add_query("tail"), now, now)
             people.confirm(conn, site.config, maker, asked, at=now)
 
 

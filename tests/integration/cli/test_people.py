@@ -76,7 +76,7 @@ def test_the_list_has_people_below_the_subscriptions_of_the_file(digest: Shell) 
         [BO, "subscribed", "0", "gpu-mail", "20", "Nov", "2026"],
     ]
     found = digest("subscription", "list", "--json").json
-    assert [one["origin"] for one in found["subscriptions"]].count("file") == 5
+    assert [one["is_personal"] for one in found["subscriptions"]].count(False) == 5
     assert [(one["address"], one["joined"]) for one in found["people"]] == [
         (ADA, ["gpu-mail"]),
         (BO, ["gpu-mail"]),
