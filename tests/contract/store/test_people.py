@@ -17,10 +17,8 @@ from sqlalchemy import delete, select
 
 from digest.config import load_config
 from digest.deliver import people
-from digest.deliver.letters import letter_token, queue_letters, take_request
+from digest.deliver.letters import queue_letters, take_request
 from digest.deliver.people import Preferences
-from digest.deliver.unsubscribe import leave_by_link
-from digest.model import secrets
 from digest.model.clock import ManualClock
 from digest.model.errors import UnknownName, UsageError
 from digest.model.people import LETTERS_TO_ADDRESS, MOST_QUERIES, REQUESTS, REQUESTS_OF_NETWORK, Ask, Wish
@@ -30,11 +28,10 @@ from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site
 from digest.store import Store, subscribers
-from digest.store import people as people_store
 from digest.store import signups as signup_store
-from digest.store.database import load_violations, make_token_row, remember_tokens
+from digest.store.database import load_violations
 from digest.store.dialect import metadata
-from digest.store.schema import deliveries, digests, query_revisions, request_counts, signups, subscriptions
+from digest.store.schema import deliveries, digests, request_counts, signups, subscriptions
 from digest.store.subscriptions import load_subscriptions
 from tests.fakes.config_file import write_config
 
@@ -77,11 +74,16 @@ class Office:
             return take_request(conn, self.maker, ask, to, wish, network=of, at=self.now)
 
     def confirm(self, *, to: str = ADA) -> Preferences | None:
-        """Press the button of the newest letter to an address; None where its link is over."""
+        """Press the button of the newest letter to an address."""
+        with self.site.store.read() as conn:
+            newest = select(signups.c.token).where(signups.c.address == to).order_by(signups.c.id.desc())
+            link = conn.execute(newest.limit(1)).scalar()
+        return self.press(link or "")
+
+    def press(self, link: str) -> Preferences | None:
+        """Press the button of a letter, known by its link's hash; None where that is over."""
         with self.site.store.begin() as conn:
-            newest = select(signups.c.token).where(signups.c.address == to).order_by(signups.c.id.desc()).limit(1)
-            hashed = conn.execute(newest).scalar() or ""
-            found = signup_store.load_signup(conn, hashed, None, self.now)
+            found = signup_store.load_signup(conn, link, None, self.now)
             return found and people.confirm(conn, self.site.config, self.maker, found, at=self.now)
 
     def subscribe(self, wish: Wish = QUERIES, *, to: str = ADA) -> Preferences:
@@ -245,18 +247,17 @@ def test_what_nobody_confirmed_is_gone_after_48_hours(office: Office) -> None:
     assert ADA not in office.dump()
 
 
-def test_a_link_opens_no_later_request_that_has_the_same_number(office: Office) -> None:
-    tokens = []
+def test_a_link_opens_no_later_request_though_its_number_came_again(office: Office) -> None:
+    links = []
     for address in (ADA, "bo@example.org"):
         office.ask(to=address)
         queue_letters(office.site)
         with office.site.store.begin() as conn:
-            slot = conn.execute(select(digests.c.slot).order_by(digests.c.id.desc()).limit(1)).scalar_one()
-            tokens.append(letter_token(office.maker, slot, mail(address)))
-            assert conn.execute(select(signups.c.token)).scalar() == secrets.token_hash(tokens[-1])
+            links.append(conn.execute(select(signups.c.token)).scalar_one())
             conn.execute(delete(signups))
-        office.clock.sleep(1)
-    assert tokens[0] != tokens[1]
+            if office.site.store.dialect == "sqlite":
+                conn.exec_driver_sql("DELETE FROM sqlite_sequence")  # as after a backup was restored
+    assert links[0] != links[1]
 
 
 def test_two_presses_at_once_make_one_subscription(office: Office) -> None:
@@ -272,20 +273,12 @@ def test_two_presses_at_once_make_one_subscription(office: Office) -> None:
 
 
 def test_two_requests_confirmed_at_once_both_count(office: Office) -> None:
-    tokens = []
     for text in ("tail latency", "cat:cs.DC"):
         office.ask(Wish().add_query(text))
     queue_letters(office.site)
     with office.site.store.read() as conn:
-        tokens = list(conn.execute(select(signups.c.token)).scalars())
-
-    def press() -> None:
-        with office.site.store.begin() as conn:
-            found = signup_store.load_signup(conn, tokens.pop(), None, office.now)
-            assert found is not None
-            people.confirm(conn, office.site.config, office.maker, found, at=office.now)
-
-    assert in_threads(2, press) == [None, None]
+        links = list(conn.execute(select(signups.c.token)).scalars())
+    assert None not in in_threads(2, lambda: office.press(links.pop()))
     with office.site.store.read() as conn:
         found = people.load_preferences(conn, ADA)
     assert found is not None
@@ -355,42 +348,6 @@ def test_what_is_not_offered_any_more_is_left_out_and_alone_refused(office: Offi
         office.confirm()
 
 
-def test_this_was_not_me_holds_for_good_and_only_for_letters(office: Office) -> None:
-    office.subscribe()
-    office.ask()
-    queue_letters(office.site)
-    with office.site.store.begin() as conn:
-        hashed = conn.execute(select(signups.c.token)).scalar_one()
-        found = signup_store.load_signup(conn, hashed, None, office.now)
-        assert found is not None
-        people.refuse_letters(conn, found, at=office.now)
-    for ask in Ask:
-        office.ask(ask=ask)
-    office.clock.sleep(DAY.total_seconds())
-    assert queue_letters(office.site) == 0
-    with office.site.store.read() as conn:
-        preferences = people.load_preferences(conn, ADA)
-    assert preferences is not None
-    assert preferences.memberships[0].left_at is None
-
-
-def test_the_link_in_an_old_mail_still_unsubscribes_who_moved(office: Office) -> None:
-    name = office.subscribe().memberships[0].name
-    maker, bo = office.maker, "bo@example.org"
-    hashed = secrets.token_hash(maker.leave_token(mail(ADA), name))
-    with office.site.store.begin() as conn:
-        remember_tokens(
-            conn, [make_token_row(hashed, "leave", destination=f"mailto:{ADA}", subscription=name)], at=NOW
-        )
-    office.ask(Wish(old_address=ADA), Ask.MOVE, to=bo)
-    queue_letters(office.site)
-    assert office.confirm(to=bo) is not None
-    assert office.readers(name) == [bo]
-    with office.site.store.begin() as conn:
-        leave_by_link(conn, maker.leave_token(mail(ADA), name), how="one-click", at=office.now)
-    assert office.readers(name) == []
-
-
 @pytest.mark.parametrize("files", [(TEAM,), (TEAM, OTHER)])
 def test_of_whom_is_erased_nothing_is_left_but_that_they_left_what_the_file_names(
     office: Office, files: tuple[dict[str, object], ...]
@@ -423,13 +380,3 @@ def test_of_a_request_without_a_person_everything_is_known_and_erased(office: Of
         assert {table for table, rows in stored["stored"].items() if rows} == {"signups", "deliveries"}
         people.erase(conn, office.site.config, ADA, at=office.now)
     assert ADA not in office.dump()
-
-
-def test_saved_queries_of_one_name_are_kept_apart(office: Office) -> None:
-    office.subscribe(Wish().add_query("perf"))
-    with office.site.store.read() as conn:
-        person = people_store.load_person(conn, ADA)
-        assert person is not None
-        assert [query.name for query in people_store.load_own_queries(conn, person)] == ["perf"]
-        texts = conn.execute(select(query_revisions.c.text)).scalars().all()
-    assert sorted(texts) == ["cat:cs.PF", "perf"]
