@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest.deliver.letters import write_letter
 from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, split_share
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError, TemplateOverflow
-from digest.model.messages import DeliveryState
+from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.plan.links import make_links
 from digest.store import digests as digest_store
@@ -195,6 +196,8 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
             if stored is not None:
                 return stored
         digest = digest_store.load_digest(conn, delivery.digest_id)
+        if digest.occasion is Occasion.LETTER:
+            return write_letter(conn, site, digest, delivery, mail_identity(site, digest))
         links = make_links(conn, site.config).links(delivery.destination, digest)
     return site.renderer.render(digest, delivery, links, mail_identity(site, digest))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence
 from digest.model.errors import ConfigurationError, UsageError
-from digest.model.subscriptions import Abstracts, QuietDays, Weekly
+from digest.model.subscriptions import Abstracts, Weekly
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -88,32 +88,56 @@ class Ask(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class OwnQuery:
+    """A person's saved query.
+
+    Attributes:
+        name: unique among theirs.
+        text: as written.
+        is_on: it brings papers; one that is off is kept for later.
+    """
+
+    name: str
+    text: str
+    is_on: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Wish:
     """What a person wants to get, as their forms say it.
 
     Attributes:
-        queries: texts of saved queries, as written.
-        off: those of them that are kept and bring nothing, by name; of a new wish none.
+        queries: their saved queries.
         cadence: when digests come, as a phrase.
         kinds: which kinds of announcement.
         abstracts: how much of each abstract a digest shows.
         weekly: what a digest looks like that comes once a week.
-        quiet_days: whether a day without papers is said.
         has_feed: the same papers are also a feed.
         joins: names of subscriptions of the operator's file.
         old_address: the address to move from; "" for none.
     """
 
-    queries: tuple[str, ...] = ()
-    off: tuple[str, ...] = ()
+    queries: tuple[OwnQuery, ...] = ()
     cadence: str = "on announcement"
     kinds: tuple[Kind, ...] = (Kind.NEW, Kind.CROSS_LIST)
     abstracts: Abstracts = Abstracts.SHORT
     weekly: Weekly = Weekly.SUMMARY
-    quiet_days: QuietDays = QuietDays.SKIP
     has_feed: bool = False
     joins: tuple[str, ...] = ()
     old_address: str = ""
+
+    def add_query(self, text: str) -> Wish:
+        """Return it with one saved query more, named after its words.
+
+        Raises:
+            UsageError: there are as many as one person may have.
+        """
+        if len(self.queries) >= MOST_QUERIES:
+            raise UsageError(
+                f"you have {MOST_QUERIES} saved queries, and nobody may have more", hint="Delete one first."
+            )
+        name = name_query(text, [query.name for query in self.queries])
+        return replace(self, queries=(*self.queries, OwnQuery(name, text)))
 
     def write(self) -> str:
         """Return it as JSON, to be kept until its button is pressed."""
@@ -123,14 +147,15 @@ class Wish:
     def parse(cls, text: str) -> Self:
         """Read what `write` wrote."""
         values = json.loads(text)
-        lists = {name: tuple(values[name]) for name in ("queries", "off", "joins")}
-        wish = cls(**{**values, **lists})
-        return replace(
-            wish,
+        return cls(
+            queries=tuple(OwnQuery(**query) for query in values["queries"]),
+            cadence=values["cadence"],
             kinds=tuple(map(Kind, values["kinds"])),
-            abstracts=Abstracts(wish.abstracts),
-            weekly=Weekly(wish.weekly),
-            quiet_days=QuietDays(wish.quiet_days),
+            abstracts=Abstracts(values["abstracts"]),
+            weekly=Weekly(values["weekly"]),
+            has_feed=values["has_feed"],
+            joins=tuple(values["joins"]),
+            old_address=values["old_address"],
         )
 
 

@@ -96,6 +96,14 @@ def make_links(conn: Connection, config: Config) -> LinkMaker:
     return LinkMaker(config, token_store.load_secret(conn))
 
 
+def remember_preferences(conn: Connection, maker: LinkMaker, destination: Destination, *, at: datetime) -> str:
+    """Make the address answer where one person changes what comes to them; return its token."""
+    token = maker.preferences_token(destination)
+    row = token_store.make_token_row(secrets.token_hash(token), "preferences", destination=str(destination))
+    token_store.remember_tokens(conn, [row], at=at)
+    return token
+
+
 def remember_tokens(
     conn: Connection, maker: LinkMaker, told: Iterable[tuple[DueSubscription, str, int]], *, at: datetime
 ) -> None:

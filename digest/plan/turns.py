@@ -414,3 +414,18 @@ def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:
     if quiet_days is QuietDays.HEARTBEAT:
         return True
     return quiet_days is QuietDays.NOTE and coverage.is_settled
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Decides when a subscription is due that is new or was edited at a moment (UTC)."""
+
+    now: datetime
+
+    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime | None:
+        """Return the next turn of one that is new or rescheduled."""
+        return next_due(subscription, self.now, taken, paused_until)
+
+    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
+        """Return when the turn due at a moment is due by its quiet hours as they are now."""
+        return realign_due(subscription, due_at, self.now, taken)

@@ -299,6 +299,29 @@ class StoredContext:
 
 
 @dataclass(frozen=True, slots=True)
+class LetterContext:
+    """`email/letter.txt`: the mail with a link that somebody asked for on a page. It holds nothing they wrote.
+
+    Attributes:
+        ask: `subscribe`, `link`, `fresh` or `move`.
+        subject: the mail's subject.
+        link: the address of the page.
+        host: where that page is.
+        contact: the operator's address, "" where none is given.
+        sender: who the mail is from.
+        home: the first page.
+    """
+
+    ask: str
+    subject: str
+    link: str
+    host: str
+    contact: str
+    sender: str
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorContext:
     """`web/error.html`: what went wrong and what to do.
 
@@ -369,6 +392,7 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/paper.html": MailPaperContext,
     "email/paper.txt": MailPaperTextContext,
     "email/alarm.txt": AlarmContext,
+    "email/letter.txt": LetterContext,
     "slack/alarm.txt": AlarmContext,
     "slack/digest.txt": SlackDigestContext,
     "slack/page.txt": SlackPageContext,

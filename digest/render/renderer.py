@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from digest.model.messages import Delivery, Digest, Feed, Share
     from digest.model.subscriptions import Destination
-    from digest.render.contexts import AlarmContext
+    from digest.render.contexts import AlarmContext, LetterContext
     from digest.render.mail import MailIdentity
 
 
@@ -55,6 +55,15 @@ class Envelope:
     remote_address: str
     key: str
     identity: MailIdentity
+
+
+def write_letter(
+    templates: Templates, context: LetterContext, delivery: Delivery, identity: MailIdentity
+) -> bytes:
+    """Write a letter as the bytes that are sent."""
+    text = clean_markup(templates.render("email/letter.txt", context)).strip()
+    headers = _head_plain(identity, delivery.destination.address, context.subject, delivery.idempotency_key)
+    return write_plain_mail(headers, flow_text(text) + "\n")
 
 
 def write_alarm(templates: Templates, context: AlarmContext, envelope: Envelope) -> Message:
@@ -98,18 +107,21 @@ def _render_text(templates: Templates, context: AlarmContext) -> tuple[str, str]
 
 def _write_mail(templates: Templates, context: AlarmContext, envelope: Envelope) -> bytes:
     subject, text = _render_text(templates, context)
-    identity = envelope.identity
-    fields = [
+    fields = _head_plain(envelope.identity, envelope.destination.address, subject, envelope.key)
+    return write_plain_mail(fields, flow_text(text) + "\n")
+
+
+def _head_plain(identity: MailIdentity, to: str, subject: str, key: str) -> list[tuple[str, str]]:
+    return [
         ("Date", format_datetime(identity.date)),
         ("From", write_mailbox(identity.from_name, identity.from_address)),
-        ("To", check_address(envelope.destination.address)),
+        ("To", check_address(to)),
         ("Subject", write_subject(subject)),
-        ("Message-ID", f"<{check_atom(envelope.key)}@{check_atom(identity.domain)}>"),
+        ("Message-ID", f"<{check_atom(key)}@{check_atom(identity.domain)}>"),
         ("Auto-Submitted", "auto-generated"),
         ("X-Auto-Response-Suppress", "All"),
         ("Content-Language", "en"),
     ]
-    return write_plain_mail(fields, flow_text(text) + "\n")
 
 
 def _write_payload(templates: Templates, context: AlarmContext) -> dict[str, Any]:
@@ -253,6 +265,16 @@ class Renderer:
             ConfigurationError: an address cannot be written into a mail's header.
         """
         return write_alarm(self.templates, context, envelope)
+
+    def render_letter(self, context: LetterContext, delivery: Delivery, identity: MailIdentity) -> Message:
+        """Render the mail with a link that somebody asked for on a page.
+
+        Raises:
+            TemplateError: the template cannot be rendered.
+            ConfigurationError: an address cannot be written into a mail's header.
+        """
+        body = write_letter(self.templates, context, delivery, identity)
+        return Message("message/rfc822", body, delivery.idempotency_key, f"letter-{delivery.idempotency_key}.eml")
 
     def web_style_hash(self) -> str:
         """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""

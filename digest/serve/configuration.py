@@ -13,7 +13,7 @@ from digest.match.rules import read_exclusion
 from digest.model.errors import QueryError
 from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
 from digest.plan.step import make_due_what_waits
-from digest.plan.turns import next_due, realign_due
+from digest.plan.turns import Turns
 from digest.query import parse_query
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.subscriptions import Subscription
     from digest.poll.installation import Site
     from digest.store.subscribers import LetGo
 
@@ -104,7 +103,7 @@ def sync_roster(site: Site) -> RosterReport:
             site.config.subscriptions,
             FILE,
             now,
-            _Schedule(now),
+            Turns(now),
         )
         make_due_what_waits(conn, now)
         kept_away = _keep_leavers_away(conn, subscriptions.added, now)
@@ -127,21 +126,6 @@ def sync_roster(site: Site) -> RosterReport:
         kept_away=kept_away,
         let_go=subscriptions.let_go,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Schedule:
-    """Decides when a subscription is due, at a moment (UTC)."""
-
-    now: datetime
-
-    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime | None:
-        """Return the next turn of one that is new or rescheduled."""
-        return next_due(subscription, self.now, taken, paused_until)
-
-    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
-        """Return when the turn due at a moment is due by its quiet hours as they are now."""
-        return realign_due(subscription, due_at, self.now, taken)
 
 
 def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:

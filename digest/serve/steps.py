@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from digest.deliver.dispatch import deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
+from digest.deliver.letters import queue_letters
 from digest.deliver.step import DeliverReport, settling_times
 from digest.match.step import MatchReport, match
 from digest.model.errors import StoreError
@@ -165,6 +166,7 @@ class Steps:
         self, lane: Lane | None = None, *, should_stop: Callable[[], bool] = lambda: False
     ) -> DeliverReport:
         """Send what is due, on some kinds of destination or on all."""
+        queue_letters(self._site)
         self._site.progress.begin("deliver", "")
         if lane is None:
             self.report.deliver = deliver(self._site)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, literal, select, true, update
 
 from digest.model.errors import UsageError, count
-from digest.model.messages import DeliveryState
+from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import (
     EVERYTHING,
     Destination,
@@ -30,6 +30,7 @@ from digest.store.schema import (
     digests,
     match_runs,
     matches,
+    signups,
     subscribers,
     subscription_destinations,
     subscriptions,
@@ -185,6 +186,8 @@ _ASKED = (
         subscription_destinations.c.reason.label("place_reason"),
         _LEAVE.label("left"),
         _READER.label("reader_state"),
+        digests.c.occasion,
+        digests.c.slot,
     )
     .join(digests, digests.c.id == deliveries.c.digest_id)
     .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
@@ -326,6 +329,8 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     The decision of record: the transaction that records the intent to send asks here.
     """
     row = conn.execute(_ASKED, {"asked": delivery_id}).one()
+    if row.occasion == Occasion.LETTER:
+        return _refuse_letter(conn, row.slot, row.left)
     if row.subscription_state == SubscriptionState.ENDED:
         return f"the subscription {row.name} has ended"
     if row.place_state != DestinationState.ACTIVE:
@@ -336,6 +341,14 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     if kind != DestinationKind.MAIL or row.reader_state == SubscriberState.CONFIRMED:
         return ""
     return f"{address} has not confirmed"
+
+
+def _refuse_letter(conn: Connection, slot: str, left: str | None) -> str:
+    """A letter goes to somebody who has confirmed nothing yet, as long as the request behind it is there."""
+    asked = select(signups.c.id).where(signups.c.id == int(slot.rpartition(":")[2]))
+    if conn.execute(asked).first() is None:
+        return "nobody waits for this letter any more"
+    return "" if left is None else f"its reader wants no letters ({left})"
 
 
 def _address_key(address: str) -> str:

@@ -105,6 +105,13 @@ def set_next_due(
     conn.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(values))
 
 
+def start_turns(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
+    """Let a subscription that nobody received begin with what is matched from now on."""
+    newest = select(func.coalesce(func.max(match_runs.c.id), 0)).scalar_subquery()
+    start = update(subscriptions).where(subscriptions.c.id == subscription_id)
+    conn.execute(start.values(plan_after=newest, next_due_at=next_due_at))
+
+
 def take_turns(conn: Connection, turns: Mapping[int, tuple[datetime | None, str]]) -> None:
     """Move subscriptions on, in the transaction that locked them (see `digest.store.matches`).
 

@@ -1,0 +1,148 @@
+"""Makes the mails with a link that people ask for on a page, apart from answering them.
+
+A form stores one row, whoever is asked for. Here the rows are taken, the limits applied, and each becomes a
+delivery in the outbox like any other. A letter holds nothing that whoever asked for it wrote.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from digest.model import secrets
+from digest.model.messages import Coverage, DeliveryPlan, Digest, Occasion
+from digest.model.people import FRESH, LETTERS_TO_ADDRESS, UNCONFIRMED, Ask
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.plan.links import make_links, remember_preferences
+from digest.store import digests as digest_store
+from digest.store import people as people_store
+from digest.store import signups as signup_store
+from digest.store import subscribers as subscriber_store
+from digest.store.digests import DigestDraft
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.model.messages import Delivery, Message
+    from digest.plan.links import LinkMaker
+    from digest.poll.installation import Site
+    from digest.render import MailIdentity
+    from digest.store.signups import StoredSignup
+
+_log = logging.getLogger("digest.deliver")
+
+_AT_ONCE = 50
+"""Requests taken in one transaction."""
+
+SUBJECTS = {
+    Ask.SUBSCRIBE: "Please confirm your subscription",
+    Ask.LINK: "Your link to your subscriptions",
+    Ask.FRESH: "Your link, for the next 30 minutes",
+    Ask.MOVE: "Please confirm your new address",
+}
+
+
+def queue_letters(site: Site) -> int:
+    """Delete requests whose time is over, and make a letter of each new one; return how many were made."""
+    now, made = site.clock.now(), 0
+    with site.store.begin() as conn:
+        signup_store.delete_expired_signups(conn, now)
+        asked = signup_store.take_asked(conn, _AT_ONCE)
+        if not asked:
+            return 0
+        maker = make_links(conn, site.config)
+        for signup in asked:
+            refusal = _find_refusal(conn, maker, signup, now)
+            if refusal:
+                _log.info("no letter was made for request %d: %s", signup.id, refusal)
+                signup_store.delete_signup(conn, signup.id)
+            else:
+                _make_letter(conn, maker, signup, now)
+                made += 1
+    return made
+
+
+def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> str:
+    """Say why a request gets no letter, "" where it gets one. Nobody but the operator hears it."""
+    destination = Destination(DestinationKind.MAIL, signup.address)
+    if signup_store.LETTERS in subscriber_store.load_departures(conn, destination):
+        return "its address wants none"
+    if signup.ask in (Ask.LINK, Ask.FRESH) and not _has_anything(conn, destination):
+        return "its address has no subscription"
+    name = count_name(maker, signup.address)
+    if any(signup_store.is_met(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
+        return "its address got as many as it may"
+    return ""
+
+
+def _has_anything(conn: Connection, destination: Destination) -> bool:
+    person = people_store.load_person(conn, destination.address)
+    return person is not None and bool(people_store.load_memberships(conn, destination))
+
+
+def count_name(maker: LinkMaker, what: str) -> str:
+    """Return the name under which requests of an address or a network are counted: a hash, which tells neither."""
+    return secrets.token_hash(secrets.derive_token(maker.secret, "count", what))
+
+
+def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> None:
+    destination = Destination(DestinationKind.MAIL, signup.address)
+    signup_store.count_request(conn, count_name(maker, signup.address), now)
+    if signup.ask is Ask.LINK:
+        remember_preferences(conn, maker, destination, at=now)
+    ends_at = now + (FRESH if signup.ask is Ask.FRESH else UNCONFIRMED)
+    signup_store.mark_mailed(conn, signup.id, secrets.token_hash(letter_token(maker, signup.id)), ends_at)
+    slot = f"{signup.ask}:{signup.id}"
+    key = secrets.idempotency_key(f"{maker.installation} {signup_store.LETTERS}", slot, str(destination), 0)
+    nothing = Coverage(None, is_complete=False, looked_at=0, matched=None, checked_at=None, source="")
+    letter = Digest(
+        subscription=signup_store.LETTERS,
+        title=SUBJECTS[signup.ask],
+        slot=slot,
+        occasion=Occasion.LETTER,
+        planned_at=now,
+        zone="UTC",
+        entries=(),
+        shown=0,
+        queries=(),
+        coverage=nothing,
+    )
+    plan = DeliveryPlan(destination, 0, 1, key)
+    draft = DigestDraft(signup_store.ensure_letters(conn, now), letter, [plan], ())
+    digest_store.save_digests(conn, [draft], at=now)
+
+
+def letter_token(maker: LinkMaker, signup_id: int) -> str:
+    """Return the token of a letter's link."""
+    return secrets.derive_token(maker.secret, "letter", str(signup_id))
+
+
+def write_letter(
+    conn: Connection, site: Site, letter: Digest, delivery: Delivery, identity: MailIdentity
+) -> Message:
+    """Write a letter as the bytes that are sent; the same for every attempt."""
+    from digest.render.contexts import LetterContext  # noqa: PLC0415 - only where something is sent
+
+    ask, _, number = letter.slot.partition(":")
+    base, maker = site.config.web.base_url.rstrip("/"), make_links(conn, site.config)
+    token = letter_token(maker, int(number))
+    links = {
+        Ask.SUBSCRIBE: f"{base}/c/{token}",
+        Ask.MOVE: f"{base}/c/{token}",
+        Ask.FRESH: f"{base}/k/{token}",
+        Ask.LINK: f"{base}/p/{maker.preferences_token(delivery.destination)}",
+    }
+    contact = site.config.arxiv.contact
+    context = LetterContext(
+        ask=ask,
+        subject=letter.title,
+        link=links[Ask(ask)],
+        host=urlsplit(base).hostname or "",
+        contact=contact if "@" in contact and ":" not in contact else "",
+        sender=identity.from_name,
+        home=base,
+    )
+    return site.renderer.render_letter(context, delivery, identity)

@@ -1,0 +1,330 @@
+"""What people do by themselves: subscribe, change, join, move, leave; and what is kept of them.
+
+Every edit of a person's own subscription is the same step as an edit of the operator's file: their saved
+queries and their subscription are brought in line with what they want, in one transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from digest.deliver import unsubscribe
+from digest.model import secrets
+from digest.model.cadences import Cadence, CadenceKind
+from digest.model.errors import UnknownName, UsageError
+from digest.model.people import LONGEST_QUERY, MOST_QUERIES, UNDO, Ask, Wish
+from digest.model.subscriptions import (
+    EVERYTHING,
+    Destination,
+    DestinationKind,
+    Subscription,
+    is_personal,
+)
+from digest.plan.links import remember_preferences
+from digest.plan.turns import Turns, first_due, next_due
+from digest.query import parse_query
+from digest.store import matches as match_store
+from digest.store import people as people_store
+from digest.store import queries as query_store
+from digest.store import signups as signup_store
+from digest.store import subscribers as subscriber_store
+from digest.store import subscriptions as subscription_store
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from digest.config import Config
+    from digest.model.subscriptions import DueSubscription
+    from digest.plan.links import LinkMaker
+    from digest.store.people import Membership, Person
+    from digest.store.signups import StoredSignup
+
+PAGE = "page"
+"""Kept with the consent, where a person did it on a page."""
+
+TITLE = "Your papers"
+"""What a person's own digests are called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What a person gets.
+
+    Attributes:
+        person: who.
+        wish: what they want: their saved queries, when and how.
+        own: their own subscription; None where they only read what the operator's file decides.
+        is_paused: it sends nothing for now.
+        paused_until: until when (UTC); None for until they resume it.
+        memberships: every live subscription that writes to them or that they left, their own first.
+    """
+
+    person: Person
+    wish: Wish
+    own: DueSubscription | None
+    is_paused: bool
+    paused_until: datetime | None
+    memberships: tuple[Membership, ...]
+
+    def can_undo(self, membership: Membership, now: datetime) -> bool:
+        """Whether leaving a subscription can still be undone."""
+        return membership.left_at is not None and now - membership.left_at < UNDO
+
+
+def load_preferences(conn: Connection, address: str) -> Preferences | None:
+    """Return what somebody with a mail address gets; None for an address nothing is known of."""
+    person = people_store.load_person(conn, address)
+    if person is None:
+        return None
+    memberships = tuple(people_store.load_memberships(conn, person.destination))
+    own = next((one for one in memberships if is_personal(one.origin)), None)
+    queries = tuple(people_store.load_own_queries(conn, person))
+    joins = tuple(one.name for one in memberships if one.is_joined and one.left_at is None)
+    if own is None:
+        return Preferences(
+            person, Wish(queries, joins=joins), None, is_paused=False, paused_until=None, memberships=memberships
+        )
+    (due,) = subscription_store.load_subscriptions(conn, [own.id])
+    stored = due.subscription
+    wish = Wish(
+        queries=queries,
+        cadence=str(stored.cadence),
+        kinds=stored.kinds,
+        abstracts=stored.abstracts,
+        weekly=stored.weekly,
+        has_feed=any(place.kind is DestinationKind.FEED for place in stored.destinations),
+        joins=joins,
+    )
+    is_paused, until = people_store.load_pause(conn, own.id)
+    return Preferences(person, wish, due, is_paused, until, memberships)
+
+
+def check_wish(wish: Wish) -> None:
+    """Refuse what nobody may have.
+
+    Raises:
+        QueryError: a saved query can't be read.
+        UsageError: there are too many, or one is too long, or no kind of announcement is wanted.
+    """
+    if len(wish.queries) > MOST_QUERIES:
+        raise UsageError(f"at most {MOST_QUERIES} saved queries are possible", hint="Delete some of them.")
+    for query in wish.queries:
+        if len(query.text) > LONGEST_QUERY:
+            raise UsageError(f"a saved query has at most {LONGEST_QUERY:,} characters", hint="Make two of it.")
+        parse_query(query.text)
+    if not wish.kinds:
+        raise UsageError("no kind of paper is chosen", hint="Tick at least one, such as new papers.")
+    Cadence.parse(wish.cadence)
+
+
+def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *, at: datetime) -> None:
+    """Bring a person's saved queries and own subscription in line with what they want; twice is as once.
+
+    A new saved query brings its first digest. Those off stay stored and bring nothing.
+
+    Raises:
+        UsageError: see `check_wish`.
+    """
+    check_wish(wish)
+    texts = {query.name: (query.text, parse_query(query.text).canonical, "") for query in wish.queries}
+    query_store.sync_queries(conn, texts, person.origin, at)
+    feed = (Destination(DestinationKind.FEED),) if wish.has_feed else ()
+    own = Subscription(
+        name=own_name(maker, person),
+        queries=tuple(query.name for query in wish.queries if query.is_on),
+        destinations=(person.destination, *feed),
+        cadence=Cadence.parse(wish.cadence),
+        kinds=wish.kinds,
+        abstracts=wish.abstracts,
+        weekly=wish.weekly,
+        title=TITLE,
+    )
+    subscription_store.sync_subscriptions(conn, [own] if wish.queries else [], person.origin, at, Turns(at))
+    people_store.set_owner(conn, person)
+
+
+def own_name(maker: LinkMaker, person: Person) -> str:
+    """Return the name of a person's own subscription, which tells nothing of them."""
+    return f"p-{secrets.token_hash(secrets.derive_token(maker.secret, 'person', str(person.id)))[:10]}"
+
+
+def confirm(
+    conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, *, at: datetime
+) -> Preferences:
+    """Do what a confirmed request asks for, and forget the request; return what the person gets now.
+
+    Their saved queries are added to those they have. Where they have a subscription, it keeps its times.
+
+    Raises:
+        UsageError: it would be too much for one person, or the new address belongs to somebody else.
+    """
+    if signup.ask is Ask.MOVE:
+        _move(conn, maker, signup, at)
+    else:
+        _subscribe(conn, config, maker, signup, at)
+    signup_store.delete_signup(conn, signup.id)
+    found = load_preferences(conn, signup.address)
+    assert found is not None  # noqa: S101 - stored just now
+    remember_preferences(conn, maker, found.person.destination, at=at)
+    return found
+
+
+def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, at: datetime) -> None:
+    before, wish = load_preferences(conn, signup.address), signup.wish
+    person = people_store.confirm_person(conn, signup.address, how=PAGE, at=at)
+    _come_back(conn, maker, person, wish, at)
+    if before is not None and before.own is not None:
+        merged, known = before.wish, {_canonical(query.text) for query in before.wish.queries}
+        for query in wish.queries:
+            if _canonical(query.text) not in known:
+                merged = merged.add_query(query.text)
+        wish = replace(merged, joins=wish.joins)
+    if wish.queries:
+        save_wish(conn, maker, person, wish, at=at)
+    for name in wish.joins:
+        join(conn, config, person, name, at=at)
+    if wish.queries:
+        people_store.log_consent(conn, person, own_name(maker, person), "confirmed", how=PAGE, at=at)
+
+
+def _come_back(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, at: datetime) -> None:
+    """Lift what keeps a person away from what they ask for now; whatever else they left stays left."""
+    destination, own = person.destination, own_name(maker, person)
+    if EVERYTHING in subscriber_store.load_departures(conn, destination):
+        for other in people_store.load_memberships(conn, destination):
+            if other.name != own and other.name not in wish.joins:
+                subscriber_store.leave(conn, destination, other.name, how=PAGE, at=at)
+        subscriber_store.resubscribe(conn, destination, EVERYTHING, how=PAGE, at=at)
+    subscriber_store.resubscribe(conn, destination, own, how=PAGE, at=at)
+
+
+def _canonical(text: str) -> str:
+    return parse_query(text).canonical
+
+
+def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime) -> None:
+    before = load_preferences(conn, signup.wish.old_address)
+    if before is None:
+        raise UsageError(
+            "the address to move from is not stored any more", hint="Subscribe anew on the first page."
+        )
+    if people_store.load_person(conn, signup.address) is not None:
+        raise UsageError(
+            "this address has subscriptions of its own already",
+            hint="Unsubscribe there first, or keep both.",
+        )
+    people_store.change_address(conn, before.person, signup.address, at=at)
+    person = people_store.load_person(conn, signup.address)
+    assert person is not None  # noqa: S101 - stored just now
+    if before.wish.queries:
+        save_wish(conn, maker, person, before.wish, at=at)
+    people_store.log_consent(conn, person, EVERYTHING, "moved", how=PAGE, at=at)
+
+
+def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> None:
+    """End it for good: nobody's request brings a mail to this address any more. The operator can lift it."""
+    destination = Destination(DestinationKind.MAIL, signup.address)
+    subscriber_store.leave(conn, destination, signup_store.LETTERS, how="not me", at=at)
+    signup_store.delete_signup(conn, signup.id)
+
+
+def list_offered(config: Config) -> tuple[Subscription, ...]:
+    """Return the subscriptions of the operator's file that people may join, in the file's order."""
+    return tuple(one for one in config.subscriptions if one.offered)
+
+
+def join(conn: Connection, config: Config, person: Person, name: str, *, at: datetime) -> None:
+    """Make a person a reader of an offered subscription; twice is as once.
+
+    Raises:
+        UnknownName: it is not offered.
+    """
+    if name not in {one.name for one in list_offered(config)}:
+        raise UnknownName(f"{name[:60]} is not offered", hint="Choose from the list on the first page.")
+    found = subscription_store.load_subscriptions(conn, names=[name])
+    if not found:
+        raise UnknownName(f"{name} is new and not ready yet", hint="Try again in a minute.")
+    (due,) = found
+    subscriber_store.resubscribe(conn, person.destination, name, how=PAGE, at=at)
+    people_store.join(conn, due.id, person.destination, at=at)
+    if not due.subscription.has_digests:
+        subscription_store.start_turns(conn, due.id, next_due(due.subscription, at, due.last_slot, None))
+    people_store.log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
+
+
+def pause(conn: Connection, preferences: Preferences, until: datetime | None, *, at: datetime) -> None:
+    """Pause a person's own subscription; what matches meanwhile waits.
+
+    Raises:
+        UsageError: they have none, or the moment is over.
+    """
+    own = _require_own(preferences)
+    if until is not None and until <= at:
+        raise UsageError("this day is over already", hint="Choose a later day.")
+    subscription_store.pause(conn, own.id, until)
+    if until is not None:
+        subscription_store.set_next_due(conn, own.id, next_due(own.subscription, at, own.last_slot, until))
+
+
+def resume(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
+    """Let a person's own subscription go on; what waited comes with its next digest.
+
+    Raises:
+        UsageError: they have none.
+    """
+    own = _require_own(preferences)
+    turn = next_due(own.subscription, at, own.last_slot)
+    is_at_once = own.subscription.cadence.kind is CadenceKind.AT_ONCE
+    if turn is None and is_at_once and match_store.load_pending_matches(conn, own.id, own.plan_after):
+        turn = first_due(own.subscription, at, own.last_slot)
+    subscription_store.resume(conn, own.id, turn)
+
+
+def _require_own(preferences: Preferences) -> DueSubscription:
+    if preferences.own is None:
+        raise UsageError(
+            "the operator of this service decides when these digests come",
+            hint="Unsubscribe, or write to the operator.",
+        )
+    return preferences.own
+
+
+def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
+    """Take back that a person left a subscription, within `UNDO`.
+
+    Raises:
+        UsageError: it is too late, or they had not left it.
+    """
+    found = next((one for one in preferences.memberships if one.name == name), None)
+    if found is None or not preferences.can_undo(found, at):
+        raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
+    left = subscriber_store.load_departures(conn, preferences.person.destination)
+    which = EVERYTHING if EVERYTHING in left else name
+    unsubscribe.resubscribe(conn, preferences.person.destination, which, how=PAGE, at=at)
+
+
+def export(conn: Connection, address: str) -> dict[str, Any] | None:
+    """Return everything stored about an address, by table; None where nothing is."""
+    person = people_store.load_person(conn, address)
+    return None if person is None else {"address": address, "stored": people_store.load_everything(conn, person)}
+
+
+def erase(conn: Connection, config: Config, address: str, *, at: datetime) -> bool:
+    """Delete everything stored about an address; return whether the operator's file still names it.
+
+    Then one row stays: that this address left. Without it the file would have it written to again.
+
+    Raises:
+        UnknownName: nothing is stored about it.
+    """
+    person = people_store.load_person(conn, address)
+    if person is None:
+        raise UnknownName(f"nothing is stored about {address}")
+    is_named = any(person.destination in one.destinations for one in config.subscriptions)
+    subscriber_store.leave(conn, person.destination, EVERYTHING, how=PAGE, at=at)
+    subscription_store.sync_subscriptions(conn, [], person.origin, at, Turns(at))
+    people_store.erase(conn, person, keep_suppressions=is_named)
+    return is_named

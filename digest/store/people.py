@@ -1,0 +1,286 @@
+"""What belongs to one person: their own subscription, those they joined, and all that is kept of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, insert, or_, select, update
+
+from digest.model.people import OwnQuery
+from digest.model.subscriptions import (
+    EVERYTHING,
+    Destination,
+    DestinationKind,
+    SubscriberState,
+    SubscriptionState,
+    write_origin,
+)
+from digest.store import dialect
+from digest.store.queries import current_revision
+from digest.store.schema import (
+    attempts,
+    consents,
+    deliveries,
+    digests,
+    query_revisions,
+    saved_queries,
+    signups,
+    subscribers,
+    subscription_destinations,
+    subscription_queries,
+    subscriptions,
+    suppressions,
+    tokens,
+)
+from digest.store.subscribers import DestinationState
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a mail address.
+
+    Attributes:
+        id: their key.
+        address: in its one spelling.
+        state: whether they may be written to.
+        how: how that came about.
+        since: since when (UTC).
+    """
+
+    id: int
+    address: str
+    state: SubscriberState
+    how: str
+    since: datetime
+
+    @property
+    def destination(self) -> Destination:
+        """Where their mails go."""
+        return Destination(DestinationKind.MAIL, self.address)
+
+    @property
+    def origin(self) -> str:
+        """What marks saved queries and the subscription as theirs."""
+        return write_origin(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A subscription that writes to a person, or did until they left.
+
+    Attributes:
+        id: the subscription's key.
+        name: its name.
+        title: what its digests are called.
+        origin: whose it is.
+        is_joined: the person joined it by themselves, on the first page.
+        left_at: when they left it (UTC); None where they did not.
+    """
+
+    id: int
+    name: str
+    title: str
+    origin: str
+    is_joined: bool
+    left_at: datetime | None
+
+
+def load_person(conn: Connection, address: str) -> Person | None:
+    """Return who has a mail address, given in its one spelling."""
+    row = conn.execute(select(subscribers).where(subscribers.c.address == address)).one_or_none()
+    return Person(row.id, row.address, SubscriberState(row.state), row.how, row.since) if row else None
+
+
+def load_people(conn: Connection) -> list[Person]:
+    """Return everybody who subscribed by themselves, by address."""
+    joined = select(subscription_destinations.c.destination).where(subscription_destinations.c.is_joined)
+    addresses = [text.removeprefix(f"{DestinationKind.MAIL}:") for text in conn.execute(joined).scalars()]
+    owners = select(subscriptions.c.subscriber_id).where(subscriptions.c.subscriber_id.is_not(None))
+    found = select(subscribers).where(or_(subscribers.c.id.in_(owners), subscribers.c.address.in_(addresses)))
+    rows = conn.execute(found.order_by(subscribers.c.address))
+    return [Person(row.id, row.address, SubscriberState(row.state), row.how, row.since) for row in rows]
+
+
+def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) -> Person:
+    """Count an address as confirmed by its owner; return who that is."""
+    row = {"address": address, "state": SubscriberState.CONFIRMED, "how": how, "since": at}
+    upsert = dialect.insert(conn, subscribers).values(row)
+    changed = {"state": row["state"], "how": how, "since": at}
+    conn.execute(upsert.on_conflict_do_update(index_elements=["address"], set_=changed))
+    person = load_person(conn, address)
+    assert person is not None  # noqa: S101 - written above
+    return person
+
+
+def log_consent(
+    conn: Connection, person: Person, subscription: str, event: str, *, how: str, at: datetime
+) -> None:
+    """Keep what a person agreed to, and how."""
+    row = {"subscriber_id": person.id, "subscription": subscription, "event": event, "how": how, "at": at}
+    conn.execute(insert(consents).values(row))
+
+
+def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
+    """Return a person's saved queries in the order they were made."""
+    linked = select(subscription_queries.c.query_id)
+    is_on = saved_queries.c.id.in_(linked)
+    found = (
+        current_revision()
+        .add_columns(is_on.label("is_on"))
+        .where(saved_queries.c.origin == person.origin, saved_queries.c.ended_at.is_(None))
+        .order_by(saved_queries.c.id)
+    )
+    return [OwnQuery(row.name, row.text, bool(row.is_on)) for row in conn.execute(found)]
+
+
+def set_owner(conn: Connection, person: Person) -> None:
+    """Note on a person's own subscription whose it is."""
+    own = update(subscriptions).where(subscriptions.c.origin == person.origin)
+    conn.execute(own.values(subscriber_id=person.id))
+
+
+def load_pause(conn: Connection, subscription_id: int) -> tuple[bool, datetime | None]:
+    """Return whether a subscription is paused, and until when (UTC); None for until further notice."""
+    columns = (subscriptions.c.state, subscriptions.c.paused_until)
+    row = conn.execute(select(*columns).where(subscriptions.c.id == subscription_id)).one()
+    return row.state == SubscriptionState.PAUSED, row.paused_until
+
+
+def load_memberships(conn: Connection, destination: Destination) -> list[Membership]:
+    """Return the live subscriptions that write to a destination or were left by it: its own first."""
+    places = subscription_destinations.c
+    key = str(destination)
+    left = {row.subscription: row.since for row in conn.execute(select(suppressions).where(_is_at(key)))}
+    found = (
+        select(subscriptions, places.is_joined)
+        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
+        .where(places.destination == key, places.state != DestinationState.DISABLED)
+        .where(subscriptions.c.state != SubscriptionState.ENDED)
+        .order_by(subscriptions.c.subscriber_id.is_(None), subscriptions.c.name)
+    )
+    return [
+        Membership(
+            row.id,
+            row.name,
+            row.title or row.name,
+            row.origin,
+            row.is_joined,
+            left.get(row.name) or left.get(EVERYTHING),
+        )
+        for row in conn.execute(found)
+    ]
+
+
+def join(conn: Connection, subscription_id: int, destination: Destination, *, at: datetime) -> None:
+    """Make a person a reader of a subscription of the operator's file; twice is as once."""
+    row = {
+        "subscription_id": subscription_id,
+        "destination": str(destination),
+        "position": 10_000,  # behind all that the file names
+        "state": DestinationState.ACTIVE,
+        "reason": "",
+        "since": at,
+        "is_joined": True,
+    }
+    upsert = dialect.insert(conn, subscription_destinations).values(row)
+    back = {"state": row["state"], "reason": "", "since": at, "is_joined": True}
+    is_away = subscription_destinations.c.state != DestinationState.ACTIVE
+    keys = ["subscription_id", "destination"]
+    conn.execute(upsert.on_conflict_do_update(index_elements=keys, set_=back, where=is_away))
+
+
+def change_address(conn: Connection, person: Person, address: str, *, at: datetime) -> None:
+    """Give a person another address: what they joined goes there from now on. Their own subscription is synced."""
+    conn.execute(
+        update(subscribers).where(subscribers.c.id == person.id).values(address=address, how="moved", since=at)
+    )
+    old, new = str(person.destination), str(Destination(DestinationKind.MAIL, address))
+    places = subscription_destinations.c
+    mine = (places.destination == old, places.is_joined)
+    conn.execute(update(subscription_destinations).where(*mine).values(destination=new))
+    conn.execute(delete(tokens).where(tokens.c.destination == old))
+
+
+def load_everything(conn: Connection, person: Person) -> dict[str, list[dict[str, Any]]]:
+    """Return every row that is about a person, by table, as plain values; bytes and hashes of links left out."""
+    own = select(subscriptions.c.id).where(subscriptions.c.origin == person.origin)
+    queries = select(saved_queries.c.id).where(saved_queries.c.origin == person.origin)
+    at, key = _is_at, str(person.destination)
+    found = {
+        subscribers: subscribers.c.id == person.id,
+        consents: consents.c.subscriber_id == person.id,
+        subscriptions: subscriptions.c.origin == person.origin,
+        subscription_queries: subscription_queries.c.subscription_id.in_(own),
+        subscription_destinations: subscription_destinations.c.destination == key,
+        saved_queries: saved_queries.c.origin == person.origin,
+        query_revisions: query_revisions.c.query_id.in_(queries),
+        suppressions: at(key),
+        signups: signups.c.address == person.address,
+        digests: digests.c.subscription_id.in_(own),
+        deliveries: deliveries.c.destination == key,
+    }
+    hidden = {"token", "body", "owner", "lease_until"}
+    return {
+        table.name: [
+            {name: value for name, value in row.items() if name not in hidden}
+            for row in conn.execute(select(table).where(which)).mappings()
+        ]
+        for table, which in found.items()
+    }
+
+
+def erase(conn: Connection, person: Person, *, keep_suppressions: bool) -> None:
+    """Delete what is kept of a person whose own subscription has ended.
+
+    Their own digests, saved queries and what was matched go with them. What others share stays: a digest of a
+    subscription they joined does not name them.
+
+    Args:
+        conn: a writing transaction.
+        person: whose data.
+        keep_suppressions: the operator's file names them: that they left must be remembered.
+    """
+    from digest.store.schema import matches, query_matches  # noqa: PLC0415 - erasing alone touches them
+
+    key = str(person.destination)
+    own = list(conn.execute(select(subscriptions.c.id).where(subscriptions.c.origin == person.origin)).scalars())
+    queries = list(
+        conn.execute(select(saved_queries.c.id).where(saved_queries.c.origin == person.origin)).scalars()
+    )
+    theirs = list(conn.execute(select(digests.c.id).where(digests.c.subscription_id.in_(own))).scalars())
+    revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
+    sent = or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(theirs))
+    for gone in (
+        delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent))),
+        delete(deliveries).where(sent),
+        delete(matches).where(matches.c.subscription_id.in_(own)),
+        delete(tokens).where(or_(tokens.c.destination == key, tokens.c.digest_id.in_(theirs))),
+        delete(digests).where(digests.c.id.in_(theirs)),
+        delete(subscription_queries).where(subscription_queries.c.subscription_id.in_(own)),
+        delete(subscription_destinations).where(
+            or_(
+                subscription_destinations.c.subscription_id.in_(own),
+                (subscription_destinations.c.destination == key) & subscription_destinations.c.is_joined,
+            )
+        ),
+        delete(subscriptions).where(subscriptions.c.id.in_(own)),
+        delete(query_matches).where(query_matches.c.revision_id.in_(revisions)),
+        delete(query_revisions).where(query_revisions.c.query_id.in_(queries)),
+        delete(saved_queries).where(saved_queries.c.id.in_(queries)),
+        delete(signups).where(signups.c.address == person.address),
+        delete(consents).where(consents.c.subscriber_id == person.id),
+        delete(subscribers).where(subscribers.c.id == person.id),
+    ):
+        conn.execute(gone)
+    if not keep_suppressions:
+        conn.execute(delete(suppressions).where(_is_at(key)))
+
+
+def _is_at(key: str) -> Any:  # noqa: ANN401 - SQLAlchemy's own type of a condition
+    return suppressions.c.destination == key

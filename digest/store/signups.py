@@ -1,0 +1,183 @@
+"""Requests that wait for the button in a mail, and how many were made by whom. Nothing here is kept for long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, insert, select, update
+
+from digest.model.messages import DeliveryState, Occasion
+from digest.model.people import UNCONFIRMED, Ask, Wish
+from digest.model.subscriptions import SubscriptionState
+from digest.store import dialect
+from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+    from digest.model.people import Limit
+
+LETTERS = "(letters)"
+"""The subscription that letters belong to in the outbox. No name in the operator's file has such brackets."""
+
+_HOUR = 3600
+
+_KEPT_COUNTS = timedelta(days=31)
+"""As long as the longest limit reaches back, and a day."""
+
+_IN_FLIGHT = (DeliveryState.CLAIMED, DeliveryState.SENDING)
+
+
+class SignupState(StrEnum):
+    """A letter is still to be made, or was made."""
+
+    ASKED = "asked"
+    MAILED = "mailed"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSignup:
+    """A request made by a form.
+
+    Attributes:
+        id: its number.
+        ask: what was asked for.
+        address: whose mail address was given, in its one spelling.
+        wish: what it is about.
+        state: whether its letter was made.
+        asked_at: when (UTC).
+        ends_at: until when its link works (UTC).
+    """
+
+    id: int
+    ask: Ask
+    address: str
+    wish: Wish
+    state: SignupState
+    asked_at: datetime
+    ends_at: datetime
+
+
+def save_signup(conn: Connection, ask: Ask, address: str, wish: Wish, *, at: datetime) -> int:
+    """Store a request; return its number. Known and unknown addresses make the same row."""
+    row = {
+        "ask": ask,
+        "address": address,
+        "wish": wish.write(),
+        "state": SignupState.ASKED,
+        "token": "",
+        "asked_at": at,
+        "ends_at": at + UNCONFIRMED,
+    }
+    return int(conn.execute(insert(signups).values(row).returning(signups.c.id)).scalar_one())
+
+
+def take_asked(conn: Connection, limit: int) -> list[StoredSignup]:
+    """Return requests whose letter is still to be made, the oldest first; nobody else gets them meanwhile."""
+    asked = select(signups).where(signups.c.state == SignupState.ASKED).order_by(signups.c.id).limit(limit)
+    return [_read(row) for row in conn.execute(asked.with_for_update(skip_locked=True))]
+
+
+def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: datetime) -> None:
+    """Note that a letter was made, and what its link is known by until when."""
+    mailed = {"state": SignupState.MAILED, "token": token_hash, "ends_at": ends_at}
+    conn.execute(update(signups).where(signups.c.id == signup_id).values(mailed))
+
+
+def load_signup(conn: Connection, token_hash: str, ask: Ask | None, now: datetime) -> StoredSignup | None:
+    """Return the request that a letter's link stands for, of one kind only where given; None once it is over.
+
+    Whoever presses its button deletes it, so that the row is locked where the connection writes.
+    """
+    found = select(signups).where(signups.c.token == token_hash, signups.c.ends_at > now).with_for_update()
+    row = conn.execute(found).one_or_none() if token_hash else None
+    return _read(row) if row is not None and ask in (None, row.ask) else None
+
+
+def delete_signup(conn: Connection, signup_id: int) -> None:
+    """Delete a request: its button was pressed, or nothing comes of it."""
+    conn.execute(delete(signups).where(signups.c.id == signup_id))
+
+
+def ensure_letters(conn: Connection, at: datetime) -> int:
+    """Return the key of the subscription that letters belong to; it has ended, so that it plans nothing."""
+    row = {
+        "name": LETTERS,
+        "title": "letters",
+        "origin": LETTERS,
+        "state": SubscriptionState.ENDED,
+        "cadence": "at once",
+        "kinds": "new",
+        "quiet_days": "skip",
+        "abstracts": "none",
+        "first_digest": 0,
+        "exclude_queries": "",
+        "exclude_papers": "",
+        "quiet_hours": "",
+        "group_by": "kind",
+        "weekly": "plain",
+        "last_slot": "",
+        "plan_after": 0,
+        "feed_generation": 0,
+        "created_at": at,
+        "ended_at": at,
+    }
+    conn.execute(dialect.insert(conn, subscriptions).on_conflict_do_nothing(index_elements=["name"]), row)
+    return int(conn.execute(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)).scalar_one())
+
+
+def delete_expired_signups(conn: Connection, now: datetime) -> int:
+    """Delete requests whose time is over, letters that nobody waits for, and old counts; return how many requests.
+
+    A letter on its way out is left for the next time.
+    """
+    gone = conn.execute(delete(signups).where(signups.c.ends_at <= now)).rowcount
+    busy = select(deliveries.c.digest_id).where(deliveries.c.state.in_(_IN_FLIGHT))
+    old = select(digests.c.id).where(
+        digests.c.occasion == Occasion.LETTER,
+        digests.c.subscription_id.in_(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)),
+        digests.c.planned_at <= now - UNCONFIRMED,
+        digests.c.id.not_in(busy),
+    )
+    if ids := list(conn.execute(old).scalars()):
+        theirs = deliveries.c.digest_id.in_(ids)
+        conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
+        conn.execute(delete(deliveries).where(theirs))
+        conn.execute(delete(digests).where(digests.c.id.in_(ids)))
+    conn.execute(delete(request_counts).where(request_counts.c.hour < _hour_of(now - _KEPT_COUNTS)))
+    return gone
+
+
+def count_request(conn: Connection, name: str, at: datetime) -> None:
+    """Count one more under a name. Names are hashes: what is stored tells no address and no network."""
+    row = {"name": name, "hour": _hour_of(at), "count": 1}
+    one_more = {"count": request_counts.c.count + 1}
+    upsert = dialect.insert(conn, request_counts).values(row)
+    conn.execute(upsert.on_conflict_do_update(index_elements=["name", "hour"], set_=one_more))
+
+
+def is_met(conn: Connection, name: str, limit: Limit, now: datetime) -> bool:
+    """Whether a limit is met. The hour in which its span begins counts whole: never more pass than it says."""
+    counted = select(func.coalesce(func.sum(request_counts.c.count), 0)).where(
+        request_counts.c.name == name, request_counts.c.hour >= _hour_of(now - limit.span)
+    )
+    return int(conn.execute(counted).scalar_one()) >= limit.most
+
+
+def _hour_of(moment: datetime) -> int:
+    return int(moment.timestamp()) // _HOUR
+
+
+def _read(row: Row[tuple[object, ...]]) -> StoredSignup:
+    return StoredSignup(
+        row.id,
+        Ask(row.ask),
+        row.address,
+        Wish.parse(row.wish),
+        SignupState(row.state),
+        row.asked_at,
+        row.ends_at,
+    )
