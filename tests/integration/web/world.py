@@ -201,11 +201,16 @@ def live_in(folder: Path, now: datetime = EVENING) -> Iterator[World]:
         yield world
 
 
-def find_routes(app: ASGIApp) -> list[Route]:
-    """Return every address of a web shell, out of what guards it."""
+def find_shell(app: ASGIApp) -> Starlette:
+    """Return the web shell itself, out of what guards it."""
     while not isinstance(app, Starlette):
         app = vars(app)["_app"]
-    return [route for route in app.routes if isinstance(route, Route)]
+    return app
+
+
+def find_routes(app: ASGIApp) -> list[Route]:
+    """Return every address of a web shell."""
+    return [route for route in find_shell(app).routes if isinstance(route, Route)]
 
 
 @contextmanager
