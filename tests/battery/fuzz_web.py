@@ -259,7 +259,8 @@ async def fuzz(grammar: Grammar, requests: int, at_once: int) -> list[str]:
         if number % PASS < at_once:
             found += work(grammar.site, grammar.world, grammar.draw.choice((0.2, 1, 7, 30)))
             for mail in grammar.world.mail.mails[grammar.mails :]:
-                grammar.learn("/", mail.message.get_body(("plain",)).get_content())
+                body: Any = mail.message.get_body(("plain",))
+                grammar.learn("/", body.get_content())
             grammar.mails = len(grammar.world.mail.mails)
     found += work(grammar.site, grammar.world, 49) + find_unreadable(grammar.site)
     for (path, method, status), count in sorted(counted.items()):
