@@ -3,7 +3,8 @@
 DigestError                      exit 1   HTTP 500   something of ours is wrong
 ├── UsageError                   exit 2   HTTP 400   the call's words are off
 │   ├── QueryError               a saved query cannot be read, at a position
-│   └── UnknownName              no such query, subscription, delivery …          (HTTP 404)
+│   ├── UnknownName              no such query, subscription, delivery …          (HTTP 404)
+│   └── Forbidden                a form that no page of ours sent                 (HTTP 403)
 ├── ConfigurationError           exit 3   HTTP 500   digest.toml or the environment is off
 │   ├── TemplateError            a template cannot be rendered
 │   │   └── TemplateOverflow     what it makes is more than a message holds
@@ -89,6 +90,12 @@ class UnknownName(UsageError):
     """Nothing goes by that name."""
 
     http_status = 404
+
+
+class Forbidden(UsageError):
+    """The form was not sent by a page of this service."""
+
+    http_status = 403
 
 
 class ConfigurationError(DigestError):

@@ -61,6 +61,7 @@ RETRY_AFTER = "30"
 
 _WORDS = {
     400: ("This request can't be understood.", ""),
+    403: ("This is not allowed.", ""),
     404: ("There is nothing at this address.", "Check that you copied the whole address."),
     405: ("This address does not take such requests.", ""),
     408: ("The request took too long to arrive.", "Try again."),
@@ -81,6 +82,7 @@ class Shell:
         render_digest: returns the page of a digest, by its number; the last ones are kept.
         pulse: signs of life of the jobs; None where this process has none.
         pages: answers with pages.
+        secret: returns what the installation's tokens are derived from.
     """
 
     site: Site
@@ -88,6 +90,7 @@ class Shell:
     render_digest: Callable[[int], bytes]
     pulse: Pulse | None
     pages: Pages
+    secret: Callable[[], str]
 
 
 class Pages:

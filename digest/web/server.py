@@ -7,7 +7,7 @@ import logging
 import socket
 import threading
 from contextlib import asynccontextmanager
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError
+from digest.store.database import load_secret
 from digest.web import endpoints
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
@@ -72,9 +73,15 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
     app.router.redirect_slashes = False
     render = lru_cache(PAGES)(partial(render_digest, site))
-    app.state.shell = Shell(site, FeedDesk(site), render, pulse, pages)
+    secret = cache(partial(_load_secret, site))
+    app.state.shell = Shell(site, FeedDesk(site), render, pulse, pages, secret)
     # Around the whole of it, so that answers to errors are guarded too.
     return AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards))
+
+
+def _load_secret(site: Site) -> str:
+    with site.store.read() as conn:
+        return load_secret(conn)
 
 
 @asynccontextmanager
@@ -166,6 +173,7 @@ class BodyLimit:
         if body is None:
             await self._refuse(413, scope, receive, send)
             return
+        scope.setdefault("state", {})["body"] = body
         waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive_read() -> Message:

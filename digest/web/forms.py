@@ -1,0 +1,150 @@
+"""Reads forms, tells whether a page of ours sent them, and from which network they come.
+
+A form of a page carries a token that is bound to the address it is sent to and to the day. The secret that it
+is made from never leaves the server, so no other site can write such a form (cross-site request forgery).
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from datetime import timedelta
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from digest.model import secrets
+from digest.model.errors import Forbidden, UsageError
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from starlette.requests import Request
+
+    from digest.config import Config
+    from digest.web.endpoints import Shell
+
+MOST_FIELDS = 60
+
+_URLENCODED = "application/x-www-form-urlencoded"
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+_NETWORK_BITS = {4: 24, 6: 48}
+"""How much of an address names a network: what one customer of a provider gets, or little more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What somebody sent: names and values, in their order."""
+
+    fields: tuple[tuple[str, str], ...]
+
+    def get(self, name: str) -> str:
+        """Return the first value of a field, "" where it is missing."""
+        return next(iter(self.get_all(name)), "")
+
+    def get_all(self, name: str) -> list[str]:
+        """Return every value of a field, as tick boxes of one name send them."""
+        return [value for given, value in self.fields if given == name]
+
+
+def read_form(request: Request) -> Form:
+    """Read the body of a request, which is here already, as a form.
+
+    Raises:
+        UsageError: it is no form, is not UTF-8, holds NUL, or has more than `MOST_FIELDS` fields.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    body = read_body(request)
+    if kind != _URLENCODED and body:
+        raise UsageError("this request carries no form", hint=f"Send it as {_URLENCODED}.")
+    try:
+        fields = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=bool(body),
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
+    except ValueError as error:
+        raise UsageError("this form can't be read", hint="Open its page again and send it from there.") from error
+    if any("\0" in text for field in fields for text in field):
+        raise UsageError("this form holds a character that no text has (NUL)", hint="Leave it out.")
+    return Form(tuple(fields))
+
+
+def read_body(request: Request) -> bytes:
+    """Return the body of a request, as it was read before any endpoint was called; b"" for none."""
+    body: bytes = getattr(request.state, "body", b"")
+    return body
+
+
+def make_form_token(shell: Shell, path: str) -> str:
+    """Return what a form sends in its hidden field `token`.
+
+    Args:
+        shell: for the secret and the day.
+        path: where the form is sent to, as this server sees it: `/subscribe`.
+    """
+    return _derive_token(shell, path, shell.site.clock.now().date())
+
+
+def require_own_form(request: Request, form: Form) -> None:
+    """Refuse a form that no page of ours sent, today or yesterday, to just this address.
+
+    Raises:
+        Forbidden: its origin or its token is not right, or the service has no public address.
+    """
+    shell: Shell = request.app.state.shell
+    url = shell.site.config.web.base_url
+    today = shell.site.clock.now().date()
+    given = form.get("token").encode("utf-8", "surrogatepass")
+    known = [_derive_token(shell, request.url.path, today - timedelta(days)).encode() for days in (0, 1)]
+    is_known = any([hmac.compare_digest(given, token) for token in known])  # noqa: C419 - each, however it ends
+    if not url:
+        raise Forbidden("no form is taken here", hint="The operator of this service has to set web.base_url.")
+    if not is_known or request.headers.getlist("origin") != [find_origin(url)]:
+        raise Forbidden(
+            "this form did not come from a page of this service, or its page is old",
+            hint=f"Open the page again at {url}, and press its button there.",
+        )
+
+
+def find_origin(url: str) -> str:
+    """Return the origin of a web address as browsers write it: without a usual port, in ASCII."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    host = host if host.isascii() else host.encode("idna").decode("ascii")
+    port = "" if parts.port in (None, _DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
+
+
+def name_network(request: Request, config: Config) -> str:
+    """Return from which network a request comes: `203.0.113.0/24` or `2001:db8:1::/48`; "" where that is unknown.
+
+    Only what a proxy of ours says of its client counts: the rightmost address that is no proxy of ours itself.
+    """
+    peer = _read_address(request.client.host if request.client else "")
+    trusted = {_read_address(text) for text in config.web.trusted_proxies}
+    if peer in trusted:
+        said = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+        clients = (_read_address(text.strip()) for text in reversed(said))
+        peer = next((client for client in clients if client not in trusted), None)
+    if peer is None:
+        return ""
+    return str(ip_network(f"{peer}/{_NETWORK_BITS[peer.version]}", strict=False))
+
+
+def _read_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an address; one of IPv4 where it is written as one of IPv6, too."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def _derive_token(shell: Shell, path: str, day: date) -> str:
+    return secrets.derive_token(shell.secret(), "form", path, day.isoformat())
