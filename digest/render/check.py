@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, DeliveryState, Feed, Links
+from digest.model.people import DAYS, OwnQuery, Wish
 from digest.model.subscriptions import Destination
 from digest.render import contexts, coverage, digests, papers
 from digest.render.blocks import compile_blocks, make_payload
@@ -188,6 +189,26 @@ _ALARMS = (
     contexts.AlarmContext("Digest: a test", (), "<host>:/srv/digest", "Fri 20 Nov 11:00 UTC", is_test=True),
 )
 
+_PREFERENCES = contexts.PreferencesContext(
+    address="r…@example.org",
+    memberships=(
+        contexts.MembershipView("p-0", "Your papers", True, "It comes daily at 09:00 UTC.", False, ""),
+        contexts.MembershipView("team", "<i>", False, "You unsubscribed on Fri 20 Nov.", True, "Fri 27 Nov"),
+    ),
+    wish=Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False))),
+    days=DAYS,
+    when=("weekdays", "9", "Europe/Berlin"),
+    is_paused=False,
+    tomorrow="2026-11-21",
+    until="",
+    may_add=True,
+    said="",
+    mistakes={},
+    action="sample",
+    token="sample",
+    home="https://digest.example.org",
+)
+
 _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     "email/alarm.txt": _ALARMS,
     "slack/alarm.txt": _ALARMS,
@@ -201,6 +222,32 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
             "demo-team", is_earlier=True, contact="ops@example.org", home="https://digest.example.org"
         ),
         contexts.LeftContext(""),
+    ),
+    "web/preferences.html": (
+        _PREFERENCES,
+        replace(_PREFERENCES, wish=None, may_add=False, is_paused=True, said="<b>", mistakes={"": "It is wrong"}),
+        replace(_PREFERENCES, memberships=(), is_paused=True, mistakes={"when": "x", "kinds": "x", "until": "x"}),
+    ),
+    "web/query.html": (
+        contexts.QueryContext(
+            "gpu", "abs:GPU", "abs:GPU", "", "query", "../x", "sample", "https://digest.example.org"
+        ),
+        contexts.QueryContext("", "abs:(", "", "it ends early\nabs:(\n     ^", "query", "../x", "sample", ""),
+    ),
+    "web/private.html": (
+        contexts.PrivateContext("x", "sample", ""),
+        contexts.PrivateContext(
+            "private",
+            "sample",
+            "",
+            "key",
+            "10:42 UTC",
+            "r@example.org",
+            True,
+            "https://x/f/y.atom",
+            mistakes={"move": "x"},
+        ),
+        contexts.PrivateContext("", "", "https://digest.example.org", said="Nothing is stored.", is_over=True),
     ),
     "web/error.html": (
         contexts.ErrorContext(404, "There is no such page", "Look at the address again."),

@@ -7,7 +7,7 @@ Slack's templates have `link(url, label)` and `name_authors(paper)`. The termina
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from digest.model.messages import Links
+    from digest.model.people import Wish
     from digest.render.digests import DigestView, GroupView, RestView
     from digest.render.papers import PaperView
 
@@ -264,6 +265,123 @@ class LeftContext:
 
 
 @dataclass(frozen=True, slots=True)
+class MembershipView:
+    """A subscription on the page of somebody who gets it.
+
+    Attributes:
+        name: its name; `*` for all of them, where all were left.
+        title: what its digests are called.
+        is_own: it is the person's own. The operator's file decides over every other.
+        says: when it comes, or why it does not, in sentences.
+        has_left: it was left.
+        undo_until: the last day on which that can be undone here, such as `Fri 27 Nov`; "" where it can't.
+    """
+
+    name: str
+    title: str
+    is_own: bool
+    says: str
+    has_left: bool
+    undo_until: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreferencesContext:
+    """`web/preferences.html`: what comes to one person, and the forms that change it.
+
+    Attributes:
+        address: theirs, as far as the page may tell (masked).
+        memberships: the subscriptions that write to them or that they left.
+        wish: what they want of their own subscription: `queries` (each with `name`, `text` and `is_on`), `kinds`,
+            `abstracts`, `weekly`, `has_feed`; None where they have none.
+        days: what is offered for the days, and how it is called.
+        when: the days, hour and time zone of their own subscription, or as typed.
+        is_paused: their own subscription sends nothing for now.
+        tomorrow: the first day up to which it can be paused, as `2026-11-27`.
+        until: the day up to which it was to be paused, as typed.
+        may_add: they may have saved queries of their own.
+        said: what was just changed, in sentences; "" for nothing.
+        mistakes: what is wrong, by the field that it is about.
+        action: the address the forms post to; that of a saved query lies below it.
+        token: tells the server that this page posts.
+        home: the installation's front page.
+    """
+
+    address: str
+    memberships: tuple[MembershipView, ...]
+    wish: Wish | None
+    days: Mapping[str, str]
+    when: tuple[str, str, str]
+    is_paused: bool
+    tomorrow: str
+    until: str
+    may_add: bool
+    said: str
+    mistakes: Mapping[str, str]
+    action: str
+    token: str
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """`web/query.html`: one of a person's saved queries, or a new one, with what it would bring.
+
+    Attributes:
+        name: its name; "" for a new one.
+        text: as typed, or as stored.
+        was: as stored; "" for a new one.
+        mistake: why it can't be saved, "" for no reason.
+        action: the address the form goes to.
+        back: the address of the person's preferences.
+        token: tells the server that this page posts.
+        home: the installation's front page.
+    """
+
+    name: str
+    text: str
+    was: str
+    mistake: str
+    action: str
+    back: str
+    token: str
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateContext:
+    """`web/private.html`: what a forwarded mail must not give away. At first, the button that opens it alone.
+
+    Attributes:
+        key: opens it again for each form; "" before it is opened and after all was erased.
+        until: until when, such as `10:42 UTC`.
+        address: the person's mail address.
+        may_move: they may give another one.
+        feed: the address of their own feed, "" for none.
+        said: what was just done, in sentences; "" for nothing.
+        mistakes: what is wrong, by the field that it is about.
+        typed: the other address as typed.
+        is_over: all was erased.
+        action: the address the forms post to.
+        token: tells the server that this page posts.
+        home: the installation's front page.
+    """
+
+    action: str
+    token: str
+    home: str
+    key: str = ""
+    until: str = ""
+    address: str = ""
+    may_move: bool = False
+    feed: str = ""
+    said: str = ""
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+    typed: str = ""
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LetterContext:
     """`email/letter.txt`: the mail with a link that somebody asked for on a page. It holds nothing they wrote.
 
@@ -367,6 +485,9 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/digest.html": PageContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
+    "web/preferences.html": PreferencesContext,
+    "web/query.html": QueryContext,
+    "web/private.html": PrivateContext,
     "web/error.html": ErrorContext,
     "web/home.html": HomeContext,
 }

@@ -34,8 +34,10 @@ from digest.store.schema import (
     tokens,
 )
 from digest.store.subscribers import DestinationState
+from digest.store.subscriptions import NO_FIRST_DIGEST
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -139,17 +141,18 @@ def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     return [OwnQuery(row.name, row.text, bool(row.is_on)) for row in conn.execute(found)]
 
 
+def close_first_digests(conn: Connection, person: Person, names: Collection[str]) -> None:
+    """Let some of a person's saved queries bring what is matched from now on, and no first digest."""
+    mine = (saved_queries.c.origin == person.origin, saved_queries.c.name.in_(names))
+    links = subscription_queries.c
+    owed = (links.query_id.in_(select(saved_queries.c.id).where(*mine)), links.first_digest_run_id.is_(None))
+    conn.execute(update(subscription_queries).where(*owed).values(first_digest_run_id=NO_FIRST_DIGEST))
+
+
 def set_owner(conn: Connection, person: Person) -> None:
     """Note on a person's own subscription whose it is."""
     own = update(subscriptions).where(subscriptions.c.origin == person.origin)
     conn.execute(own.values(subscriber_id=person.id))
-
-
-def load_pause(conn: Connection, subscription_id: int) -> tuple[bool, datetime | None]:
-    """Return whether a subscription is paused, and until when (UTC); None for until further notice."""
-    columns = (subscriptions.c.state, subscriptions.c.paused_until)
-    row = conn.execute(select(*columns).where(subscriptions.c.id == subscription_id)).one()
-    return row.state == SubscriptionState.PAUSED, row.paused_until
 
 
 def load_memberships(conn: Connection, destination: Destination) -> list[Membership]:
@@ -171,7 +174,7 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
             row.title or row.name,
             row.origin,
             row.is_joined,
-            left.get(row.name) or left.get(EVERYTHING),
+            left.get(EVERYTHING) or left.get(row.name),
         )
         for row in conn.execute(found)
     ]

@@ -258,7 +258,7 @@ def ask_to_leave(request: Request) -> Response:
     if departure.has_left:
         return _confirm(shell, departure.title, is_earlier=True)
     # Relative, so that it is right behind a proxy that serves us below a path of its own.
-    context = LeaveContext(departure.title, _mask(departure.destination), token, shell.site.config.web.base_url)
+    context = LeaveContext(departure.title, mask(departure.destination), token, shell.site.config.web.base_url)
     return shell.pages.show("leave.html", context)
 
 
@@ -276,7 +276,7 @@ def _confirm(shell: Shell, title: str, *, is_earlier: bool = False) -> Response:
     return shell.pages.show("left.html", context)
 
 
-def _mask(destination: Destination) -> str:
+def mask(destination: Destination) -> str:
     """Tell the reader which of their addresses is meant, and a finder of the link as little as can be."""
     if destination.kind is not DestinationKind.MAIL:
         return destination.address

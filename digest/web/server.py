@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
-from digest.web import endpoints
+from digest.web import endpoints, preferences, private
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
@@ -62,6 +62,8 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app = Starlette(
         routes=[
             *endpoints.ROUTES,
+            *preferences.ROUTES,
+            *private.ROUTES,
         ],
         exception_handlers={
             HTTPException: answer_http_error,
@@ -101,10 +103,10 @@ BODY_SECONDS = 10.0
 BAD = 400
 """From this status on an answer is a refusal."""
 
-_PREFIXES = ("f", "u", "d", "refs")
-"""Below the first three the path is a secret; for papers it shows what somebody reads."""
+_PREFIXES = ("f", "u", "d", "p", "k", "refs")
+"""Below all but the last the path is a secret; for papers it shows what somebody reads."""
 
-_KNOWN = frozenset({"/", "/livez", "/readyz"})
+_KNOWN = frozenset({"/", "/livez", "/readyz", "/private"})
 
 
 def write_guards(style: str) -> dict[str, str]:
