@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from digest.model import secrets
 from digest.model.errors import UnknownName, UsageError
+from digest.model.people import UNDO
 from digest.model.subscriptions import EVERYTHING, ConsentEvent, Destination, SubscriberState, move_subscriber
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 ONE_CLICK = "one-click"
-"""How somebody left who used the link in a mail: the mail program's button and the page's are one request."""
+"""How somebody left who pressed the button of their mail program (RFC 8058)."""
+
+PAGE = "page"
+"""How somebody left, or came back, who pressed a button of the page that the link in a mail opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,18 @@ class Departure:
         subscription: the name of what is left.
         title: what its digests are called.
         has_left: it was left before.
+        undo_until: up to when that can be undone by the same link (UTC); None where it can't.
     """
 
     destination: Destination
     subscription: str
     title: str
     has_left: bool
+    undo_until: datetime | None = None
+
+    def can_undo(self, at: datetime) -> bool:
+        """Whether it is left, and this can be undone by the same link at a moment (UTC)."""
+        return self.has_left and self.undo_until is not None and at < self.undo_until
 
 
 def find_departure(conn: Connection, token: str) -> Departure | None:
@@ -52,15 +62,27 @@ def find_departure(conn: Connection, token: str) -> Departure | None:
     destination = Destination.parse(stored.destination)
     left = subscriber_store.load_departures(conn, destination)
     has_left = stored.subscription in left or EVERYTHING in left
-    return Departure(destination, stored.subscription, title or stored.subscription, has_left)
+    since = subscriber_store.load_undoable(conn, destination, stored.subscription) if has_left else None
+    undo_until = since + UNDO if since else None
+    return Departure(destination, stored.subscription, title or stored.subscription, has_left, undo_until)
 
 
-def leave_by_link(conn: Connection, token: str, *, at: datetime) -> Departure | None:
+def leave_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Departure | None:
     """Unsubscribe from what a link names, and return it; None where there is no such link. Twice is as once."""
     departure = find_departure(conn, token)
-    if departure is not None:
-        subscriber_store.leave(conn, departure.destination, departure.subscription, how=ONE_CLICK, at=at)
-    return departure
+    if departure is None:
+        return None
+    subscriber_store.leave(conn, departure.destination, departure.subscription, how=how, at=at)
+    return find_departure(conn, token)
+
+
+def undo_by_link(conn: Connection, token: str, *, at: datetime) -> Departure | None:
+    """Resubscribe to what a link names where that is still offered; return what holds now. Twice is as once."""
+    departure = find_departure(conn, token)
+    if departure is None or not departure.can_undo(at):
+        return departure
+    resubscribe(conn, departure.destination, departure.subscription, how=PAGE, at=at)
+    return find_departure(conn, token)
 
 
 def leave(conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime) -> bool:

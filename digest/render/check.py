@@ -189,65 +189,55 @@ _ALARMS = (
     contexts.AlarmContext("Digest: a test", (), "<host>:/srv/digest", "Fri 20 Nov 11:00 UTC", is_test=True),
 )
 
+_HOME = "https://digest.example.org"
+
 _PREFERENCES = contexts.PreferencesContext(
     address="r…@example.org",
     memberships=(
-        contexts.MembershipView("p-0", "Your papers", True, "It comes daily at 09:00 UTC.", False, ""),
-        contexts.MembershipView("team", "<i>", False, "You unsubscribed on Fri 20 Nov.", True, "Fri 27 Nov"),
+        contexts.MembershipView("p-0", "Your papers", "It comes daily at 09:00 UTC.", is_own=True),
+        contexts.MembershipView("team", "<i>", "You unsubscribed on Fri 20 Nov.", undo_until="Fri 27 Nov"),
     ),
     wish=Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False))),
     days=DAYS,
     when=("weekdays", "9", "Europe/Berlin"),
-    is_paused=False,
-    tomorrow="2026-11-21",
-    until="",
-    may_add=True,
-    said="",
-    mistakes={},
     action="sample",
-    token="sample",
-    home="https://digest.example.org",
+    token="sample",  # noqa: S106 - a sample
+    home=_HOME,
 )
 
 _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     "email/alarm.txt": _ALARMS,
     "slack/alarm.txt": _ALARMS,
     "web/leave.html": (
-        contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
-        contexts.LeaveContext("<i>", "", "/u/x", home="https://digest.example.org"),
+        contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe, "sample"),
+        contexts.LeaveContext("<i>", "", "/u/x", "sample", is_back=True, home="https://digest.example.org"),
     ),
     "web/left.html": (
         contexts.LeftContext("demo-team"),
         contexts.LeftContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home="https://digest.example.org"
         ),
+        contexts.LeftContext("demo-team", undo_until="Fri 27 Nov", action="/u/x", token="sample"),  # noqa: S106 - a sample
         contexts.LeftContext(""),
     ),
     "web/preferences.html": (
         _PREFERENCES,
-        replace(_PREFERENCES, wish=None, may_add=False, is_paused=True, said="<b>", mistakes={"": "It is wrong"}),
+        replace(_PREFERENCES, wish=None, may_add=True, said="<b>", mistakes={"": "It is wrong"}, home=""),
         replace(_PREFERENCES, memberships=(), is_paused=True, mistakes={"when": "x", "kinds": "x", "until": "x"}),
     ),
     "web/query.html": (
-        contexts.QueryContext(
-            "gpu", "abs:GPU", "abs:GPU", "", "query", "../x", "sample", "https://digest.example.org"
-        ),
-        contexts.QueryContext("", "abs:(", "", "it ends early\nabs:(\n     ^", "query", "../x", "sample", ""),
+        contexts.QueryContext("query", "../x", "sample", _HOME, "gpu", "abs:GPU", "abs:GPU"),
+        contexts.QueryContext("query", "../x", "sample", "", text="(", mistake="it ends early\n(\n ^"),
     ),
     "web/private.html": (
         contexts.PrivateContext("x", "sample", ""),
-        contexts.PrivateContext(
-            "private",
-            "sample",
-            "",
-            "key",
-            "10:42 UTC",
-            "r@example.org",
-            True,
-            "https://x/f/y.atom",
-            mistakes={"move": "x"},
-        ),
-        contexts.PrivateContext("", "", "https://digest.example.org", said="Nothing is stored.", is_over=True),
+        contexts.PrivateContext("x", "sample", _HOME, "k", "10:42 UTC", feed="/f/x", may_move=True, said="<b>"),
+        contexts.PrivateContext("x", "sample", _HOME, "k", mistakes={"move": "x", "erase": "x"}, may_move=True),
+        contexts.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
+    ),
+    "web/stored.html": (
+        contexts.StoredContext((contexts.StoredKind("Your mail address", "Digests go there.", "7 days", ()),)),
+        contexts.StoredContext((), contact="ops@example.org", home="https://digest.example.org"),
     ),
     "web/error.html": (
         contexts.ErrorContext(404, "There is no such page", "Look at the address again."),

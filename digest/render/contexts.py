@@ -238,12 +238,16 @@ class LeaveContext:
         title: what the subscription is called.
         address: where its digests go, as far as the page may tell (masked); "" for nothing.
         action: the address the button posts to.
+        token: tells the server that this page posts.
+        is_back: it was left, and that was undone just now.
         home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     address: str
     action: str
+    token: str
+    is_back: bool = False
     home: str = ""
 
 
@@ -255,11 +259,42 @@ class LeftContext:
         title: what the subscription is called, "" where the page may not tell.
         is_earlier: it was left before, and the link is only opened again.
         contact: the operator's address, "" where none is given.
+        undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" where it can't.
+        action: the address the button that undoes it posts to.
+        token: tells the server that this page posts.
         home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     is_earlier: bool = False
+    contact: str = ""
+    undo_until: str = ""
+    action: str = ""
+    token: str = ""
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKind:
+    """One kind of thing that is stored of people: what it is, why, how long, and in which tables."""
+
+    what: str
+    why: str
+    how_long: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContext:
+    """`web/stored.html`: what is stored of people.
+
+    Attributes:
+        kinds: each kind, in the order of the page.
+        contact: the operator's address, "" where none is given.
+        home: the installation's front page, "" where it has no public address.
+    """
+
+    kinds: tuple[StoredKind, ...]
     contact: str = ""
     home: str = ""
 
@@ -271,18 +306,18 @@ class MembershipView:
     Attributes:
         name: its name; `*` for all of them, where all were left.
         title: what its digests are called.
-        is_own: it is the person's own. The operator's file decides over every other.
         says: when it comes, or why it does not, in sentences.
+        is_own: it is the person's own. The operator's file decides over every other.
         has_left: it was left.
         undo_until: the last day on which that can be undone here, such as `Fri 27 Nov`; "" where it can't.
     """
 
     name: str
     title: str
-    is_own: bool
     says: str
-    has_left: bool
-    undo_until: str
+    is_own: bool = False
+    has_left: bool = False
+    undo_until: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,15 +331,15 @@ class PreferencesContext:
             `abstracts`, `weekly`, `has_feed`; None where they have none.
         days: what is offered for the days, and how it is called.
         when: the days, hour and time zone of their own subscription, or as typed.
-        is_paused: their own subscription sends nothing for now.
-        tomorrow: the first day up to which it can be paused, as `2026-11-27`.
-        until: the day up to which it was to be paused, as typed.
-        may_add: they may have saved queries of their own.
-        said: what was just changed, in sentences; "" for nothing.
-        mistakes: what is wrong, by the field that it is about.
         action: the address the forms post to; that of a saved query lies below it.
         token: tells the server that this page posts.
         home: the installation's front page.
+        is_paused: their own subscription sends nothing for now.
+        tomorrow: the first day up to which it can be paused, as `2026-11-27`.
+        until: the day up to which it was to be paused, as typed.
+        may_add: they may have a first saved query of their own.
+        said: what was just changed, in sentences; "" for nothing.
+        mistakes: what is wrong, by the field that it is about.
     """
 
     address: str
@@ -312,15 +347,15 @@ class PreferencesContext:
     wish: Wish | None
     days: Mapping[str, str]
     when: tuple[str, str, str]
-    is_paused: bool
-    tomorrow: str
-    until: str
-    may_add: bool
-    said: str
-    mistakes: Mapping[str, str]
     action: str
     token: str
     home: str
+    is_paused: bool = False
+    tomorrow: str = ""
+    until: str = ""
+    may_add: bool = False
+    said: str = ""
+    mistakes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,24 +363,24 @@ class QueryContext:
     """`web/query.html`: one of a person's saved queries, or a new one, with what it would bring.
 
     Attributes:
-        name: its name; "" for a new one.
-        text: as typed, or as stored.
-        was: as stored; "" for a new one.
-        mistake: why it can't be saved, "" for no reason.
         action: the address the form goes to.
         back: the address of the person's preferences.
         token: tells the server that this page posts.
         home: the installation's front page.
+        name: its name; "" for a new one.
+        text: as typed, or as stored.
+        was: as stored; "" for a new one.
+        mistake: why it can't be saved, "" for no reason.
     """
 
-    name: str
-    text: str
-    was: str
-    mistake: str
     action: str
     back: str
     token: str
     home: str
+    name: str = ""
+    text: str = ""
+    was: str = ""
+    mistake: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,18 +388,18 @@ class PrivateContext:
     """`web/private.html`: what a forwarded mail must not give away. At first, the button that opens it alone.
 
     Attributes:
+        action: the address the forms post to.
+        token: tells the server that this page posts.
+        home: the installation's front page.
         key: opens it again for each form; "" before it is opened and after all was erased.
         until: until when, such as `10:42 UTC`.
         address: the person's mail address.
-        may_move: they may give another one.
         feed: the address of their own feed, "" for none.
+        may_move: they may give another address.
         said: what was just done, in sentences; "" for nothing.
         mistakes: what is wrong, by the field that it is about.
         typed: the other address as typed.
         is_over: all was erased.
-        action: the address the forms post to.
-        token: tells the server that this page posts.
-        home: the installation's front page.
     """
 
     action: str
@@ -373,8 +408,8 @@ class PrivateContext:
     key: str = ""
     until: str = ""
     address: str = ""
-    may_move: bool = False
     feed: str = ""
+    may_move: bool = False
     said: str = ""
     mistakes: Mapping[str, str] = field(default_factory=dict)
     typed: str = ""
@@ -488,6 +523,7 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/preferences.html": PreferencesContext,
     "web/query.html": QueryContext,
     "web/private.html": PrivateContext,
+    "web/stored.html": StoredContext,
     "web/error.html": ErrorContext,
     "web/home.html": HomeContext,
 }

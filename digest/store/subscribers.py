@@ -238,7 +238,7 @@ def leave(conn: Connection, destination: Destination | str, subscription: str, *
     ids = _subscriptions_of(conn, key, subscription)
     conn.execute(
         update(subscription_destinations)
-        .where(_is_place(key, ids), subscription_destinations.c.state != DestinationState.LEFT)
+        .where(_is_place(key, ids), subscription_destinations.c.state == DestinationState.ACTIVE)
         .values(state=DestinationState.LEFT, reason=how, since=at)
     )
     waiting = deliveries.c.destination == key
@@ -288,6 +288,20 @@ def load_departures(conn: Connection, destination: Destination | str) -> frozens
     """Return the names of the subscriptions a destination left, `EVERYTHING` among them where it left for good."""
     left = select(suppressions.c.subscription).where(suppressions.c.destination == destination_key(destination))
     return frozenset(conn.execute(left).scalars())
+
+
+def load_undoable(conn: Connection, destination: Destination | str, subscription: str) -> datetime | None:
+    """Return since when (UTC) a destination gets nothing for the one reason that it left this subscription."""
+    key, places = destination_key(destination), subscription_destinations.c
+    found = (
+        select(suppressions.c.since)
+        .join(subscriptions, subscriptions.c.name == suppressions.c.subscription)
+        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
+        .where(suppressions.c.destination == key, suppressions.c.subscription == subscription)
+        .where(places.destination == key, places.state == DestinationState.LEFT)
+        .where(subscriptions.c.state != SubscriptionState.ENDED)
+    )
+    return None if EVERYTHING in load_departures(conn, key) else conn.execute(found).scalar()
 
 
 def load_left_alone(conn: Connection, destination: Destination | str) -> list[str]:

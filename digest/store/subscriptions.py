@@ -462,12 +462,11 @@ class _Syncing:
             if place is None or any(place[name] != value for name, value in values.items()):
                 writes.append((destination, values))
         gone = {"state": DestinationState.DISABLED, "reason": NOT_NAMED, "since": self._at}
-        dropped = [
-            destination
-            for destination, place in places.items()
-            if destination not in named and place["state"] == DestinationState.ACTIVE and not place["is_joined"]
-        ]
-        writes += [(destination, gone) for destination in dropped]
+        others = {name: place for name, place in places.items() if name not in named and not place["is_joined"]}
+        dropped = [name for name, place in others.items() if place["state"] == DestinationState.ACTIVE]
+        # Who left before can undo that on a page, which must not bring back whom the file no longer names.
+        left = [name for name, place in others.items() if place["state"] == DestinationState.LEFT]
+        writes += [(destination, gone) for destination in (*dropped, *left)]
         self._write(subscription_destinations, key, "destination", writes, places)
         for destination in dropped:
             theirs = of_subscriptions([key]) & (deliveries.c.destination == destination)

@@ -1,7 +1,9 @@
 """The web shell: feeds, leaving by one click, digests as pages, health. Thin: it decides nothing.
 
 endpoints    what each address answers, and what endpoints share
-server       which address leads where, headers, body limit, access log; uvicorn inside this process
+server       which address leads where; uvicorn inside this process
+guards       what every request passes: headers, known names, body limit, access log
+forms        what forms hold, and whether a page of ours sent them
 connections  what clients may take of it
 feeds        feeds by secret address, kept in memory, and who is answered with 304
 """

@@ -12,7 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.deliver.unsubscribe import find_departure, leave_by_link
+from digest.deliver.unsubscribe import ONE_CLICK, PAGE, find_departure, leave_by_link, undo_by_link
+from digest.inspect.stored import STORED
 from digest.model import secrets
 from digest.model.alarms import STUCK
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
@@ -22,7 +23,7 @@ from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_refs_url
 from digest.poll.coverage import load_coverage
 from digest.render import references
-from digest.render.contexts import ErrorContext, HomeContext, LeaveContext, LeftContext
+from digest.render.contexts import ErrorContext, HomeContext, LeaveContext, LeftContext, StoredContext
 from digest.render.references import make_key
 from digest.render.text import write_day
 from digest.serve.telemetry import Pulse
@@ -34,6 +35,7 @@ from digest.store import runs as cursor_store
 from digest.store import views
 from digest.store import workers as alarm_store
 from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag, write_http_date
+from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from digest.config import Config
+    from digest.deliver.unsubscribe import Departure
     from digest.model.messages import Coverage
     from digest.model.papers import Paper
     from digest.model.subscriptions import Destination
@@ -250,29 +253,52 @@ def _last_look(conn: Connection, site: Site) -> datetime | None:
 def ask_to_leave(request: Request) -> Response:
     """Show what would be left, and a button. Programs that follow links in mails change nothing here."""
     shell = shell_of(request)
-    token = request.path_params["token"]
     with shell.site.store.read() as conn:
-        departure = find_departure(conn, token)
-    if departure is None:
-        return shell.pages.fail(404)
-    if departure.has_left:
-        return _confirm(shell, departure.title, is_earlier=True)
-    # Relative, so that it is right behind a proxy that serves us below a path of its own.
-    context = LeaveContext(departure.title, mask(departure.destination), token, shell.site.config.web.base_url)
-    return shell.pages.show("leave.html", context)
+        departure = find_departure(conn, request.path_params["token"])
+    return _show_departure(request, departure, is_earlier=True)
 
 
 def leave(request: Request) -> Response:
-    """Leave, once or again: nothing more is sent from this answer on."""
-    shell = shell_of(request)
+    """Leave, or undo that: nothing more is sent, or is sent again, from this answer on.
+
+    A mail program's one click needs nothing but the address, and learns nothing of it. All else has to come from
+    the page there.
+    """
+    shell, token = shell_of(request), request.path_params["token"]
+    is_click = is_one_click(request)
+    form = Form(()) if is_click else read_form(request)
+    if not is_click:
+        require_own_form(request, form)
+    answer = "leave" if is_click else form.get("answer")
+    if answer not in ("leave", "undo"):
+        raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
     with shell.site.store.begin() as conn:
-        departure = leave_by_link(conn, request.path_params["token"], at=shell.site.clock.now())
-    return _confirm(shell, departure.title if departure else "")
+        at = shell.site.clock.now()
+        if answer == "undo":
+            departure = undo_by_link(conn, token, at=at)
+        else:
+            departure = leave_by_link(conn, token, how=ONE_CLICK if is_click else PAGE, at=at)
+    if departure is None and is_click:
+        return shell.pages.show("left.html", LeftContext("", home=shell.site.config.web.base_url))
+    return _show_departure(request, departure, is_back=answer == "undo", is_earlier=answer == "undo")
 
 
-def _confirm(shell: Shell, title: str, *, is_earlier: bool = False) -> Response:
-    config = shell.site.config
-    context = LeftContext(title, is_earlier, find_contact(config), config.web.base_url)
+def _show_departure(
+    request: Request, departure: Departure | None, *, is_back: bool = False, is_earlier: bool = False
+) -> Response:
+    shell, action = shell_of(request), request.path_params["token"]
+    home = shell.site.config.web.base_url
+    if departure is None:
+        return shell.pages.fail(404)
+    token = make_form_token(shell, request.scope["path"])
+    # The action is relative, so that it is right behind a proxy that serves us below a path of its own.
+    if not departure.has_left:
+        address = mask(departure.destination)
+        return shell.pages.show("leave.html", LeaveContext(departure.title, address, action, token, is_back, home))
+    last = departure.undo_until if departure.can_undo(shell.site.clock.now()) else None
+    undo_until = write_day(last.date()) if last else ""
+    contact = find_contact(shell.site.config)
+    context = LeftContext(departure.title, is_earlier, contact, undo_until, action, token, home)
     return shell.pages.show("left.html", context)
 
 
@@ -296,6 +322,13 @@ def show_home(request: Request) -> Response:
         is_healthy=coverage.is_complete,
     )
     return shell.pages.show("home.html", context)
+
+
+def show_stored(request: Request) -> Response:
+    """Say what is stored of people, why, and for how long."""
+    shell = shell_of(request)
+    config = shell.site.config
+    return shell.pages.show("stored.html", StoredContext(STORED, find_contact(config), config.web.base_url))
 
 
 def show_digest(request: Request) -> Response:
@@ -370,6 +403,7 @@ ROUTES = [
     Route("/u/{token}", ask_to_leave, methods=["GET"]),
     Route("/u/{token}", leave, methods=["POST"]),
     Route("/d/{token}", show_digest),
+    Route("/stored", show_stored),
     Route("/refs/{name:path}", serve_reference),
     Route("/livez", show_liveness),
     Route("/readyz", show_readiness),

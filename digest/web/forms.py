@@ -7,6 +7,7 @@ is made from never leaves the server, so no other site can write such a form (cr
 from __future__ import annotations
 
 import hmac
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -80,6 +81,23 @@ def read_body(request: Request) -> bytes:
     return body
 
 
+_ONE_CLICK_PART = re.compile(
+    rb"(?:\r\n)?(?P<line>--[^\r\n]{1,70})\r\n(?P<headers>(?:[^\r\n]+\r\n)+)\r\nOne-Click\r\n(?P=line)--\s*"
+)
+
+_ONE_CLICK_NAME = re.compile(rb'content-disposition:\s*form-data;\s*name="?List-Unsubscribe"?\s*', re.IGNORECASE)
+
+
+def is_one_click(request: Request) -> bool:
+    """Whether a mail program asks to unsubscribe: with just that one field, in either encoding (RFC 8058 §3.2)."""
+    body = read_body(request)
+    part = _ONE_CLICK_PART.fullmatch(body)
+    if part is None or not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        return body == b"List-Unsubscribe=One-Click"
+    names = [line for line in part["headers"].split(b"\r\n") if line.lower().startswith(b"content-disposition")]
+    return len(names) == 1 and _ONE_CLICK_NAME.fullmatch(names[0]) is not None
+
+
 def make_form_token(shell: Shell, path: str) -> str:
     """Return what a form sends in its hidden field `token`.
 
@@ -100,7 +118,7 @@ def require_own_form(request: Request, form: Form) -> None:
     url = shell.site.config.web.base_url
     today = shell.site.clock.now().date()
     given = form.get("token").encode("utf-8", "surrogatepass")
-    known = [_derive_token(shell, request.url.path, today - timedelta(days)).encode() for days in (0, 1)]
+    known = [_derive_token(shell, request.scope["path"], today - timedelta(days)).encode() for days in (0, 1)]
     is_known = any([hmac.compare_digest(given, token) for token in known])  # noqa: C419 - each, however it ends
     if not url:
         raise Forbidden("no form is taken here", hint="The operator of this service has to set web.base_url.")
@@ -112,12 +130,16 @@ def require_own_form(request: Request, form: Form) -> None:
 
 
 def find_origin(url: str) -> str:
-    """Return the origin of a web address as browsers write it: without a usual port, in ASCII."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    host = host if host.isascii() else host.encode("idna").decode("ascii")
+    """Return the origin of a web address as browsers write it: without a usual port."""
+    parts, host = urlsplit(url), find_host(url)
     port = "" if parts.port in (None, _DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
+
+
+def find_host(url: str) -> str:
+    """Return the host of a web address as browsers write it: in small letters and in ASCII."""
+    host = urlsplit(url).hostname or ""
+    return host if host.isascii() else host.encode("idna").decode("ascii")
 
 
 def name_network(request: Request, config: Config) -> str:

@@ -229,7 +229,7 @@ def _show(
         is_paused=own is not None and own.state == SubscriptionState.PAUSED,
         tomorrow=(now + timedelta(days=1)).date().isoformat(),
         until=form.get("until") if error and form else "",
-        may_add=own is not None or config.web.signup.admits(found.person.address),
+        may_add=config.web.signup.admits(found.person.address),
         said=said,
         mistakes={_find_field(found, action, form): f"{error.message}. {error.hint}"} if error and form else {},
         action=f"{up}{token}",
@@ -256,9 +256,11 @@ def _view_memberships(found: Preferences, now: datetime) -> Iterator[MembershipV
             says = f"You unsubscribed on {write_day(one.left_at.date())}."
         if found.has_left_everything:
             undo_all, undo_until = undo_all or undo_until, ""
-        yield MembershipView(one.name, one.title, is_own, says, one.left_at is not None, undo_until)
+        yield MembershipView(one.name, one.title, says, is_own, one.left_at is not None, undo_until)
     if found.has_left_everything:
-        yield MembershipView(_ALL, "Everything", True, "You unsubscribed from everything.", True, undo_all)  # noqa: FBT003
+        yield MembershipView(
+            _ALL, "Everything", "You want no mail from here.", is_own=True, has_left=True, undo_until=undo_all
+        )
 
 
 def _say_comes(due: DueSubscription, now: datetime) -> str:
@@ -331,14 +333,14 @@ def _show_query(request: Request, name: str, typed: str | None, error: UsageErro
     was = queries.get(name, "")
     pointer = [error.pointer()] if isinstance(error, QueryError) and error.text else []
     context = QueryContext(
-        name=name,
-        text=was if typed is None else typed,
-        was=was,
-        mistake="\n".join([f"{error.message}.", *pointer, error.hint]).strip() if error else "",
         action="query",
         back=f"../{request.path_params['token']}",
         token=make_form_token(shell, request.scope["path"]),
         home=shell.site.config.web.base_url,
+        name=name,
+        text=was if typed is None else typed,
+        was=was,
+        mistake="\n".join([f"{error.message}.", *pointer, error.hint]).strip() if error else "",
     )
     return HTMLResponse(shell.site.renderer.render_web("query.html", context), _MISTAKEN if error else 200)
 

@@ -1,9 +1,7 @@
-"""Maps addresses, guards them, and runs uvicorn in a thread."""
+"""Maps addresses, and runs uvicorn in a thread."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import socket
 import threading
 from contextlib import asynccontextmanager
@@ -13,10 +11,8 @@ from typing import TYPE_CHECKING
 import uvicorn
 from anyio import to_thread
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
-from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
 from digest.web import endpoints, preferences, private
@@ -30,12 +26,12 @@ from digest.web.endpoints import (
     render_digest,
 )
 from digest.web.feeds import FeedDesk
+from digest.web.guards import AccessLog, BodyLimit, KnownHosts, SecurityHeaders, find_hosts, write_headers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator
 
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from digest.poll.installation import Site
     from digest.serve.telemetry import Pulse
@@ -58,7 +54,8 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
         site: the installation.
         pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
     """
-    pages, guards = Pages(site.renderer, site.config.web.base_url), write_guards(site.renderer.web_style_hash())
+    web = site.config.web
+    pages, headers = Pages(site.renderer, web.base_url), write_headers(site.renderer.web_style_hash())
     app = Starlette(
         routes=[
             *endpoints.ROUTES,
@@ -78,7 +75,8 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     secret = cache(partial(_load_secret, site))
     app.state.shell = Shell(site, FeedDesk(site), render, pulse, pages, secret)
     # Around the whole of it, so that answers to errors are guarded too.
-    return AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards))
+    limited = BodyLimit(app, fail=pages.fail)
+    return AccessLog(SecurityHeaders(KnownHosts(limited, find_hosts(web), fail=pages.fail), headers))
 
 
 def _load_secret(site: Site) -> str:
@@ -90,160 +88,6 @@ def _load_secret(site: Site) -> str:
 async def _live(_app: Starlette) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
-
-
-_log = logging.getLogger("digest.web")
-
-BODY_LIMIT = 64 * 1024
-"""Bytes; a one-click POST has a hundred."""
-
-BODY_SECONDS = 10.0
-"""How long a body may take to arrive."""
-
-BAD = 400
-"""From this status on an answer is a refusal."""
-
-_PREFIXES = ("f", "u", "d", "p", "k", "refs")
-"""Below all but the last the path is a secret; for papers it shows what somebody reads."""
-
-_KNOWN = frozenset({"/", "/livez", "/readyz", "/private"})
-
-
-def write_guards(style: str) -> dict[str, str]:
-    """Return the headers of every answer that does not say otherwise.
-
-    Args:
-        style: source expression that allows the pages' own style.
-    """
-    policy = f"default-src 'none'; style-src {style}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    return {
-        "Content-Security-Policy": policy,
-        "X-Content-Type-Options": "nosniff",
-        "X-Frame-Options": "DENY",
-        "Referrer-Policy": "no-referrer",
-        "X-Robots-Tag": "noindex",
-        "Cache-Control": "no-store",
-    }
-
-
-class SecurityHeaders:
-    """Adds headers to every answer that does not say otherwise.
-
-    Args:
-        app: what is guarded.
-        headers: as `write_guards` returns them.
-    """
-
-    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
-        self._app, self._headers = app, headers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and its answer back with the headers."""
-
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self._app(scope, receive, send_guarded)
-
-
-class BodyLimit:
-    """Reads bodies before anything else does, up to a limit in bytes and seconds.
-
-    Args:
-        app: what is guarded.
-        fail: makes the answer for a status.
-    """
-
-    def __init__(self, app: ASGIApp, *, fail: Callable[[int], Response]) -> None:
-        self._app, self._fail = app, fail
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with its whole body, or refuse it."""
-        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
-            await self._app(scope, receive, send)
-            return
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                body = await _read_body(scope, receive)
-        except TimeoutError:
-            await self._refuse(408, scope, receive, send)
-            return
-        if body is None:
-            await self._refuse(413, scope, receive, send)
-            return
-        scope.setdefault("state", {})["body"] = body
-        waiting = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive_read() -> Message:
-            return waiting.pop() if waiting else await receive()
-
-        await self._app(scope, receive_read, send)
-
-    async def _refuse(self, status: int, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = self._fail(status)
-        answer.headers["Connection"] = "close"
-        await answer(scope, receive, send)
-
-
-async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
-    """Return the body; None where it is too long, by its own word or by its bytes, or its sender has gone."""
-    announced = Headers(scope=scope).get("content-length", "0")
-    if announced.isdecimal() and int(announced) > BODY_LIMIT:
-        return None
-    body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if len(body) > BODY_LIMIT or message["type"] == "http.disconnect":
-            return None
-        if not message.get("more_body", False):
-            return bytes(body)
-
-
-class AccessLog:
-    """Logs every request by what was asked for, never by its secret.
-
-    Args:
-        app: what is guarded.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and log how it was answered."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        began, status = monotonic(), 500
-
-        async def send_noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_noted)
-        finally:
-            milliseconds = round((monotonic() - began) * 1000)
-            fields = {"status": status, "milliseconds": milliseconds}
-            name = name_path(scope["path"])
-            # Readers ask for feeds day and night.
-            level = logging.DEBUG if name == "/f/…" and status < BAD else logging.INFO
-            _log.log(level, "%s %s", scope["method"], name, extra={"fields": fields})
-
-
-def name_path(path: str) -> str:
-    """Return what may be logged of a path: which page it is, and never a token."""
-    if path in _KNOWN:
-        return path
-    prefix, _, rest = path.removeprefix("/").partition("/")
-    return f"/{prefix}/…" if prefix in _PREFIXES and rest else "(no such page)"
 
 
 GOODBYE = 3

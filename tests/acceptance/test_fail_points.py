@@ -371,7 +371,7 @@ def test_the_link_in_every_copy_works_and_ends_the_digests(database: str, row: R
             for mail in here.mail.mails
         }
         with here.opened() as site, site.store.begin() as conn:
-            assert unsubscribe.leave_by_link(conn, link, at=here.clock.now())
+            assert unsubscribe.leave_by_link(conn, link, how="one-click", at=here.clock.now())
         came = here.look_at("mail")
         here.arxiv.add(made_up(7, here.clock.now()))
         run_later(here, timedelta(days=1))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from digest.inspect.stored import STORED
 from digest.model.messages import Digest, Feed, FeedEntry, Links
 from digest.model.papers import Author
 from digest.model.secrets import feed_uri
@@ -17,6 +18,7 @@ from digest.render import (
     Renderer,
 )
 from digest.render.check import check_templates
+from digest.render.contexts import StoredContext
 from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import (
     EVENING,
@@ -133,11 +135,13 @@ def test_references_look_as_they_did(golden: Golden, name: str) -> None:
 
 def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Golden) -> None:
     contexts: dict[str, Any] = {
-        "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe),
-        "left": LeftContext("demo-team"),
+        "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe, "sample"),
+        "leave-back": LeaveContext("demo-team", "r…@example.org", "x", "sample", is_back=True),
+        "left": LeftContext("demo-team", undo_until="Fri 27 Nov", action="x", token="sample"),
         "left-before": LeftContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),
+        "stored": StoredContext(STORED, "ops@example.org"),
         "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
         "home": HomeContext(
             "ops@example.org", "announcement of Thu 19 Nov: complete, 412 new papers", is_healthy=True

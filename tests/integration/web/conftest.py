@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from digest.poll.installation import Site
 from digest.serve.steps import run_pass
 from tests.fakes.mail import ReceivedMail
 from tests.integration.web.world import World, live_in, served
+
+ORIGIN = "https://localhost:8000"
+"""That of `web.base_url`, which browsers send with each form."""
 
 
 @dataclass
@@ -33,6 +37,14 @@ class Desk:
     @property
     def links(self) -> LinkMaker:
         return self.world.links(self.site)
+
+    def press(self, page: httpx.Response, *, origin: str | None = ORIGIN, **changes: str) -> httpx.Response:
+        """Press the first button of a page, as a browser does; `changes` are to the fields that are sent."""
+        action = re.search(r'<form [^>]*action="([^"]+)"', page.text)
+        assert action is not None, page.text
+        fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
+        headers = {} if origin is None else {"Origin": origin}
+        return self.http.post(page.url.join(action[1]), data=fields | changes, headers=headers)
 
     def feed_path(self, suffix: str = "atom", generation: int = 0) -> str:
         return f"/f/{self.links.feed_token('perf-team', generation)}.{suffix}"

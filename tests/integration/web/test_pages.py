@@ -73,7 +73,7 @@ def test_every_answer_is_guarded(shared: Desk, method: str) -> None:
         assert "default-src 'none'" in policy, path
         assert "frame-ancestors 'none'" in policy
         assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Referrer-Policy"] == "same-origin"
         assert headers["X-Robots-Tag"] == "noindex"
         assert "server" not in headers
         assert headers["Cache-Control"] == ("private, max-age=900" if headers.get("ETag") else "no-store")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from digest.inspect.stored import STORED
 from digest.model.errors import DigestError
 from digest.model.messages import Message
 from digest.render import (
@@ -16,6 +17,7 @@ from digest.render import (
     MailIdentity,
     Renderer,
 )
+from digest.render.contexts import StoredContext
 from digest.render.samples import SAMPLE_LINKS, sample_digest
 from tests.unit.render.conftest import KEY, MakeDelivery
 
@@ -57,8 +59,9 @@ def test_a_page_stands_on_its_own_and_needs_nothing_from_elsewhere(renderer: Ren
 
 
 CONTEXTS: dict[str, Any] = {
-    "leave.html": LeaveContext("demo <b>", "r…@example.org", "/u/token?a=1&b=2"),
+    "leave.html": LeaveContext("demo <b>", "r…@example.org", "/u/token?a=1&b=2", "sample"),
     "left.html": LeftContext("demo <b>"),
+    "stored.html": StoredContext(STORED),
     "error.html": ErrorContext(404, "There is no <b>", "Look again."),
     "home.html": HomeContext("ops@example.org", "announcement of Thu 19 Nov: complete", is_healthy=True),
 }

@@ -1,0 +1,77 @@
+"""What is stored of people, why and for how long, in plain words: the one place where it is written down."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from digest.model.people import LETTERS_TO_ADDRESS, UNCONFIRMED
+from digest.render.contexts import StoredKind
+from digest.store.database import KEPT_DAYS
+
+_ERASED: Final = "until you have it erased"
+
+_COUNTED: Final = max(limit.span for limit in LETTERS_TO_ADDRESS) + timedelta(days=1)
+
+STORED: Final = (
+    StoredKind(
+        "Your mail address, and whether you confirmed it",
+        "Digests go there, and nothing that you did not ask for.",
+        _ERASED,
+        ("subscribers",),
+    ),
+    StoredKind(
+        "What you subscribed to: saved queries, days, hour and the other choices",
+        "It says which papers you get, and when.",
+        _ERASED,
+        ("saved_queries", "query_revisions", "subscriptions", "subscription_queries", "subscription_destinations"),
+    ),
+    StoredKind(
+        "When you confirmed, unsubscribed and came back, and how",
+        "It proves that you asked for these mails.",
+        _ERASED,
+        ("consents",),
+    ),
+    StoredKind(
+        "That you unsubscribed, or want no mail with a link",
+        "Nothing is sent to you then, even if the operator of this service lists your address.",
+        "until you subscribe again",
+        ("suppressions",),
+    ),
+    StoredKind(
+        "A hash of each link in your mails",
+        "It recognises the link. The link can't be made from it.",
+        _ERASED,
+        ("tokens",),
+    ),
+    StoredKind(
+        "What you asked for by a form, and the address that you gave",
+        "A mail with a link goes there. What you asked for is done once you press its button.",
+        f"{UNCONFIRMED // timedelta(hours=1)} hours, or until you press the button",
+        ("signups",),
+    ),
+    StoredKind(
+        "How many requests came from a network and for an address, both as hashes",
+        "Nobody can have many mails sent to you.",
+        f"{_COUNTED.days} days",
+        ("request_counts",),
+    ),
+    StoredKind(
+        "The papers that your saved queries found, and your digests",
+        "Each paper is sent once, and you can look back.",
+        _ERASED,
+        ("query_matches", "matches", "digests"),
+    ),
+    StoredKind(
+        "Each mail to you: when it was sent, and what your mail server answered",
+        "What did not arrive is sent again, and nothing comes twice. The operator sees what failed.",
+        f"{KEPT_DAYS['deliveries']} days; the text of the mail {KEPT_DAYS['rendered bytes']} days",
+        ("deliveries", "attempts", "destination_addresses", "alarms"),
+    ),
+    StoredKind(
+        "What arXiv was asked, without your name",
+        "It shows what was checked. Where arXiv searches for saved queries, their texts are in it.",
+        f"for good; the answers of arXiv {KEPT_DAYS['raw pages']} days",
+        ("requests", "poll_runs", "cursors", "raw_pages", "quarantine"),
+    ),
+)

@@ -1,0 +1,220 @@
+"""Guards every answer: headers, known names of this service, a limit for bodies, and a log without secrets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from digest.config.addresses import split_bind
+from digest.model.clock import LOOPBACK_HOSTS, monotonic
+from digest.web.forms import find_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from digest.config.settings import WebSettings
+
+_log = logging.getLogger("digest.web")
+
+BODY_LIMIT = 64 * 1024
+"""Bytes; a one-click POST has a hundred."""
+
+BODY_SECONDS = 10.0
+"""How long a body may take to arrive."""
+
+BAD = 400
+"""From this status on an answer is a refusal."""
+
+_PREFIXES = ("f", "u", "d", "a", "p", "c", "k", "refs")
+"""Below all but the last the path is a secret; for papers it shows what somebody reads."""
+
+_HEALTH = ("/livez", "/readyz")
+
+_KNOWN = frozenset({"/", "/live", "/subscribe", "/link", "/private", "/stored", "/robots.txt", *_HEALTH})
+
+_FREQUENT = ("/f/…", "/live")
+"""Readers ask for feeds day and night, and a page asks for this with every word that is typed."""
+
+
+def write_headers(style: str) -> dict[str, str]:
+    """Return the headers of every answer that does not say otherwise.
+
+    With a stricter policy for referrers, browsers would not say either where a form of ours comes from.
+
+    Args:
+        style: source expression that allows the pages' own style.
+    """
+    policy = (
+        f"default-src 'none'; style-src {style}; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    return {
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "same-origin",
+        "X-Robots-Tag": "noindex",
+        "Cache-Control": "no-store",
+    }
+
+
+def find_hosts(web: WebSettings) -> frozenset[str]:
+    """Return the names by which this service may be asked; none where it has no public address: by any."""
+    if not web.base_url:
+        return frozenset()
+    return frozenset({find_host(web.base_url), split_bind(web.bind)[0].lower(), *LOOPBACK_HOSTS})
+
+
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
+"""What a client asks by: a name or an address, and perhaps a port."""
+
+
+class KnownHosts:
+    """Refuses whoever asks by a name that is not ours: a page elsewhere may have made its name point here.
+
+    Args:
+        app: what is guarded.
+        hosts: the names that are ours; none for any.
+        fail: makes the answer for a status, in words.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str], *, fail: Callable[[int, str, str], Response]) -> None:
+        self._app, self._hosts, self._fail = app, hosts, fail
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it; health is told by any name, for whoever looks after the machine."""
+        if scope["type"] != "http" or not self._hosts or scope["path"] in _HEALTH:
+            await self._app(scope, receive, send)
+            return
+        asked = [_HOST.fullmatch(text.lower()) for text in Headers(scope=scope).getlist("host")]
+        if [match and (match[1] or match[2]) in self._hosts for match in asked] == [True]:
+            await self._app(scope, receive, send)
+            return
+        hint = "A proxy in front of it has to pass on the Host that it was asked for."
+        await self._fail(400, "This service does not go by that name.", hint)(scope, receive, send)
+
+
+class SecurityHeaders:
+    """Adds headers to every answer that does not say otherwise.
+
+    Args:
+        app: what is guarded.
+        headers: as `write_headers` returns them.
+    """
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
+        self._app, self._headers = app, headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer back with the headers."""
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_guarded)
+
+
+class BodyLimit:
+    """Reads bodies before anything else does, up to a limit in bytes and seconds.
+
+    Args:
+        app: what is guarded.
+        fail: makes the answer for a status.
+    """
+
+    def __init__(self, app: ASGIApp, *, fail: Callable[[int], Response]) -> None:
+        self._app, self._fail = app, fail
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its whole body, or refuse it."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _read_body(scope, receive)
+        except TimeoutError:
+            await self._refuse(408, scope, receive, send)
+            return
+        if body is None:
+            await self._refuse(413, scope, receive, send)
+            return
+        scope.setdefault("state", {})["body"] = body
+        waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_read() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        await self._app(scope, receive_read, send)
+
+    async def _refuse(self, status: int, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self._fail(status)
+        answer.headers["Connection"] = "close"
+        await answer(scope, receive, send)
+
+
+async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
+    """Return the body; None where it is too long, by its own word or by its bytes, or its sender has gone."""
+    announced = Headers(scope=scope).get("content-length", "0")
+    if announced.isdecimal() and int(announced) > BODY_LIMIT:
+        return None
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > BODY_LIMIT or message["type"] == "http.disconnect":
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+class AccessLog:
+    """Logs every request by what was asked for, never by its secret.
+
+    Args:
+        app: what is guarded.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and log how it was answered."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = monotonic(), 500
+
+        async def send_noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noted)
+        finally:
+            milliseconds = round((monotonic() - began) * 1000)
+            fields = {"status": status, "milliseconds": milliseconds}
+            name = name_path(scope["path"])
+            level = logging.DEBUG if name in _FREQUENT and status < BAD else logging.INFO
+            _log.log(level, "%s %s", scope["method"], name, extra={"fields": fields})
+
+
+def name_path(path: str) -> str:
+    """Return what may be logged of a path: which page it is, and never a token. What follows `?` is none of it."""
+    if path in _KNOWN:
+        return path
+    prefix, _, rest = path.removeprefix("/").partition("/")
+    return f"/{prefix}/…" if prefix in _PREFIXES and rest else "(no such page)"
