@@ -231,7 +231,7 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     ),
     "web/private.html": (
         contexts.PrivateContext("x", "sample", ""),
-        contexts.PrivateContext("x", "sample", _HOME, "k", "10:42 UTC", feed="/f/x", may_move=True, said="<b>"),
+        contexts.PrivateContext("x", "sample", _HOME, "k", feed="/f/x", may_move=True, said="<b>"),
         contexts.PrivateContext("x", "sample", _HOME, "k", mistakes={"move": "x", "erase": "x"}, may_move=True),
         contexts.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
     ),

@@ -392,7 +392,6 @@ class PrivateContext:
         token: tells the server that this page posts.
         home: the installation's front page.
         key: opens it again for each form; "" before it is opened and after all was erased.
-        until: until when, such as `10:42 UTC`.
         address: the person's mail address.
         feed: the address of their own feed, "" for none.
         may_move: they may give another address.
@@ -406,7 +405,6 @@ class PrivateContext:
     token: str
     home: str
     key: str = ""
-    until: str = ""
     address: str = ""
     feed: str = ""
     may_move: bool = False

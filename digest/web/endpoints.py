@@ -108,9 +108,9 @@ class Pages:
         self._renderer = renderer
         self._home = home
 
-    def show(self, name: str, context: DataclassInstance) -> Response:
+    def show(self, name: str, context: DataclassInstance, status: int = 200) -> Response:
         """Answer with a page."""
-        return HTMLResponse(self._renderer.render_web(name, context))
+        return HTMLResponse(self._renderer.render_web(name, context), status)
 
     def fail(
         self, status: int, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None

@@ -5,13 +5,13 @@ Whoever has the link may do here what whoever was forwarded the mail may do. For
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from digest.deliver import people
@@ -31,40 +31,41 @@ from digest.web.endpoints import mask, shell_of
 from digest.web.forms import make_form_token, read_form, require_own_form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from digest.config import Config
     from digest.deliver.people import Preferences
     from digest.model.subscriptions import DueSubscription
-    from digest.web.endpoints import Shell
     from digest.web.forms import Form
 
 _ALL = "*"
 """What a button sends in place of a subscription's name, for everything: none can be called so."""
 
-_MISTAKEN = 400
-
-_GOES_ON = frozenset({"save", "resume", "undo"})
-"""Actions after which one wants to know when the next digest comes."""
+_SAVED, _RESUMED = "Saved.", "Resumed."
 
 
 @dataclass(frozen=True, slots=True)
-class _Visit:
-    """A form that somebody sent by their link, inside a transaction."""
+class Visit:
+    """A form that a person sent, inside a transaction, and what they get."""
 
-    shell: Shell
     conn: Connection
-    preferences: Preferences
+    config: Config
+    found: Preferences
     form: Form
     at: datetime
 
     def save(self, wish: Wish) -> None:
-        maker = make_links(self.conn, self.shell.site.config)
-        people.save_wish(self.conn, maker, self.preferences.person, wish, at=self.at)
+        """Bring what they get in line with what they want."""
+        people.save_wish(self.conn, make_links(self.conn, self.config), self.found.person, wish, at=self.at)
+
+
+Act = Callable[[Visit], str]
+"""Does what a button says; returns what was done, in a sentence."""
 
 
 def show_preferences(request: Request) -> Response:
@@ -74,41 +75,44 @@ def show_preferences(request: Request) -> Response:
 
 def change_preferences(request: Request) -> Response:
     """Do what a button of the page says, and show the page as it is then."""
-    form = read_form(request)
+    form, said, error = change(request, _find, _ACTIONS)
+    return _show(request, said, error, form)
+
+
+def change(
+    request: Request, find: Callable[[Connection, Request, Form], Preferences], actions: Mapping[str, Act]
+) -> tuple[Form, str, UsageError | None]:
+    """Do all that a form of ours asks for, or nothing; return it with what was done, or with the mistake.
+
+    `find` finds who sent it, and `actions` are what its buttons do, by its field `action`.
+    """
+    site, form = shell_of(request).site, read_form(request)
     require_own_form(request, form)
-    action = form.get("action")
-    if action not in _ACTIONS:
+    act = actions.get(form.get("action"))
+    if act is None:
         raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
-    said, error = _change(request, form, _ACTIONS[action])
-    return _show(request, said, error, form=form, action=action)
-
-
-def _change(request: Request, form: Form, act: Callable[[_Visit], str]) -> tuple[str, UsageError | None]:
-    """Do all that a form asks for, or nothing; return what was done, in a sentence, or the mistake."""
-    shell = shell_of(request)
     try:
-        with shell.site.store.begin() as conn:
-            return act(_Visit(shell, conn, _find(conn, request), form, shell.site.clock.now())), None
+        with site.store.begin() as conn:
+            return form, act(Visit(conn, site.config, find(conn, request, form), form, site.clock.now())), None
     except UsageError as error:
-        return "", error
+        return form, "", error
 
 
-def _find(conn: Connection, request: Request) -> Preferences:
+def _find(conn: Connection, request: Request, _form: Form | None = None) -> Preferences:
     """Return what the person gets whose link was followed; whatever is nobody's link looks the same."""
-    stored = token_store.load_token(conn, secrets.token_hash(request.path_params["token"]))
-    if stored is None or stored.purpose is not token_store.TokenPurpose.PREFERENCES:
-        raise HTTPException(404)
-    found = people.load_preferences(conn, Destination.parse(stored.destination).address)
+    stored, found = token_store.load_token(conn, secrets.token_hash(request.path_params["token"])), None
+    if stored is not None and stored.purpose is token_store.TokenPurpose.PREFERENCES:
+        found = people.load_preferences(conn, Destination.parse(stored.destination).address)
     if found is None:
         raise HTTPException(404)
     return found
 
 
-def _save(visit: _Visit) -> str:
-    people.require_own(visit.preferences)
-    wish = _read_wish(visit.preferences.wish, visit.form)
+def _save(visit: Visit) -> str:
+    people.require_own(visit.found)
+    wish = _read_wish(visit.found.wish, visit.form)
     visit.save(replace(wish, cadence=write_cadence(*_read_when(visit.form))))
-    return "Saved."
+    return _SAVED
 
 
 def _read_when(form: Form) -> tuple[str, str, str]:
@@ -134,45 +138,45 @@ def _read_wish(wish: Wish, form: Form) -> Wish:
     )
 
 
-def _pause(visit: _Visit) -> str:
-    own, day = people.require_own(visit.preferences), visit.form.get("until").strip()
+def _pause(visit: Visit) -> str:
+    own, day = people.require_own(visit.found), visit.form.get("until").strip()
     try:
         until = read_pause_end(day, _zone_of(own)) if day else None
     except ConfigurationError as error:
         raise UsageError(error.message, hint=error.hint) from error
-    people.pause(visit.conn, visit.preferences, until, at=visit.at)
+    people.pause(visit.conn, visit.found, until, at=visit.at)
     return "Paused. What matches meanwhile waits."
 
 
-def _resume(visit: _Visit) -> str:
-    people.resume(visit.conn, visit.preferences, at=visit.at)
-    return "Resumed."
+def _resume(visit: Visit) -> str:
+    people.resume(visit.conn, visit.found, at=visit.at)
+    return _RESUMED
 
 
-def _leave(visit: _Visit) -> str:
+def _leave(visit: Visit) -> str:
     name, title = _read_subscription(visit)
-    person = visit.preferences.person
+    person = visit.found.person
     subscriber_store.leave(visit.conn, person.destination, name, how=people.PAGE, at=visit.at)
     return f"You are unsubscribed from {title}."
 
 
-def _undo(visit: _Visit) -> str:
+def _undo(visit: Visit) -> str:
     name, title = _read_subscription(visit)
-    people.undo(visit.conn, visit.preferences, name, at=visit.at)
+    people.undo(visit.conn, visit.found, name, at=visit.at)
     return f"You are subscribed to {title} again."
 
 
-def _read_subscription(visit: _Visit) -> tuple[str, str]:
+def _read_subscription(visit: Visit) -> tuple[str, str]:
     """Return the name of the subscription that a button is about, and its title."""
     given = visit.form.get("subscription")
-    titles = {one.name: one.title for one in visit.preferences.memberships} | {_ALL: "everything"}
+    titles = {one.name: one.title for one in visit.found.memberships} | {_ALL: "everything"}
     if given not in titles:
         raise UnknownName("this subscription is none of yours", hint="Open the page again.")
     return EVERYTHING if given == _ALL else given, titles[given]
 
 
-def _delete(visit: _Visit) -> str:
-    wish = visit.preferences.wish
+def _delete(visit: Visit) -> str:
+    wish = visit.found.wish
     gone = next((query for query in wish.queries if query.name == visit.form.get("name")), None)
     if gone is None:
         return "Deleted."
@@ -182,12 +186,12 @@ def _delete(visit: _Visit) -> str:
     return f"Deleted: {gone.text}"
 
 
-def _ask_fresh(visit: _Visit) -> str:
-    signup_store.save_signup(visit.conn, Ask.FRESH, visit.preferences.person.address, Wish(), at=visit.at)
+def _ask_fresh(visit: Visit) -> str:
+    signup_store.save_signup(visit.conn, Ask.FRESH, visit.found.person.address, Wish(), at=visit.at)
     return "A mail with a fresh link is on its way to you. It works once, for 30 minutes."
 
 
-_ACTIONS: dict[str, Callable[[_Visit], str]] = {
+_ACTIONS: dict[str, Act] = {
     "save": _save,
     "pause": _pause,
     "resume": _resume,
@@ -199,13 +203,7 @@ _ACTIONS: dict[str, Callable[[_Visit], str]] = {
 
 
 def _show(
-    request: Request,
-    said: str = "",
-    error: UsageError | None = None,
-    *,
-    form: Form | None = None,
-    action: str = "",
-    up: str = "",
+    request: Request, said: str = "", error: UsageError | None = None, form: Form | None = None, up: str = ""
 ) -> Response:
     """Answer with the page as things are now: what was done, or what is wrong with a form and what was typed.
 
@@ -216,83 +214,70 @@ def _show(
     with shell.site.store.read() as conn:
         found = _find(conn, request)
     own, wish, when = found.own, found.wish, read_cadence_fields(Cadence.parse(found.wish.cadence))
-    if error and form and action == "save":
+    if error and form and form.get("action") == "save":
         wish, when = _read_wish(wish, form), _read_when(form)
-    elif action in _GOES_ON and own is not None:
-        said = f"{said} {_say_next(own, now, 'Your')}".strip()
+    if said in (_SAVED, _RESUMED) and own is not None:
+        said = f"{said} {_say_next(own, now, 'Your')}"
     context = PreferencesContext(
         address=mask(found.person.destination),
         memberships=tuple(_view_memberships(found, now)),
         wish=wish if own else None,
         days=DAYS,
         when=when,
+        action=f"{up}{token}",
+        token=make_form_token(shell, f"/p/{token}"),
+        home=config.web.base_url,
         is_paused=own is not None and own.state == SubscriptionState.PAUSED,
         tomorrow=(now + timedelta(days=1)).date().isoformat(),
         until=form.get("until") if error and form else "",
         may_add=config.web.signup.admits(found.person.address),
         said=said,
-        mistakes={_find_field(found, action, form): f"{error.message}. {error.hint}"} if error and form else {},
-        action=f"{up}{token}",
-        token=make_form_token(shell, f"/p/{token}"),
-        home=config.web.base_url,
+        mistakes={_find_field(found, form): f"{error.message}. {error.hint}"} if error and form else {},
     )
-    return HTMLResponse(shell.site.renderer.render_web("preferences.html", context), _MISTAKEN if error else 200)
+    return shell.pages.show("preferences.html", context, 400 if error else 200)
 
 
-def _find_field(found: Preferences, action: str, form: Form) -> str:
+def _find_field(found: Preferences, form: Form) -> str:
     """Return at which field a mistake is shown; "" for above all of them."""
     fields = {"save": "when" if form.get_all("kind") else "kinds", "pause": "until"}
-    return fields.get(action, "") if found.own else ""
+    return fields.get(form.get("action"), "") if found.own else ""
 
 
 def _view_memberships(found: Preferences, now: datetime) -> Iterator[MembershipView]:
-    undo_all = ""
-    for one in found.memberships:
-        is_own, undo_until = is_personal(one.origin), ""
+    """Show what comes, one by one; what was left all at once comes back all at once."""
+    is_all = found.has_left_everything
+    for one in found.memberships[: 1 if is_all else None]:
+        name, title = (_ALL, "Everything") if is_all else (one.name, one.title)
+        is_own = is_all or is_personal(one.origin)
         if one.left_at is None:
-            says = _say_comes(found.dues[one.id], now)
-        else:
-            undo_until = write_day((one.left_at + UNDO).date()) if found.can_undo(one, now) else ""
-            says = f"You unsubscribed on {write_day(one.left_at.date())}."
-        if found.has_left_everything:
-            undo_all, undo_until = undo_all or undo_until, ""
-        yield MembershipView(one.name, one.title, says, is_own, one.left_at is not None, undo_until)
-    if found.has_left_everything:
-        yield MembershipView(
-            _ALL, "Everything", "You want no mail from here.", is_own=True, has_left=True, undo_until=undo_all
-        )
-
-
-def _say_comes(due: DueSubscription, now: datetime) -> str:
-    """Say in one or two sentences when a subscription's digests come."""
-    says, cadence = _say_next(due, now, "The"), due.subscription.cadence
-    if due.state == SubscriptionState.PAUSED or not due.revisions:
-        return says
-    at_once = cadence.kind is CadenceKind.AT_ONCE
-    usual = "as soon as a paper is found" if at_once else "as soon as arXiv’s announcement is complete"
-    return f"It comes {cadence if cadence.kind is CadenceKind.CLOCK else usual}. {says}".strip()
+            yield MembershipView(name, title, _say_next(found.dues[one.id], now, "The"), is_own)
+            continue
+        undo_until = write_day((one.left_at + UNDO).date()) if found.can_undo(one, now) else ""
+        says = f"You unsubscribed on {write_day(one.left_at.date())}."
+        yield MembershipView(name, title, says, is_own, has_left=True, undo_until=undo_until)
 
 
 def _say_next(due: DueSubscription, now: datetime, whose: str) -> str:
-    """Say when the next digest comes, or why none does; "" where nobody can know."""
+    """Say when the next digest comes, or why none does."""
+    zone = _zone_of(due)
     if due.state == SubscriptionState.PAUSED:
-        until = due.paused_until
-        day = _write_date(until.astimezone(ZoneInfo(_zone_of(due)))) if until else "further notice"
-        return f"Paused until {day}."
+        return f"Paused until {_write_date(due.paused_until, zone) if due.paused_until else 'further notice'}."
     if not due.revisions:
         return "Nothing comes: no saved query is on."
-    if due.next_due_at is None:
-        return ""
-    if due.next_due_at <= now:
-        return f"{whose} next digest is due now."
-    local = due.next_due_at.astimezone(ZoneInfo(_zone_of(due)))
-    zone = "" if due.subscription.cadence.kind is CadenceKind.CLOCK else f" {name_zone(local)}"
-    return f"{whose} next digest comes {_write_date(local)} at {local:%H:%M}{zone}."
+    if due.next_due_at is None or due.next_due_at <= now:
+        return f"{whose} next digest comes as soon as there is something in it."
+    local = due.next_due_at.astimezone(ZoneInfo(zone))
+    at = (
+        f"{local:%H:%M}"
+        if due.subscription.cadence.kind is CadenceKind.CLOCK
+        else f"{local:%H:%M} {name_zone(local)}"
+    )
+    return f"{whose} next digest comes {_write_date(local, zone)} at {at}."
 
 
-def _write_date(local: datetime) -> str:
+def _write_date(moment: datetime, zone: str) -> str:
     """Write a day near now, without its year: `Friday 27 November`."""
-    return write_long_day(local.date()).rpartition(" ")[0]
+    return write_long_day(moment.astimezone(ZoneInfo(zone)).date()).rpartition(" ")[0]
 
 
 def _zone_of(due: DueSubscription) -> str:
@@ -306,21 +291,18 @@ def show_query(request: Request) -> Response:
 
 def save_query(request: Request) -> Response:
     """Save one of their queries, or a new one, and show what comes now."""
-    form = read_form(request)
-    require_own_form(request, form)
-    said, error = _change(request, form, _save_query)
+    form, said, error = change(request, _find, {"": _save_query})
     if error:
         return _show_query(request, form.get("name"), form.get("q"), error)
-    return _show(request, said, action="save", up="../")
+    return _show(request, said, up="../")
 
 
-def _save_query(visit: _Visit) -> str:
-    config = visit.shell.site.config
+def _save_query(visit: Visit) -> str:
     name, text = visit.form.get("name"), visit.form.get("q").strip()
     if not text:
         raise UsageError("nothing is typed", hint="Type what you follow.")
-    people.save_query(visit.conn, config, visit.preferences, name, text, at=visit.at)
-    return "Saved."
+    people.save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
+    return _SAVED
 
 
 def _show_query(request: Request, name: str, typed: str | None, error: UsageError | None = None) -> Response:
@@ -342,7 +324,7 @@ def _show_query(request: Request, name: str, typed: str | None, error: UsageErro
         was=was,
         mistake="\n".join([f"{error.message}.", *pointer, error.hint]).strip() if error else "",
     )
-    return HTMLResponse(shell.site.renderer.render_web("query.html", context), _MISTAKEN if error else 200)
+    return shell.pages.show("query.html", context, 400 if error else 200)
 
 
 ROUTES = [
