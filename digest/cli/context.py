@@ -55,9 +55,8 @@ _NAME = re.compile(r"[\w.-]+")
 
 def describe_drift(config: Config, conn: Connection) -> str:
     """Say what the file says otherwise than the store; "" where both agree."""
-    queries = (query for query in query_store.load_queries(conn) if query.origin == FILE)
-    live = [due.subscription for due in subscription_store.load_subscriptions(conn)]
-    stored = _list_wishes(((query.name, query.text) for query in queries), live)
+    live = [due.subscription for due in subscription_store.load_subscriptions(conn) if due.origin == FILE]
+    stored = _list_wishes(((query.name, query.text) for query in query_store.load_queries(conn)), live)
     written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
     if not names:

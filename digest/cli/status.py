@@ -29,6 +29,7 @@ from digest.model.announcements import mailing_moment
 from digest.model.clock import name_zone, write_age
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
+from digest.model.subscriptions import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -154,13 +155,16 @@ def _describe_intake(here: Installation, status: Status) -> str:
 
 
 def _print_subscriptions(here: Installation, status: Status, drift: str, room: int, *, is_cut: bool) -> None:
-    lines = status.subscriptions
+    lines = [line for line in status.subscriptions if line.origin == FILE]
+    room -= len(lines) < len(status.subscriptions)
     most = room if len(lines) <= room else room - 1
     header = ("SUBSCRIPTION", "LAST DIGEST", "NEXT DIGEST", "30 DAYS")
     rows = [_describe_subscription(here, status, line) for line in lines[:most]]
     print_table(header, _fit_cells(header, rows) if is_cut else rows, empty=drift or NONE_YET)
     if len(lines) > most:
         click.echo(f"… {len(lines) - most} more: `digest subscription list`")
+    if own := len(status.subscriptions) - len(lines):
+        click.echo(f"{count(own, 'more')} by people themselves: `digest subscription list`")
     if lines and drift:
         say(f"\n{drift}")
 

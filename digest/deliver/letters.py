@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from digest.model import secrets
 from digest.model.messages import Coverage, DeliveryPlan, Digest, Occasion
-from digest.model.people import FRESH, LETTERS_TO_ADDRESS, UNCONFIRMED, Ask
+from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, Ask
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.plan.links import make_links, remember_preferences
 from digest.store import digests as digest_store
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.model.messages import Delivery, Message
+    from digest.model.people import Wish
     from digest.plan.links import LinkMaker
     from digest.poll.installation import Site
     from digest.render import MailIdentity
@@ -37,6 +38,9 @@ _log = logging.getLogger("digest.deliver")
 _AT_ONCE = 50
 """Requests taken in one transaction."""
 
+ALL = "all"
+"""Under this name the requests of all networks are counted; those of one have a hash for a name."""
+
 SUBJECTS = {
     Ask.SUBSCRIBE: "Please confirm your subscription",
     Ask.LINK: "Your link to your subscriptions",
@@ -45,15 +49,45 @@ SUBJECTS = {
 }
 
 
+def take_request(
+    conn: Connection, maker: LinkMaker, ask: Ask, address: str, wish: Wish, *, network: str, at: datetime
+) -> datetime | None:
+    """Store what somebody asked for by a form, and count it. The same is done whoever has the address.
+
+    Args:
+        conn: a writing transaction.
+        maker: for its secret.
+        ask: what is asked for.
+        address: where the letter goes, in its one spelling.
+        wish: what the request is about.
+        network: from where it came, "" where that is unknown.
+        at: the moment (UTC).
+
+    Returns:
+        From when on (UTC) another one is taken where a limit is met, and nothing but that was stored; else None.
+    """
+    signup_store.start_counting(conn)
+    limits = {ALL: REQUESTS, count_name(maker, network): REQUESTS_OF_NETWORK}
+    met = [signup_store.find_free(conn, name, limit, at) for name, limit in limits.items()]
+    free_at = max((moment for moment in met if moment is not None), default=None)
+    for name in limits if free_at is None else (signup_store.REFUSED,):
+        signup_store.count_request(conn, name, at)
+    if free_at is None:
+        signup_store.save_signup(conn, ask, address, wish, at=at)
+    return free_at
+
+
 def queue_letters(site: Site) -> int:
     """Delete requests whose time is over, and make a letter of each new one; return how many were made."""
     now, made = site.clock.now(), 0
+    with site.store.read() as conn:
+        if not signup_store.has_work(conn, now):
+            return 0
     with site.store.begin() as conn:
         signup_store.delete_expired_signups(conn, now)
         asked = signup_store.take_asked(conn, _AT_ONCE)
-        if not asked:
-            return 0
         maker = make_links(conn, site.config)
+        signup_store.start_counting(conn)
         for signup in asked:
             refusal = _find_refusal(conn, maker, signup, now)
             if refusal:
@@ -68,12 +102,16 @@ def queue_letters(site: Site) -> int:
 def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> str:
     """Say why a request gets no letter, "" where it gets one. Nobody but the operator hears it."""
     destination = Destination(DestinationKind.MAIL, signup.address)
-    if signup_store.LETTERS in subscriber_store.load_departures(conn, destination):
+    admission = maker.config.web.signup
+    is_admitted = admission.admits(signup.address) or (admission.is_off and signup.ask is Ask.MOVE)
+    if subscriber_store.LETTERS in subscriber_store.load_departures(conn, destination):
         return "its address wants none"
+    if signup.ask in (Ask.SUBSCRIBE, Ask.MOVE) and not is_admitted:
+        return "its address may not subscribe here"
     if signup.ask in (Ask.LINK, Ask.FRESH) and not _has_anything(conn, destination):
         return "its address has no subscription"
     name = count_name(maker, signup.address)
-    if any(signup_store.is_met(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
+    if any(signup_store.find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
         return "its address got as many as it may"
     return ""
 
@@ -93,13 +131,14 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     signup_store.count_request(conn, count_name(maker, signup.address), now)
     if signup.ask is Ask.LINK:
         remember_preferences(conn, maker, destination, at=now)
-    ends_at = now + (FRESH if signup.ask is Ask.FRESH else UNCONFIRMED)
-    signup_store.mark_mailed(conn, signup.id, secrets.token_hash(letter_token(maker, signup.id)), ends_at)
-    slot = f"{signup.ask}:{signup.id}"
-    key = secrets.idempotency_key(f"{maker.installation} {signup_store.LETTERS}", slot, str(destination), 0)
+    slot = f"{signup.ask}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
+    ends_at = now + FRESH if signup.ask is Ask.FRESH else signup.ends_at
+    token = letter_token(maker, slot, destination)
+    signup_store.mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
+    key = secrets.idempotency_key(f"{maker.installation} {subscriber_store.LETTERS}", slot, str(destination), 0)
     nothing = Coverage(None, is_complete=False, looked_at=0, matched=None, checked_at=None, source="")
     letter = Digest(
-        subscription=signup_store.LETTERS,
+        subscription=subscriber_store.LETTERS,
         title=SUBJECTS[signup.ask],
         slot=slot,
         occasion=Occasion.LETTER,
@@ -115,9 +154,9 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     digest_store.save_digests(conn, [draft], at=now)
 
 
-def letter_token(maker: LinkMaker, signup_id: int) -> str:
-    """Return the token of a letter's link."""
-    return secrets.derive_token(maker.secret, "letter", str(signup_id))
+def letter_token(maker: LinkMaker, slot: str, destination: Destination) -> str:
+    """Return the token of a letter's link. A database may give a number again; its slot has a moment, too."""
+    return secrets.derive_token(maker.secret, "letter", slot, str(destination))
 
 
 def write_letter(
@@ -126,9 +165,9 @@ def write_letter(
     """Write a letter as the bytes that are sent; the same for every attempt."""
     from digest.render.contexts import LetterContext  # noqa: PLC0415 - only where something is sent
 
-    ask, _, number = letter.slot.partition(":")
+    ask = letter.slot.partition(":")[0]
     base, maker = site.config.web.base_url.rstrip("/"), make_links(conn, site.config)
-    token = letter_token(maker, int(number))
+    token = letter_token(maker, letter.slot, delivery.destination)
     links = {
         Ask.SUBSCRIBE: f"{base}/c/{token}",
         Ask.MOVE: f"{base}/c/{token}",

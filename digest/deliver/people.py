@@ -19,6 +19,7 @@ from digest.model.subscriptions import (
     Destination,
     DestinationKind,
     Subscription,
+    SubscriptionState,
     is_personal,
 )
 from digest.plan.links import make_links, remember_preferences
@@ -32,7 +33,7 @@ from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -69,6 +70,11 @@ class Preferences:
     memberships: tuple[Membership, ...]
     dues: Mapping[int, DueSubscription]
     has_left_everything: bool = False
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether their own subscription sends nothing for now."""
+        return self.own is not None and self.own.state == SubscriptionState.PAUSED
 
     def can_undo(self, membership: Membership, now: datetime) -> bool:
         """Whether leaving a subscription can still be undone."""
@@ -134,7 +140,7 @@ def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *,
     query_store.sync_queries(conn, texts, person.origin, at)
     feed = (Destination(DestinationKind.FEED),) if wish.has_feed else ()
     own = Subscription(
-        name=own_name(maker, person),
+        name=own_name(conn, maker, person, at=at),
         queries=tuple(query.name for query in wish.queries if query.is_on),
         destinations=(person.destination, *feed),
         cadence=Cadence.parse(wish.cadence),
@@ -175,12 +181,17 @@ def save_query(
         wish = wish.add_query(text)
     save_wish(conn, maker, person, wish, at=at)
     if preferences.own is None:
-        people_store.log_consent(conn, person, own_name(maker, person), "confirmed", how=PAGE, at=at)
+        people_store.log_consent(conn, person, own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
 
 
-def own_name(maker: LinkMaker, person: Person) -> str:
-    """Return the name of a person's own subscription, which tells nothing of them."""
-    return f"p-{secrets.token_hash(secrets.derive_token(maker.secret, 'person', str(person.id)))[:10]}"
+def own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
+    """Return the name of a person's own subscription, or the one it gets at a moment (UTC).
+
+    It tells nothing of them. A database may give a person's number again, so that the moment is a part of it:
+    links are made of it.
+    """
+    fresh = secrets.derive_token(maker.secret, "person", str(person.id), at.isoformat())
+    return people_store.load_own_name(conn, person) or f"p-{secrets.token_hash(fresh)[:10]}"
 
 
 def confirm(
@@ -205,32 +216,54 @@ def confirm(
 
 
 def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, at: datetime) -> None:
+    person = people_store.confirm_person(conn, signup.address, how=PAGE, at=at)  # first: two at once take turns
     before, wish = load_preferences(conn, signup.address), signup.wish
-    person = people_store.confirm_person(conn, signup.address, how=PAGE, at=at)
-    _come_back(conn, maker, person, wish, at)
-    if before is not None and before.own is not None:
-        merged, known = before.wish, {_canonical(query.text) for query in before.wish.queries}
-        for query in wish.queries:
-            if _canonical(query.text) not in known:
-                merged = merged.add_query(query.text)
-        wish = replace(merged, joins=wish.joins)
+    offered = {one.name for one in list_offered(config)}
+    joins = tuple(name for name in wish.joins if name in offered)
+    if not (wish.queries or joins):
+        raise UnknownName(
+            "what you wanted to join is not offered any more", hint="Choose on the first page again."
+        )
+    name = own_name(conn, maker, person, at=at)
+    _come_back(conn, person, {*joins, *([name] if wish.queries else [])}, at)
     if wish.queries:
-        save_wish(conn, maker, person, wish, at=at)
-    for name in wish.joins:
-        join(conn, config, person, name, at=at)
-    if wish.queries:
-        people_store.log_consent(conn, person, own_name(maker, person), "confirmed", how=PAGE, at=at)
+        subscriber_store.resubscribe(conn, person.destination, name, how=PAGE, at=at)
+        save_wish(conn, maker, person, _merge(before, wish), at=at)
+        people_store.log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
+    for joined in joins:
+        join(conn, config, person, joined, at=at)
 
 
-def _come_back(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, at: datetime) -> None:
-    """Lift what keeps a person away from what they ask for now; whatever else they left stays left."""
-    destination, own = person.destination, own_name(maker, person)
-    if EVERYTHING in subscriber_store.load_departures(conn, destination):
-        for other in people_store.load_memberships(conn, destination):
-            if other.name != own and other.name not in wish.joins:
-                subscriber_store.leave(conn, destination, other.name, how=PAGE, at=at)
-        subscriber_store.resubscribe(conn, destination, EVERYTHING, how=PAGE, at=at)
-    subscriber_store.resubscribe(conn, destination, own, how=PAGE, at=at)
+def _merge(before: Preferences | None, wish: Wish) -> Wish:
+    """Return what a person wants who wants this, too.
+
+    A subscription of their own keeps its times. One that they left begins anew: its saved queries stay, but off.
+
+    Raises:
+        UsageError: that would be more saved queries than one person may have.
+    """
+    if before is None or before.own is None:
+        return wish
+    has_left = any(one.id == before.own.id and one.left_at is not None for one in before.memberships)
+    kept = tuple(replace(query, is_on=query.is_on and not has_left) for query in before.wish.queries)
+    merged = replace(wish if has_left else before.wish, queries=kept)
+    for query in wish.queries:
+        known = [one.name for one in merged.queries if _canonical(one.text) == _canonical(query.text)]
+        if known:
+            same = (replace(one, is_on=one.is_on or one.name == known[0]) for one in merged.queries)
+            merged = replace(merged, queries=tuple(same))
+        else:
+            merged = merged.add_query(query.text)
+    return replace(merged, has_feed=merged.has_feed or wish.has_feed)
+
+
+def _come_back(conn: Connection, person: Person, asked: Collection[str], at: datetime) -> None:
+    """Let somebody who left everything have what they ask for now, by name; whatever else there was stays left."""
+    if EVERYTHING in subscriber_store.load_departures(conn, person.destination):
+        for other in people_store.load_names(conn, person.destination):
+            if other not in asked:
+                subscriber_store.leave(conn, person.destination, other, how=PAGE, at=at)
+        subscriber_store.resubscribe(conn, person.destination, EVERYTHING, how=PAGE, at=at)
 
 
 def _canonical(text: str) -> str:
@@ -248,6 +281,9 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
             "this address has subscriptions of its own already",
             hint="Unsubscribe there first, or keep both.",
         )
+    destination = Destination(DestinationKind.MAIL, signup.address)
+    for left in subscriber_store.load_departures(conn, before.person.destination) - {subscriber_store.LETTERS}:
+        subscriber_store.leave(conn, destination, left, how="moved", at=at)
     people_store.change_address(conn, before.person, signup.address, at=at)
     person = people_store.load_person(conn, signup.address)
     assert person is not None  # noqa: S101 - stored just now
@@ -259,7 +295,7 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
 def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> None:
     """End it for good: nobody's request brings a mail to this address any more. The operator can lift it."""
     destination = Destination(DestinationKind.MAIL, signup.address)
-    subscriber_store.leave(conn, destination, signup_store.LETTERS, how="not me", at=at)
+    subscriber_store.leave(conn, destination, subscriber_store.LETTERS, how="not me", at=at)
     signup_store.delete_signup(conn, signup.id)
 
 
@@ -346,10 +382,11 @@ def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime)
 def export(conn: Connection, address: str) -> dict[str, Any] | None:
     """Return everything stored about an address, by table; None where nothing is."""
     person = people_store.load_person(conn, address)
-    return None if person is None else {"address": address, "stored": people_store.load_everything(conn, person)}
+    found = people_store.load_everything(conn, address, person.id if person else 0)
+    return {"address": address, "stored": found} if any(found.values()) else None
 
 
-def erase(conn: Connection, config: Config, address: str, *, at: datetime) -> bool:
+def erase(conn: Connection, config: Config, address: str, *, at: datetime, how: str = PAGE) -> bool:
     """Delete everything stored about an address; return whether the operator's file still names it.
 
     Then one row stays: that this address left. Without it the file would have it written to again.
@@ -357,11 +394,12 @@ def erase(conn: Connection, config: Config, address: str, *, at: datetime) -> bo
     Raises:
         UnknownName: nothing is stored about it.
     """
-    person = people_store.load_person(conn, address)
-    if person is None:
+    if export(conn, address) is None:
         raise UnknownName(f"nothing is stored about {address}")
-    is_named = any(person.destination in one.destinations for one in config.subscriptions)
-    subscriber_store.leave(conn, person.destination, EVERYTHING, how=PAGE, at=at)
-    subscription_store.sync_subscriptions(conn, [], person.origin, at, Turns(at))
-    people_store.erase(conn, person, keep_suppressions=is_named)
+    person, destination = people_store.load_person(conn, address), Destination(DestinationKind.MAIL, address)
+    is_named = any(destination in one.destinations for one in config.subscriptions)
+    subscriber_store.leave(conn, destination, EVERYTHING, how=how, at=at)
+    if person is not None:
+        subscription_store.sync_subscriptions(conn, [], person.origin, at, Turns(at))
+    people_store.erase(conn, address, person.id if person else 0, keep_suppressions=is_named)
     return is_named

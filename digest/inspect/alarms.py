@@ -1,4 +1,4 @@
-"""Judges the five facts that raise an alarm, words each alarm, and says whether a process is stuck."""
+"""Judges the six facts that raise an alarm, words each alarm, and says whether a process is stuck."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from digest.inspect.coverage import MailingState
 from digest.model.alarms import _INSTANT, Alarm, AlarmName, Overdue
 from digest.model.announcements import latest_mailing
+from digest.model.people import REQUESTS, REQUESTS_OF_NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,6 +45,7 @@ class AlarmFacts:
         deliveries: deliveries that neither ended nor are held, overdue.
         failed: deliveries given up or held for the operator of late.
         is_restored: the database is a copy that sends nothing, so that nothing else of it is late.
+        is_refusing: of late more asked for a mail with a link than are answered.
     """
 
     mailing: MailingLine | None = None
@@ -51,6 +53,7 @@ class AlarmFacts:
     deliveries: Overdue | None = None
     failed: Overdue | None = None
     is_restored: bool = False
+    is_refusing: bool = False
 
 
 def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> tuple[Alarm, ...]:
@@ -72,8 +75,8 @@ def find_due_mailing(now: datetime) -> date:
 
 
 def does_its_work(alarms: Iterable[Alarm]) -> bool:
-    """Whether a sign of life may be given: one reader's dead address must not hide all that is worse."""
-    return all(alarm.name is AlarmName.FAILED for alarm in alarms)
+    """Whether a sign of life may be given: a dead address, or a crowd, must not hide all that is worse."""
+    return all(alarm.name in (AlarmName.FAILED, AlarmName.SIGNUPS) for alarm in alarms)
 
 
 def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
@@ -84,6 +87,12 @@ def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm
         yield from _find_overdue(facts, write)
     if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:
         yield _describe_mailing(facts.mailing, f"the announcement of {facts.mailing.mailing:%a %-d %b}")
+    if facts.is_refusing:
+        what = (
+            "more people asked for a mail with a link than are answered in an hour:"
+            f" {REQUESTS_OF_NETWORK.most} from one network, {REQUESTS.most} in all"
+        )
+        yield Alarm(AlarmName.SIGNUPS, what, "They can ask again later. `digest help people` says more.")
 
 
 def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:

@@ -33,6 +33,7 @@ from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
 from digest.store import workers as alarm_store
 from digest.store.gate import load_breaker
+from digest.store.signups import is_refusing
 from digest.store.workers import load_job_turns, load_trouble, load_workers
 
 if TYPE_CHECKING:
@@ -407,7 +408,11 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
         now: the moment (UTC).
         planning: what could not be planned just now, and why; "" leaves that to what the processes say.
     """
-    facts = AlarmFacts(_load_mailing(conn, config.arxiv.source, now), is_restored=database.is_restored(conn))
+    facts = AlarmFacts(
+        _load_mailing(conn, config.arxiv.source, now),
+        is_restored=database.is_restored(conn),
+        is_refusing=is_refusing(conn, now),
+    )
     if not facts.is_restored:
         digests = alarm_store.load_overdue_digests(conn, now - DIGEST_LIMIT)
         facts = replace(

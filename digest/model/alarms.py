@@ -1,4 +1,4 @@
-"""The five alarms that the operator gets: their names, and what is said in each."""
+"""The six alarms that the operator gets: their names, and what is said in each."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class AlarmName(StrEnum):
     OUTBOX = "outbox"
     FAILED = "failed"
     RESTORED = "restored"
+    SIGNUPS = "signups"
 
 
 STUCK = frozenset({AlarmName.DIGEST, AlarmName.OUTBOX})

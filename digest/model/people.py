@@ -74,6 +74,10 @@ class Signup:
         """Whether an address, in its one spelling, may subscribe."""
         return self.is_open or address in self.addresses or address.rpartition("@")[2] in self.domains
 
+    def takes(self, address: str) -> bool:
+        """Whether a request for an address is taken. All are where single ones are listed: none learns which."""
+        return bool(self.addresses) or self.admits(address)
+
     def __str__(self) -> str:
         return "open" if self.is_open else ", ".join(sorted({*self.domains, *self.addresses})) or "off"
 
@@ -145,8 +149,8 @@ class Wish:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what `write` wrote."""
-        values = json.loads(text)
+        """Read what `write` wrote, in this release or another."""
+        values = json.loads(cls().write()) | json.loads(text)
         return cls(
             queries=tuple(OwnQuery(**query) for query in values["queries"]),
             cadence=values["cadence"],

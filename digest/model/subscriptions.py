@@ -389,6 +389,7 @@ class DueSubscription:
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
         paused_until: the end of its pause (UTC); None for none, or until further notice.
+        origin: `FILE`, or a person's (`write_origin`).
     """
 
     id: int
@@ -401,3 +402,4 @@ class DueSubscription:
     revisions: tuple[ActiveRevision, ...] = ()
     feed_generation: int = 0
     paused_until: datetime | None = None
+    origin: str = FILE

@@ -81,7 +81,8 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
             JOIN digests ON digests.id = deliveries.digest_id
             JOIN subscriptions ON subscriptions.id = digests.subscription_id
             JOIN suppressions ON suppressions.destination = deliveries.destination
-                AND suppressions.subscription IN ('', subscriptions.name)
+                AND (suppressions.subscription = subscriptions.name
+                OR (suppressions.subscription = '' AND digests.occasion <> 'letter'))
             WHERE attempts.started_at > suppressions.since""",
         "no change is numbered beyond the counter": """
             SELECT count(*) FROM changes WHERE id > (SELECT value FROM marks WHERE name = 'changes')""",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, or_, select, update
+from sqlalchemy import delete, insert, not_, or_, select, update
 
 from digest.model.people import OwnQuery
 from digest.model.subscriptions import (
@@ -17,6 +17,7 @@ from digest.model.subscriptions import (
     write_origin,
 )
 from digest.store import dialect
+from digest.store.database import TokenPurpose
 from digest.store.queries import current_revision
 from digest.store.schema import (
     attempts,
@@ -149,6 +150,12 @@ def close_first_digests(conn: Connection, person: Person, names: Collection[str]
     conn.execute(update(subscription_queries).where(*owed).values(first_digest_run_id=NO_FIRST_DIGEST))
 
 
+def load_own_name(conn: Connection, person: Person) -> str:
+    """Return the name of a person's own subscription, though it may have ended; "" where there never was one."""
+    own = select(subscriptions.c.name).where(subscriptions.c.origin == person.origin)
+    return str(conn.execute(own).scalar() or "")
+
+
 def set_owner(conn: Connection, person: Person) -> None:
     """Note on a person's own subscription whose it is."""
     own = update(subscriptions).where(subscriptions.c.origin == person.origin)
@@ -180,6 +187,15 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
     ]
 
 
+def load_names(conn: Connection, destination: Destination) -> list[str]:
+    """Return the names of all subscriptions that write to a destination or ever did, ended ones too."""
+    places = subscription_destinations.c
+    found = select(subscriptions.c.name).join(
+        subscription_destinations, places.subscription_id == subscriptions.c.id
+    )
+    return list(conn.execute(found.where(places.destination == str(destination))).scalars())
+
+
 def join(conn: Connection, subscription_id: int, destination: Destination, *, at: datetime) -> None:
     """Make a person a reader of a subscription of the operator's file; twice is as once."""
     row = {
@@ -193,7 +209,8 @@ def join(conn: Connection, subscription_id: int, destination: Destination, *, at
     }
     upsert = dialect.insert(conn, subscription_destinations).values(row)
     back = {"state": row["state"], "reason": "", "since": at, "is_joined": True}
-    is_away = subscription_destinations.c.state != DestinationState.ACTIVE
+    places = subscription_destinations.c
+    is_away = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
     keys = ["subscription_id", "destination"]
     conn.execute(upsert.on_conflict_do_update(index_elements=keys, set_=back, where=is_away))
 
@@ -207,26 +224,33 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
     places = subscription_destinations.c
     mine = (places.destination == old, places.is_joined)
     conn.execute(update(subscription_destinations).where(*mine).values(destination=new))
-    conn.execute(delete(tokens).where(tokens.c.destination == old))
+    theirs = tokens.c.destination == old
+    conn.execute(delete(tokens).where(theirs, tokens.c.purpose != TokenPurpose.LEAVE))
+    conn.execute(update(tokens).where(theirs).values(destination=new))  # unsubscribing in an old mail still works
 
 
-def load_everything(conn: Connection, person: Person) -> dict[str, list[dict[str, Any]]]:
-    """Return every row that is about a person, by table, as plain values; bytes and hashes of links left out."""
-    own = select(subscriptions.c.id).where(subscriptions.c.origin == person.origin)
-    queries = select(saved_queries.c.id).where(saved_queries.c.origin == person.origin)
-    at, key = _is_at, str(person.destination)
+def load_everything(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
+    """Return every row that is about an address, by table, as plain values; bytes and hashes of links left out.
+
+    `person_id` is 0 where nobody with this address is stored: a request may be, or that they want no letters.
+    """
+    origin, key = write_origin(person_id), str(Destination(DestinationKind.MAIL, address))
+    own = select(subscriptions.c.id).where(subscriptions.c.origin == origin)
+    queries = select(saved_queries.c.id).where(saved_queries.c.origin == origin)
+    sent = select(deliveries.c.id).where(deliveries.c.destination == key)
     found = {
-        subscribers: subscribers.c.id == person.id,
-        consents: consents.c.subscriber_id == person.id,
-        subscriptions: subscriptions.c.origin == person.origin,
+        subscribers: subscribers.c.id == person_id,
+        consents: consents.c.subscriber_id == person_id,
+        subscriptions: subscriptions.c.origin == origin,
         subscription_queries: subscription_queries.c.subscription_id.in_(own),
         subscription_destinations: subscription_destinations.c.destination == key,
-        saved_queries: saved_queries.c.origin == person.origin,
+        saved_queries: saved_queries.c.origin == origin,
         query_revisions: query_revisions.c.query_id.in_(queries),
-        suppressions: at(key),
-        signups: signups.c.address == person.address,
+        suppressions: _is_at(key),
+        signups: signups.c.address == address,
         digests: digests.c.subscription_id.in_(own),
         deliveries: deliveries.c.destination == key,
+        attempts: attempts.c.delivery_id.in_(sent),
     }
     hidden = {"token", "body", "owner", "lease_until"}
     return {
@@ -238,24 +262,23 @@ def load_everything(conn: Connection, person: Person) -> dict[str, list[dict[str
     }
 
 
-def erase(conn: Connection, person: Person, *, keep_suppressions: bool) -> None:
-    """Delete what is kept of a person whose own subscription has ended.
+def erase(conn: Connection, address: str, person_id: int, *, keep_suppressions: bool) -> None:
+    """Delete what is kept of an address whose own subscription has ended.
 
     Their own digests, saved queries and what was matched go with them. What others share stays: a digest of a
     subscription they joined does not name them.
 
     Args:
         conn: a writing transaction.
-        person: whose data.
+        address: whose data.
+        person_id: who has it; 0 for nobody, see `load_everything`.
         keep_suppressions: the operator's file names them: that they left must be remembered.
     """
     from digest.store.schema import matches, query_matches  # noqa: PLC0415 - erasing alone touches them
 
-    key = str(person.destination)
-    own = list(conn.execute(select(subscriptions.c.id).where(subscriptions.c.origin == person.origin)).scalars())
-    queries = list(
-        conn.execute(select(saved_queries.c.id).where(saved_queries.c.origin == person.origin)).scalars()
-    )
+    origin, key = write_origin(person_id), str(Destination(DestinationKind.MAIL, address))
+    own = list(conn.execute(select(subscriptions.c.id).where(subscriptions.c.origin == origin)).scalars())
+    queries = list(conn.execute(select(saved_queries.c.id).where(saved_queries.c.origin == origin)).scalars())
     theirs = list(conn.execute(select(digests.c.id).where(digests.c.subscription_id.in_(own))).scalars())
     revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
     sent = or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(theirs))
@@ -276,9 +299,9 @@ def erase(conn: Connection, person: Person, *, keep_suppressions: bool) -> None:
         delete(query_matches).where(query_matches.c.revision_id.in_(revisions)),
         delete(query_revisions).where(query_revisions.c.query_id.in_(queries)),
         delete(saved_queries).where(saved_queries.c.id.in_(queries)),
-        delete(signups).where(signups.c.address == person.address),
-        delete(consents).where(consents.c.subscriber_id == person.id),
-        delete(subscribers).where(subscribers.c.id == person.id),
+        delete(signups).where(signups.c.address == address),
+        delete(consents).where(consents.c.subscriber_id == person_id),
+        delete(subscribers).where(subscribers.c.id == person_id),
     ):
         conn.execute(gone)
     if not keep_suppressions:

@@ -14,6 +14,7 @@ from sqlalchemy import Select, bindparam, func, insert, select, update
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
 from digest.model.subscriptions import (
+    FILE,
     ActiveRevision,
     Destination,
     DestinationKind,
@@ -218,8 +219,9 @@ def load_unreadable(conn: Connection) -> list[StoredQuery]:
 
 
 def load_queries(conn: Connection) -> list[StoredQuery]:
-    """Return the saved queries in force, by name."""
-    return [_read_stored(row) for row in conn.execute(_current().where(saved_queries.c.state == ACTIVE))]
+    """Return the saved queries of the operator's file in force, by name."""
+    found = _current().where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == FILE)
+    return [_read_stored(row) for row in conn.execute(found)]
 
 
 def _read_stored(row: Row[Any]) -> StoredQuery:
@@ -366,7 +368,8 @@ def _rewrite(conn: Connection, queries: Mapping[int, tuple[str, str, str]]) -> N
 
 
 def _find_ids(conn: Connection, name: str) -> Sequence[int]:
-    ids = conn.execute(select(saved_queries.c.id).where(saved_queries.c.name == name)).scalars().all()
+    which = (saved_queries.c.name == name, saved_queries.c.origin == FILE)
+    ids = conn.execute(select(saved_queries.c.id).where(*which)).scalars().all()
     if not ids:
         raise UnknownName(f"there is no saved query {name!r}", hint="`digest query list` shows all names.")
     return ids

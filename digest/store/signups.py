@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, exists, insert, or_, select, update
 
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.people import UNCONFIRMED, Ask, Wish
 from digest.model.subscriptions import SubscriptionState
 from digest.store import dialect
 from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
+from digest.store.subscribers import LETTERS
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row
 
     from digest.model.people import Limit
 
-LETTERS = "(letters)"
-"""The subscription that letters belong to in the outbox. No name in the operator's file has such brackets."""
+REFUSED = "refused"
+"""Under this name requests are counted that were not taken, since a limit was met."""
 
 _HOUR = 3600
+
+_COUNTING = 20_261_123
+"""Names the lock under which limits are judged and counted; any number that nothing else uses."""
+
+_PORTION = 500
+"""Letters deleted in one transaction."""
 
 _KEPT_COUNTS = timedelta(days=31)
 """As long as the longest limit reaches back, and a day."""
@@ -82,7 +89,7 @@ def take_asked(conn: Connection, limit: int) -> list[StoredSignup]:
 
 
 def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: datetime) -> None:
-    """Note that a letter was made, and what its link is known by until when."""
+    """Note that a letter was made, and by what hash its link is known until when (UTC)."""
     mailed = {"state": SignupState.MAILED, "token": token_hash, "ends_at": ends_at}
     conn.execute(update(signups).where(signups.c.id == signup_id).values(mailed))
 
@@ -92,7 +99,9 @@ def load_signup(conn: Connection, token_hash: str, ask: Ask | None, now: datetim
 
     Whoever presses its button deletes it, so that the row is locked where the connection writes.
     """
-    found = select(signups).where(signups.c.token == token_hash, signups.c.ends_at > now).with_for_update()
+    found = select(signups).where(signups.c.token == token_hash, signups.c.ends_at > now)
+    if not conn.get_execution_options().get("postgresql_readonly"):
+        found = found.with_for_update()
     row = conn.execute(found).one_or_none() if token_hash else None
     return _read(row) if row is not None and ask in (None, row.ask) else None
 
@@ -129,19 +138,31 @@ def ensure_letters(conn: Connection, at: datetime) -> int:
     return int(conn.execute(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)).scalar_one())
 
 
+def has_work(conn: Connection, now: datetime) -> bool:
+    """Whether a letter is to be made, or anything of this is to be deleted."""
+    is_due = or_(signups.c.state == SignupState.ASKED, signups.c.ends_at <= now)
+    found = (exists().where(is_due), exists().where(*_is_old_letter(now)))
+    return bool(conn.execute(select(or_(*found))).scalar())
+
+
+def _is_old_letter(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that nobody waits for a letter any more, and that it is not on its way out."""
+    busy = select(deliveries.c.digest_id).where(deliveries.c.state.in_(_IN_FLIGHT))
+    return (
+        digests.c.occasion == Occasion.LETTER,
+        digests.c.subscription_id.in_(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)),
+        digests.c.planned_at <= now - UNCONFIRMED,
+        digests.c.id.not_in(busy),
+    )
+
+
 def delete_expired_signups(conn: Connection, now: datetime) -> int:
     """Delete requests whose time is over, letters that nobody waits for, and old counts; return how many requests.
 
     A letter on its way out is left for the next time.
     """
     gone = conn.execute(delete(signups).where(signups.c.ends_at <= now)).rowcount
-    busy = select(deliveries.c.digest_id).where(deliveries.c.state.in_(_IN_FLIGHT))
-    old = select(digests.c.id).where(
-        digests.c.occasion == Occasion.LETTER,
-        digests.c.subscription_id.in_(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)),
-        digests.c.planned_at <= now - UNCONFIRMED,
-        digests.c.id.not_in(busy),
-    )
+    old = select(digests.c.id).where(*_is_old_letter(now)).limit(_PORTION)
     if ids := list(conn.execute(old).scalars()):
         theirs = deliveries.c.digest_id.in_(ids)
         conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
@@ -159,12 +180,31 @@ def count_request(conn: Connection, name: str, at: datetime) -> None:
     conn.execute(upsert.on_conflict_do_update(index_elements=["name", "hour"], set_=one_more))
 
 
-def is_met(conn: Connection, name: str, limit: Limit, now: datetime) -> bool:
-    """Whether a limit is met. The hour in which its span begins counts whole: never more pass than it says."""
-    counted = select(func.coalesce(func.sum(request_counts.c.count), 0)).where(
-        request_counts.c.name == name, request_counts.c.hour >= _hour_of(now - limit.span)
-    )
-    return int(conn.execute(counted).scalar_one()) >= limit.most
+def start_counting(conn: Connection) -> None:
+    """Let no other transaction count before this one ends: each that judges a limit sees all that was counted."""
+    dialect.take_turn(conn, _COUNTING)
+
+
+def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datetime | None:
+    """Return from when on (UTC) a limit that is met now lets another one pass; None where it is not met.
+
+    The hour in which its span begins counts whole: never more pass than it says.
+    """
+    columns = (request_counts.c.hour, request_counts.c.count)
+    span = (request_counts.c.name == name, request_counts.c.hour >= _hour_of(now - limit.span))
+    counted = dict(conn.execute(select(*columns).where(*span)).tuples())
+    left, free_at = sum(counted.values()), None
+    for hour in sorted(counted):
+        if left >= limit.most:
+            free_at = datetime.fromtimestamp((hour + 1) * _HOUR, UTC) + limit.span
+        left -= counted[hour]
+    return free_at
+
+
+def is_refusing(conn: Connection, now: datetime) -> bool:
+    """Whether requests were refused within the last hour, or in the hour that this began in."""
+    refused = (request_counts.c.name == REFUSED, request_counts.c.hour >= _hour_of(now - timedelta(hours=1)))
+    return conn.execute(select(request_counts.c.hour).where(*refused).limit(1)).first() is not None
 
 
 def _hour_of(moment: datetime) -> int:

@@ -159,6 +159,9 @@ class DestinationState(StrEnum):
     DISABLED = "disabled"
 
 
+LETTERS = "(letters)"
+"""The subscription that letters belong to in the outbox. No name in the operator's file has such brackets."""
+
 _LEAVE = (
     select(suppressions.c.reason)
     .where(
@@ -330,7 +333,7 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     """
     row = conn.execute(_ASKED, {"asked": delivery_id}).one()
     if row.occasion == Occasion.LETTER:
-        return _refuse_letter(conn, row.slot, row.left)
+        return _refuse_letter(conn, row.slot, row.destination)
     if row.subscription_state == SubscriptionState.ENDED:
         return f"the subscription {row.name} has ended"
     if row.place_state != DestinationState.ACTIVE:
@@ -343,12 +346,13 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     return f"{address} has not confirmed"
 
 
-def _refuse_letter(conn: Connection, slot: str, left: str | None) -> str:
-    """A letter goes to somebody who has confirmed nothing yet, as long as the request behind it is there."""
-    asked = select(signups.c.id).where(signups.c.id == int(slot.rpartition(":")[2]))
+def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
+    """A letter goes to somebody who has confirmed nothing yet, or left everything, while its request is there."""
+    number, address = int(slot.split(":")[1]), destination.partition(":")[2]
+    asked = select(signups.c.id).where(signups.c.id == number, signups.c.address == address)
     if conn.execute(asked).first() is None:
         return "nobody waits for this letter any more"
-    return "" if left is None else f"its reader wants no letters ({left})"
+    return "its reader wants no letters" if LETTERS in load_departures(conn, destination) else ""
 
 
 def _address_key(address: str) -> str:

@@ -271,6 +271,7 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
         revisions=revisions,
         feed_generation=row.feed_generation,
         paused_until=row.paused_until,
+        origin=row.origin,
     )
 
 

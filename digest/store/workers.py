@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, delete, func, literal, not_, or_, select, update
+from sqlalchemy import and_, delete, exists, func, literal, not_, or_, select, update
 
 from digest.model.alarms import Alarm, AlarmName, Overdue, find_owed
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
@@ -28,6 +28,7 @@ from digest.store.schema import (
     alarms,
     attempts,
     deliveries,
+    digests,
     job_turns,
     matches,
     subscriptions,
@@ -180,21 +181,30 @@ def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
     if row is None:
         return None
     number = conn.execute(select(func.count()).select_from(deliveries).where(*late)).scalar_one()
-    return Overdue(number, row.destination, row.created_at, row.id)
+    letter = select(deliveries.c.id).where(deliveries.c.id == row.id, _is_letter())
+    named = "somebody who asked for a link" if conn.execute(letter).first() else row.destination
+    return Overdue(number, named, row.created_at, row.id)
 
 
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
-    """Return the deliveries given up, or held, since a moment (UTC), naming the last; None for none."""
+    """Return the deliveries given up, or held, since a moment (UTC), naming the last; None for none.
+
+    Letters are not among them: whoever mistypes an address on a page must not alarm anybody.
+    """
     tried_at = select(func.max(attempts.c.ended_at)).where(attempts.c.delivery_id == deliveries.c.id)
     failed_at = func.coalesce(deliveries.c.ended_at, tried_at.scalar_subquery(), deliveries.c.created_at)
     states = (DeliveryState.DEAD, DeliveryState.HELD)
-    failed = (STUCK_DELIVERY, deliveries.c.state.in_(states), failed_at > since)
+    failed = (STUCK_DELIVERY, deliveries.c.state.in_(states), failed_at > since, not_(_is_letter()))
     columns = (deliveries.c.id, deliveries.c.destination, deliveries.c.last_error, failed_at.label("failed_at"))
     row = conn.execute(select(*columns).where(*failed).order_by(failed_at.desc()).limit(1)).one_or_none()
     if row is None:
         return None
     number = conn.execute(select(func.count()).select_from(deliveries).where(*failed)).scalar_one()
     return Overdue(number, row.destination, row.failed_at, row.id, row.last_error or "")
+
+
+def _is_letter() -> ColumnElement[bool]:
+    return exists().where(digests.c.id == deliveries.c.digest_id, digests.c.occasion == Occasion.LETTER)
 
 
 def _read(row: Row[Any]) -> StoredAlarm:

@@ -227,7 +227,7 @@ def _show(
         action=f"{up}{token}",
         token=make_form_token(shell, f"/p/{token}"),
         home=config.web.base_url,
-        is_paused=own is not None and own.state == SubscriptionState.PAUSED,
+        is_paused=found.is_paused,
         tomorrow=(now + timedelta(days=1)).date().isoformat(),
         until=form.get("until") if error and form else "",
         may_add=config.web.signup.admits(found.person.address),
