@@ -231,8 +231,8 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     ),
     "web/private.html": (
         contexts.PrivateContext("x", "sample", ""),
-        contexts.PrivateContext("x", "sample", _HOME, "k", feed="/f/x", may_move=True, said="<b>"),
-        contexts.PrivateContext("x", "sample", _HOME, "k", mistakes={"move": "x", "erase": "x"}, may_move=True),
+        contexts.PrivateContext("x", "sample", _HOME, "k", feed="/f/x", said="<b>"),
+        contexts.PrivateContext("x", "sample", _HOME, "k", mistakes={"move": "x", "erase": "x"}),
         contexts.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
     ),
     "web/stored.html": (

@@ -394,7 +394,6 @@ class PrivateContext:
         key: opens it again for each form; "" before it is opened and after all was erased.
         address: the person's mail address.
         feed: the address of their own feed, "" for none.
-        may_move: they may give another address.
         said: what was just done, in sentences; "" for nothing.
         mistakes: what is wrong, by the field that it is about.
         typed: the other address as typed.
@@ -407,7 +406,6 @@ class PrivateContext:
     key: str = ""
     address: str = ""
     feed: str = ""
-    may_move: bool = False
     said: str = ""
     mistakes: Mapping[str, str] = field(default_factory=dict)
     typed: str = ""

@@ -192,7 +192,7 @@ def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datet
     """
     columns = (request_counts.c.hour, request_counts.c.count)
     span = (request_counts.c.name == name, request_counts.c.hour >= _hour_of(now - limit.span))
-    counted = dict(conn.execute(select(*columns).where(*span)).tuples())
+    counted = {row[0]: row[1] for row in conn.execute(select(*columns).where(*span))}
     left, free_at = sum(counted.values()), None
     for hour in sorted(counted):
         if left >= limit.most:

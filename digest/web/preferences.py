@@ -15,9 +15,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from digest.deliver import people
+from digest.deliver.letters import take_request
 from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind, choose_zone, read_pause_end
+from digest.model.clock import write_with_zone
 from digest.model.errors import ConfigurationError, QueryError, UnknownName, UsageError
 from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
 from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, SubscriptionState, Weekly, is_personal
@@ -25,10 +27,9 @@ from digest.plan.links import make_links
 from digest.render.contexts import MembershipView, PreferencesContext, QueryContext
 from digest.render.text import name_zone, write_day, write_long_day
 from digest.store import database as token_store
-from digest.store import signups as signup_store
 from digest.store import subscribers as subscriber_store
 from digest.web.endpoints import mask, shell_of
-from digest.web.forms import make_form_token, read_form, require_own_form
+from digest.web.forms import make_form_token, name_network, read_form, require_own_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,7 +58,16 @@ class Visit:
     config: Config
     found: Preferences
     form: Form
+    network: str
     at: datetime
+
+    def ask(self, ask: Ask, address: str, wish: Wish, said: str) -> str:
+        """Have a mail with a link sent; return what is said of it, or that too many were asked for."""
+        maker, at = make_links(self.conn, self.config), self.at
+        free_at = take_request(self.conn, maker, ask, address, wish, network=self.network, at=at)
+        if free_at is None:
+            return said
+        return f"Too many mails were asked for. Try again after {write_with_zone(free_at, self.config.zone)}."
 
     def save(self, wish: Wish) -> None:
         """Bring what they get in line with what they want."""
@@ -93,7 +103,8 @@ def change(
         raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
     try:
         with site.store.begin() as conn:
-            return form, act(Visit(conn, site.config, find(conn, request, form), form, site.clock.now())), None
+            network, found = name_network(request, site.config), find(conn, request, form)
+            return form, act(Visit(conn, site.config, found, form, network, site.clock.now())), None
     except UsageError as error:
         return form, "", error
 
@@ -187,8 +198,8 @@ def _delete(visit: Visit) -> str:
 
 
 def _ask_fresh(visit: Visit) -> str:
-    signup_store.save_signup(visit.conn, Ask.FRESH, visit.found.person.address, Wish(), at=visit.at)
-    return "A mail with a fresh link is on its way to you. It works once, for 30 minutes."
+    said = "A mail with a fresh link is on its way to you. It works once, for 30 minutes."
+    return visit.ask(Ask.FRESH, visit.found.person.address, Wish(), said)
 
 
 _ACTIONS: dict[str, Act] = {
@@ -216,7 +227,7 @@ def _show(
     own, wish, when = found.own, found.wish, read_cadence_fields(Cadence.parse(found.wish.cadence))
     if error and form and form.get("action") == "save":
         wish, when = _read_wish(wish, form), _read_when(form)
-    if said in (_SAVED, _RESUMED) and own is not None:
+    if said in (_SAVED, _RESUMED) and own is not None and found.memberships[0].left_at is None:
         said = f"{said} {_say_next(own, now, 'Your')}"
     context = PreferencesContext(
         address=mask(found.person.destination),

@@ -118,11 +118,11 @@ def _erase(visit: Visit) -> str:
 
 def _move(visit: Visit) -> str:
     address = normalise_address(visit.form.get("address"))
-    if not visit.config.web.signup.admits(address):
+    admission = visit.config.web.signup
+    if not (admission.is_off or admission.admits(address)):
         raise UsageError("this service takes no such address", hint="Give another one, or ask the operator.")
-    wish = Wish(old_address=visit.found.person.address)
-    signup_store.save_signup(visit.conn, Ask.MOVE, address, wish, at=visit.at)
-    return f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes."
+    said = f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes."
+    return visit.ask(Ask.MOVE, address, Wish(old_address=visit.found.person.address), said)
 
 
 def _renew_feed(visit: Visit) -> str:
@@ -152,7 +152,6 @@ def _show(
         key=key,
         address=found.person.address,
         feed=feed,
-        may_move=not config.web.signup.is_off,
         said=said,
         mistakes={form.get("action"): f"{error.message}. {error.hint}"} if error else {},
         typed=form.get("address"),
