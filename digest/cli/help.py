@@ -23,6 +23,7 @@ TOPICS = (
     "mail",
     "slack",
     "feeds",
+    "people",
     "running",
     "machines",
     "backups",

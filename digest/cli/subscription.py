@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,22 +13,31 @@ from digest.cli.context import describe_drift, opened_store, require_subscriptio
 from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say, write_moment
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
-from digest.deliver import unsubscribe
+from digest.deliver import people, unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.clock import name_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
-from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, Grouping
+from digest.model.subscriptions import (
+    EVERYTHING,
+    FILE,
+    Abstracts,
+    Destination,
+    Grouping,
+    SubscriptionState,
+    normalise_address,
+)
 from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
 from digest.store import database, views
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
+from digest.store import people as people_store
 from digest.store import subscriptions as subscription_store
-from digest.store.subscribers import DestinationState, destination_key, load_places
+from digest.store.subscribers import LETTERS, DestinationState, destination_key, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -40,6 +49,7 @@ if TYPE_CHECKING:
     from digest.model.papers import Paper
     from digest.model.subscriptions import DueSubscription, Subscription
     from digest.store.digests import DigestSummary
+    from digest.store.people import Person
     from digest.store.subscribers import Place
     from digest.store.views import SubscriptionLine
 
@@ -197,9 +207,15 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
 def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
     """Resubscribe ADDRESS to NAME, if its reader asks for it.
 
-    What matched meanwhile is not sent: it starts with the papers from now on.
+    What matched meanwhile is not sent: it starts with the papers from now on. With the NAME "(letters)", somebody
+    who said "This was not me" gets mails with a link again when asked for.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
+        if name == LETTERS:
+            destination = Destination.parse(destination_key(edits.read_target(address)))
+            unsubscribe.resubscribe(conn, destination, LETTERS, how=OPERATOR, at=here.now)
+            say(f"{destination} gets mails with a link again when somebody asks for one.")
+            return
         due = require_subscription(here.config, conn, name)
         destination = _find_destination(conn, due, address)
         which = EVERYTHING if everything else name
@@ -255,15 +271,18 @@ def command() -> None:
 @json_option
 @click.pass_context
 def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
-    """List the subscriptions: where each goes, and when it is due."""
+    """List the subscriptions: where each goes, and when it is due; and who subscribed by themselves."""
     with opened_store(ctx) as here, here.store.read() as conn:
         lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        persons = people_store.load_people(conn)
         is_held_back = database.is_restored(conn)
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         drift = describe_drift(here.config, conn)
+    listed = _describe_people(persons, dues.values())
     if as_json:
-        print_json([_as_json(line, dues[line.name]) for line in lines])
+        print_json({"subscriptions": [_as_json(line, dues[line.name]) for line in lines], "people": listed})
         return
+    lines = [line for line in lines if line.origin == FILE]
     print_table(
         ["SUBSCRIPTION", "TO", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
         [
@@ -279,6 +298,36 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     )
     if lines and drift:
         say(f"\n{drift}")
+    if listed:
+        click.echo()
+        header = ["PERSON", "STATE", "SAVED QUERIES", "JOINED", "SINCE"]
+        cells = ([*one.values()] for one in listed)
+        print_table(
+            header, [[*map(str, row[:3]), " ".join(row[3]), f"{row[4]:%-d %b %Y}"] for row in cells], empty=""
+        )
+
+
+def _describe_people(persons: Iterable[Person], dues: Iterable[DueSubscription]) -> list[dict[str, Any]]:
+    """Return what the list says of those who subscribed by themselves."""
+    gets: dict[Destination, list[DueSubscription]] = {}
+    for due in dues:
+        for place in due.subscription.destinations:
+            gets.setdefault(place, []).append(due)
+    listed = []
+    for person in persons:
+        mine = gets.get(person.destination, [])
+        own = [due for due in mine if due.origin == person.origin]
+        is_paused = any(due.state == SubscriptionState.PAUSED for due in own)
+        listed.append(
+            {
+                "address": person.address,
+                "state": "paused" if is_paused else "subscribed" if mine else "unsubscribed",
+                "queries": sum(len(due.revisions) for due in own),
+                "joined": [due.subscription.name for due in mine if due not in own],
+                "since": person.since,
+            }
+        )
+    return listed
 
 
 def describe_turn(
@@ -427,18 +476,63 @@ def edit(
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", metavar="NAME|ADDRESS")
 @saving_options
 @click.pass_context
 def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
     """Remove NAME from digest.toml: it gets no more digests.
 
     What waits for it is not sent. Its saved queries stay. `digest subscription pause` only stops it for a while.
+
+    Of a mail ADDRESS, delete all that is stored. No backup is asked: there it stays.
     """
+    if "@" in name:
+        _erase(ctx, name, manner)
+        return
     file = open_file(ctx)
     content = file.encode(edits.remove_subscription(file.text, name))
     save_change(ctx, plan_change(file, content), manner, is_removal=True)
 
 
-for _one in (pause, resume, unsubscribe_reader, resubscribe, edit, remove):
+def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
+    """Delete all that is stored about an address, once somebody who can answer says so."""
+    is_wanted, is_named = not manner.is_trial, False
+    with opened_store(ctx) as here:
+        with here.store.read() as conn:
+            stored = _export(conn, address)
+        counts = {table: len(rows) for table, rows in stored["stored"].items() if rows}
+        said = ", ".join(f"{number} of {table.replace('_', ' ')}" for table, number in counts.items())
+        if is_wanted and manner.can_ask and not manner.is_sure:
+            say(f"Stored about {stored['address']}: {said}.")
+            is_wanted = click.confirm("Delete all of it?", default=False)
+        if is_wanted:
+            with here.store.begin() as conn:
+                is_named = people.erase(conn, here.config, stored["address"], at=here.now, how=OPERATOR)
+    if manner.as_json:
+        print_json({"address": stored["address"], "deleted": is_wanted, "stored": counts})
+        return
+    say(f"{'Deleted' if is_wanted else 'Nothing was deleted. Stored'}: {said}.")
+    if is_named:
+        say("digest.toml still names this address. That it unsubscribed is kept, so that nothing is sent there.")
+
+
+@click.command("export")
+@click.argument("address")
+@click.pass_context
+def export_person(ctx: click.Context, address: str) -> None:
+    """Print all that is stored about the mail address ADDRESS, as JSON."""
+    with opened_store(ctx) as here, here.store.read() as conn:
+        print_json(_export(conn, address))
+
+
+def _export(conn: Connection, address: str) -> dict[str, Any]:
+    found = people.export(conn, normalise_address(address))
+    if found is None:
+        raise UnknownName(
+            f"nothing is stored about {address}", hint="`digest subscription list` shows who there is."
+        )
+    return found
+
+
+for _one in (pause, resume, unsubscribe_reader, resubscribe, edit, remove, export_person):
     command.add_command(_one)

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from digest.model import secrets
 from digest.model.messages import Coverage, DeliveryPlan, Digest, Occasion
 from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, Ask
-from digest.model.subscriptions import Destination, DestinationKind
 from digest.plan.links import make_links, remember_preferences
 from digest.store import digests as digest_store
 from digest.store import people as people_store
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from digest.model.messages import Delivery, Message
     from digest.model.people import Wish
+    from digest.model.subscriptions import Destination
     from digest.plan.links import LinkMaker
     from digest.poll.installation import Site
     from digest.render import MailIdentity
@@ -54,17 +54,8 @@ def take_request(
 ) -> datetime | None:
     """Store what somebody asked for by a form, and count it. The same is done whoever has the address.
 
-    Args:
-        conn: a writing transaction.
-        maker: for its secret.
-        ask: what is asked for.
-        address: where the letter goes, in its one spelling.
-        wish: what the request is about.
-        network: from where it came, "" where that is unknown.
-        at: the moment (UTC).
-
     Returns:
-        From when on (UTC) another one is taken where a limit is met, and nothing but that was stored; else None.
+        From when on (UTC) another one is taken, where a limit is met and this one was not stored; else None.
     """
     signup_store.start_counting(conn)
     limits = {ALL: REQUESTS, count_name(maker, network): REQUESTS_OF_NETWORK}
@@ -78,13 +69,12 @@ def take_request(
 
 
 def queue_letters(site: Site) -> int:
-    """Delete requests whose time is over, and make a letter of each new one; return how many were made."""
+    """Make a letter of each new request; return how many were made."""
     now, made = site.clock.now(), 0
     with site.store.read() as conn:
-        if not signup_store.has_work(conn, now):
+        if not signup_store.has_asked(conn):
             return 0
     with site.store.begin() as conn:
-        signup_store.delete_expired_signups(conn, now)
         asked = signup_store.take_asked(conn, _AT_ONCE)
         maker = make_links(conn, site.config)
         signup_store.start_counting(conn)
@@ -101,14 +91,13 @@ def queue_letters(site: Site) -> int:
 
 def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> str:
     """Say why a request gets no letter, "" where it gets one. Nobody but the operator hears it."""
-    destination = Destination(DestinationKind.MAIL, signup.address)
     admission = maker.config.web.signup
     is_admitted = admission.admits(signup.address) or (admission.is_off and signup.ask is Ask.MOVE)
-    if subscriber_store.LETTERS in subscriber_store.load_departures(conn, destination):
+    if subscriber_store.LETTERS in subscriber_store.load_departures(conn, signup.destination):
         return "its address wants none"
     if signup.ask in (Ask.SUBSCRIBE, Ask.MOVE) and not is_admitted:
         return "its address may not subscribe here"
-    if signup.ask in (Ask.LINK, Ask.FRESH) and not _has_anything(conn, destination):
+    if signup.ask in (Ask.LINK, Ask.FRESH) and not _has_anything(conn, signup.destination):
         return "its address has no subscription"
     name = count_name(maker, signup.address)
     if any(signup_store.find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
@@ -127,7 +116,7 @@ def count_name(maker: LinkMaker, what: str) -> str:
 
 
 def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> None:
-    destination = Destination(DestinationKind.MAIL, signup.address)
+    destination = signup.destination
     signup_store.count_request(conn, count_name(maker, signup.address), now)
     if signup.ask is Ask.LINK:
         remember_preferences(conn, maker, destination, at=now)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from digest.deliver import unsubscribe
-from digest.model import secrets
+from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import UnknownName, UsageError
-from digest.model.people import LONGEST_QUERY, MOST_QUERIES, UNDO, Ask, OwnQuery, Wish
+from digest.model.people import KINDS, LONGEST_QUERY, MOST_QUERIES, UNDO, Ask, OwnQuery, Wish
 from digest.model.subscriptions import (
     EVERYTHING,
     Destination,
@@ -76,6 +76,13 @@ class Preferences:
         """Whether their own subscription sends nothing for now."""
         return self.own is not None and self.own.state == SubscriptionState.PAUSED
 
+    @property
+    def keeps_times(self) -> bool:
+        """Whether they have a subscription of their own that they have not left: more is added to it."""
+        return any(
+            self.own is not None and one.id == self.own.id and one.left_at is None for one in self.memberships
+        )
+
     def can_undo(self, membership: Membership, now: datetime) -> bool:
         """Whether leaving a subscription can still be undone."""
         return membership.left_at is not None and now - membership.left_at < UNDO
@@ -105,6 +112,45 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
         )
     has_left_everything = EVERYTHING in subscriber_store.load_departures(conn, person.destination)
     return Preferences(person, wish, own, memberships, dues, has_left_everything)
+
+
+def make_wish(
+    config: Config, text: str, *, cadence: str, kinds: Collection[str], joins: Collection[str], has_feed: bool
+) -> Wish:
+    """Return what somebody wants, from the fields of a form.
+
+    Raises:
+        QueryError: the saved query can't be read.
+        UsageError: nothing is chosen, or something that is not offered.
+    """
+    offered = [one.name for one in list_offered(config)]
+    if not {*kinds} <= {*KINDS} or not {*joins} <= {*offered}:
+        raise UsageError("something is chosen that is not offered", hint="Choose from the lists.")
+    if not (text.strip() or joins):
+        raise UsageError("nothing is chosen yet", hint="Write what you follow, or tick a subscription.")
+    if has_feed and not text.strip():
+        raise UsageError("a feed is made of what you follow", hint="Write what you follow, or untick the feed.")
+    wish = Wish(
+        cadence=cadence,
+        kinds=tuple(kind for kind in KINDS if kind in kinds),
+        has_feed=has_feed,
+        joins=tuple(name for name in offered if name in joins),
+    )
+    wish = wish.add_query(read_words(text)) if text.strip() else wish
+    check_wish(wish)
+    return wish
+
+
+def read_words(text: str) -> str:
+    """Return the query that somebody means by what they typed: words, a query, a category alone, an address.
+
+    Raises:
+        QueryError: it can't be read.
+    """
+    words = text.strip()
+    if len(words) > LONGEST_QUERY:
+        return words  # see `check_wish`
+    return parse_query(f"cat:{words}" if taxonomy.is_category(words) else words).expression
 
 
 def check_wish(wish: Wish) -> None:
@@ -170,6 +216,7 @@ def save_query(
         require_own(preferences)
     if name and name not in {one.name for one in wish.queries}:
         raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
+    text = read_words(text)
     canonical = _canonical(text)
     twin = next((one.name for one in wish.queries if _canonical(one.text) == canonical), name)
     if name and twin != name:
@@ -244,7 +291,7 @@ def _merge(before: Preferences | None, wish: Wish) -> Wish:
     """
     if before is None or before.own is None:
         return wish
-    has_left = any(one.id == before.own.id and one.left_at is not None for one in before.memberships)
+    has_left = not before.keeps_times
     kept = tuple(replace(query, is_on=query.is_on and not has_left) for query in before.wish.queries)
     merged = replace(wish if has_left else before.wish, queries=kept)
     for query in wish.queries:
@@ -281,9 +328,8 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
             "this address has subscriptions of its own already",
             hint="Unsubscribe there first, or keep both.",
         )
-    destination = Destination(DestinationKind.MAIL, signup.address)
     for left in subscriber_store.load_departures(conn, before.person.destination) - {subscriber_store.LETTERS}:
-        subscriber_store.leave(conn, destination, left, how="moved", at=at)
+        subscriber_store.leave(conn, signup.destination, left, how="moved", at=at)
     people_store.change_address(conn, before.person, signup.address, at=at)
     person = people_store.load_person(conn, signup.address)
     assert person is not None  # noqa: S101 - stored just now
@@ -294,8 +340,7 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
 
 def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> None:
     """End it for good: nobody's request brings a mail to this address any more. The operator can lift it."""
-    destination = Destination(DestinationKind.MAIL, signup.address)
-    subscriber_store.leave(conn, destination, subscriber_store.LETTERS, how="not me", at=at)
+    subscriber_store.leave(conn, signup.destination, subscriber_store.LETTERS, how="not me", at=at)
     signup_store.delete_signup(conn, signup.id)
 
 

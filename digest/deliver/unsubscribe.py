@@ -1,7 +1,7 @@
 """Unsubscribes and resubscribes people, for the link in a mail and for the command line.
 
 Unsubscribing is never refused and beats the operator's file. Only a person who unsubscribed can
-resubscribe, and only at their own wish: see `digest.model.subscriptions`.
+resubscribe, and only at their own wish.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from digest.model import secrets
 from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
-from digest.model.subscriptions import EVERYTHING, ConsentEvent, Destination, SubscriberState, move_subscriber
+from digest.model.subscriptions import EVERYTHING, Destination
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
@@ -128,14 +128,11 @@ def resubscribe(
             hint="Resubscribe to everything first:"
             f" `digest subscription resubscribe {subscription} {destination} --everything`.",
         )
-    state = SubscriberState.LEFT if subscription in left else SubscriberState.CONFIRMED
-    try:
-        move_subscriber(state, ConsentEvent.RETURNED)
-    except UsageError as error:
+    if subscription not in left:
         raise UsageError(
             f"{destination} has not unsubscribed from {subscription or 'anything'}",
             hint="For a new destination, name it in digest.toml.",
-        ) from error
+        )
     subscriber_store.resubscribe(conn, destination, subscription, how=how, at=at)
     return tuple(subscriber_store.load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
 

@@ -176,6 +176,15 @@ DAYS = {
 """What a form offers for the days, and how a page says it."""
 
 
+KINDS = {
+    Kind.NEW: "new papers",
+    Kind.CROSS_LIST: "papers cross-listed from other categories",
+    Kind.REPLACEMENT: "new versions of papers",
+    Kind.WITHDRAWAL: "withdrawn papers",
+}
+"""What a form offers for the kinds of announcement, and how a page says it."""
+
+
 def write_cadence(days: str, hour: str, zone: str) -> str:
     """Return the phrase of a cadence from three fields of a form, such as `weekdays`, `9` and `Europe/Berlin`.
 

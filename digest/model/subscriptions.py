@@ -22,58 +22,10 @@ EVERYTHING = ""
 
 
 class SubscriberState(StrEnum):
-    """Only `CONFIRMED` is written to."""
+    """Whether an address is written to. One that somebody asked for and nobody confirmed is not among these."""
 
-    PENDING = "pending"
     CONFIRMED = "confirmed"
     LEFT = "left"
-
-
-class ConsentEvent(StrEnum):
-    """What can happen to a subscriber.
-
-    `LISTED` is the operator's doing, all else the person's own: they asked, confirmed by the link they
-    were sent, left, or came back by a link they asked for after leaving.
-    """
-
-    LISTED = "listed"
-    ASKED = "asked"
-    CONFIRMED = "confirmed"
-    LEFT = "left"
-    RETURNED = "returned"
-
-
-_MOVES: dict[tuple[SubscriberState | None, ConsentEvent], SubscriberState] = {
-    (None, ConsentEvent.LISTED): SubscriberState.CONFIRMED,
-    (None, ConsentEvent.ASKED): SubscriberState.PENDING,
-    (SubscriberState.PENDING, ConsentEvent.LISTED): SubscriberState.CONFIRMED,
-    (SubscriberState.PENDING, ConsentEvent.ASKED): SubscriberState.PENDING,
-    (SubscriberState.PENDING, ConsentEvent.CONFIRMED): SubscriberState.CONFIRMED,
-    (SubscriberState.CONFIRMED, ConsentEvent.LISTED): SubscriberState.CONFIRMED,
-    (SubscriberState.CONFIRMED, ConsentEvent.ASKED): SubscriberState.CONFIRMED,
-    (SubscriberState.CONFIRMED, ConsentEvent.CONFIRMED): SubscriberState.CONFIRMED,
-    (SubscriberState.LEFT, ConsentEvent.LISTED): SubscriberState.LEFT,
-    (SubscriberState.LEFT, ConsentEvent.ASKED): SubscriberState.LEFT,
-    (SubscriberState.LEFT, ConsentEvent.RETURNED): SubscriberState.CONFIRMED,
-}
-"""Every legal move but one: leaving leads from anywhere to `LEFT`."""
-
-
-def move_subscriber(state: SubscriberState | None, event: ConsentEvent) -> SubscriberState:
-    """Return the state an event leads to; `state` is None for an address not known before.
-
-    Raises:
-        UsageError: nothing was asked for that could be confirmed or cancelled.
-    """
-    if event is ConsentEvent.LEFT:
-        return SubscriberState.LEFT
-    following = _MOVES.get((state, event))
-    if following is None:
-        raise UsageError(
-            f"{state or 'an unknown subscriber'} can't be {event}: no such step was asked for",
-            hint="Ask again: a new link comes by mail.",
-        )
-    return following
 
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, DeliveryState, Feed, Links
-from digest.model.people import DAYS, OwnQuery, Wish
+from digest.model.people import DAYS, KINDS, OwnQuery, Wish
 from digest.model.subscriptions import Destination
 from digest.render import contexts, coverage, digests, papers
 from digest.render.blocks import compile_blocks, make_payload
@@ -189,7 +189,7 @@ _ALARMS = (
     contexts.AlarmContext("Digest: a test", (), "<host>:/srv/digest", "Fri 20 Nov 11:00 UTC", is_test=True),
 )
 
-_HOME = "https://digest.example.org"
+_HOME = SAMPLE_LINKS.home
 
 _PREFERENCES = contexts.PreferencesContext(
     address="r…@example.org",
@@ -203,6 +203,25 @@ _PREFERENCES = contexts.PreferencesContext(
     action="sample",
     token="sample",  # noqa: S106 - a sample
     home=_HOME,
+)
+_FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
+
+_LINKS = (
+    contexts.LinkContext("x", "a@example.org", "Digest <d@example.org>", _HOME, is_link=False, is_selective=True),
+    contexts.LinkContext("x", "<i>", "Digest <d@example.org>", _HOME, problem="this is no address"),
+)
+
+_CONFIRMED = (
+    contexts.ConfirmContext(
+        "r…@example.org",
+        (("Your papers", "", ""), ("T", "daily", "Fri 20 Nov")),
+        "x",
+        "",
+        _HOME,
+        "/p/x",
+        queries=1,
+    ),
+    contexts.ConfirmContext("<i>", (), "x", "o@example.org", _HOME, "/p/x", is_move=True),
 )
 
 _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
@@ -235,6 +254,26 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
         contexts.PrivateContext("x", "sample", _HOME, "k", mistakes={"move": "x", "erase": "x"}),
         contexts.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
     ),
+    "email/letter.txt": tuple(
+        contexts.LetterContext(ask, "Your link", _HOME, "digest.example.org", contact, "Digest", _HOME)
+        for ask, contact in zip(("subscribe", "link", "fresh", "move"), ("ops@example.org", "") * 2, strict=True)
+    ),
+    "web/subscribe.html": (
+        contexts.SubscribeContext(
+            "nothing is chosen",
+            "a b\n  ^",
+            "x",
+            {name: ["<i>"] for name in _FIELDS},
+            DAYS,
+            KINDS,
+            {"t": "T"},
+            _HOME,
+        ),
+        contexts.SubscribeContext("<i>", "", "x", dict.fromkeys(_FIELDS, ()), DAYS, KINDS, {}, _HOME),
+    ),
+    "web/link.html": _LINKS,
+    "web/sent.html": _LINKS,
+    **dict.fromkeys(("web/confirm.html", "web/confirmed.html", "web/refused.html"), _CONFIRMED),
     "web/stored.html": (
         contexts.StoredContext((contexts.StoredKind("Your mail address", "Digests go there.", "7 days", ()),)),
         contexts.StoredContext((), contact="ops@example.org", home="https://digest.example.org"),

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from _typeshed import DataclassInstance
     from markupsafe import Markup
 
+    from digest.model.announcements import Kind
     from digest.model.messages import Links
     from digest.model.people import Wish
     from digest.render.digests import DigestView, GroupView, RestView
@@ -275,6 +276,79 @@ class LeftContext:
 
 
 @dataclass(frozen=True, slots=True)
+class SubscribeContext:
+    """`web/subscribe.html`: the form to subscribe as it was filled in, with what is wrong.
+
+    Attributes:
+        problem: what is wrong, with what to do about it.
+        pointer: the query and a mark below the place that is meant, "" for none.
+        token: tells the server that this page posts.
+        given: what was filled in, by the fields' names.
+        days: which days can be chosen, and how each is read.
+        kinds: the same for kinds of announcement.
+        joins: the same for the operator's subscriptions.
+        home: the first page.
+    """
+
+    problem: str
+    pointer: str
+    token: str
+    given: Mapping[str, Sequence[str]]
+    days: Mapping[str, str]
+    kinds: Mapping[Kind, str]
+    joins: Mapping[str, str]
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkContext:
+    """`web/link.html`, `web/sent.html`: where to mail one's link; that a mail comes, if its address may have one.
+
+    Attributes:
+        token: tells the server that this page posts.
+        address: the mail address as it was typed.
+        sender: who the mail is from, with the address.
+        home: the first page.
+        problem: what is wrong with the address, "" for nothing.
+        is_link: the link to what somebody has was asked for; else a subscription.
+        is_selective: only some addresses may subscribe, and which is not told.
+    """
+
+    token: str
+    address: str
+    sender: str
+    home: str
+    problem: str = ""
+    is_link: bool = True
+    is_selective: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmContext:
+    """`web/confirm.html`, `web/confirmed.html`, `web/refused.html`: what the buttons of a mail's page do, or did.
+
+    Attributes:
+        address: whose it is, masked.
+        coming: what the person gets: title, days and hour, and when the next digest is expected, "" for not known.
+        queries: how many saved queries were asked for; 0 where they bring no first digest now.
+        is_move: digests go to this address instead of another one.
+        token: tells the server that this page posts.
+        contact: the operator's address, "" where none is given.
+        home: the first page.
+        preferences: where the person changes all this.
+    """
+
+    address: str
+    coming: tuple[tuple[str, str, str], ...]
+    token: str
+    contact: str
+    home: str
+    preferences: str
+    queries: int = 0
+    is_move: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class StoredKind:
     """One kind of thing that is stored of people: what it is, why, how long, and in which tables."""
 
@@ -520,6 +594,12 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/query.html": QueryContext,
     "web/private.html": PrivateContext,
     "web/stored.html": StoredContext,
+    "web/subscribe.html": SubscribeContext,
+    "web/link.html": LinkContext,
+    "web/sent.html": LinkContext,
+    "web/confirm.html": ConfirmContext,
+    "web/confirmed.html": ConfirmContext,
+    "web/refused.html": ConfirmContext,
     "web/error.html": ErrorContext,
     "web/home.html": HomeContext,
 }

@@ -25,6 +25,7 @@ from digest.store import outbox as outbox_module
 from digest.store import runs as run_store
 from digest.store.gate import adopt_gate
 from digest.store.outbox_sends import Holds, load_holds
+from digest.store.signups import delete_expired_signups
 from digest.store.views import Waits
 
 if TYPE_CHECKING:
@@ -180,7 +181,10 @@ class Steps:
         return self.report.feeds
 
     def watch(self) -> WatchReport:
-        """Tell the operator what should have happened and has not."""
+        """Tell the operator what should have happened and has not; forget requests that nobody confirmed."""
+        now = self._site.clock.now()
+        with self._site.store.begin() as conn:
+            delete_expired_signups(conn, now)
         self.report.watch = watch(self._site, planning=self.report.plan.trouble)
         return self.report.watch
 

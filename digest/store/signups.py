@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, exists, insert, or_, select, update
+from sqlalchemy import delete, insert, select, update
 
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.people import UNCONFIRMED, Ask, Wish
-from digest.model.subscriptions import SubscriptionState
+from digest.model.subscriptions import Destination, DestinationKind, SubscriptionState
 from digest.store import dialect
 from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
 from digest.store.subscribers import LETTERS
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, Row
+    from sqlalchemy import Connection, Row
 
     from digest.model.people import Limit
 
@@ -66,6 +66,11 @@ class StoredSignup:
     state: SignupState
     asked_at: datetime
     ends_at: datetime
+
+    @property
+    def destination(self) -> Destination:
+        """Where its letter goes."""
+        return Destination(DestinationKind.MAIL, self.address)
 
 
 def save_signup(conn: Connection, ask: Ask, address: str, wish: Wish, *, at: datetime) -> int:
@@ -138,21 +143,10 @@ def ensure_letters(conn: Connection, at: datetime) -> int:
     return int(conn.execute(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)).scalar_one())
 
 
-def has_work(conn: Connection, now: datetime) -> bool:
-    """Whether a letter is to be made, or anything of this is to be deleted."""
-    is_due = or_(signups.c.state == SignupState.ASKED, signups.c.ends_at <= now)
-    found = (exists().where(is_due), exists().where(*_is_old_letter(now)))
-    return bool(conn.execute(select(or_(*found))).scalar())
-
-
-def _is_old_letter(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions that nobody waits for a letter any more, and that it is not on its way out."""
-    busy = select(deliveries.c.digest_id).where(deliveries.c.state.in_(_IN_FLIGHT))
+def has_asked(conn: Connection) -> bool:
+    """Whether a letter is still to be made."""
     return (
-        digests.c.occasion == Occasion.LETTER,
-        digests.c.subscription_id.in_(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)),
-        digests.c.planned_at <= now - UNCONFIRMED,
-        digests.c.id.not_in(busy),
+        conn.execute(select(signups.c.id).where(signups.c.state == SignupState.ASKED).limit(1)).first() is not None
     )
 
 
@@ -162,7 +156,14 @@ def delete_expired_signups(conn: Connection, now: datetime) -> int:
     A letter on its way out is left for the next time.
     """
     gone = conn.execute(delete(signups).where(signups.c.ends_at <= now)).rowcount
-    old = select(digests.c.id).where(*_is_old_letter(now)).limit(_PORTION)
+    busy = select(deliveries.c.digest_id).where(deliveries.c.state.in_(_IN_FLIGHT))
+    old = select(digests.c.id).where(
+        digests.c.occasion == Occasion.LETTER,
+        digests.c.subscription_id.in_(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)),
+        digests.c.planned_at <= now - UNCONFIRMED,
+        digests.c.id.not_in(busy),
+    )
+    old = old.limit(_PORTION)
     if ids := list(conn.execute(old).scalars()):
         theirs = deliveries.c.digest_id.in_(ids)
         conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
@@ -190,9 +191,9 @@ def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datet
 
     The hour in which its span begins counts whole: never more pass than it says.
     """
-    columns = (request_counts.c.hour, request_counts.c.count)
+    columns = (request_counts.c.hour, request_counts.c.count.label("number"))
     span = (request_counts.c.name == name, request_counts.c.hour >= _hour_of(now - limit.span))
-    counted = {row[0]: row[1] for row in conn.execute(select(*columns).where(*span))}
+    counted = {row.hour: row.number for row in conn.execute(select(*columns).where(*span))}
     left, free_at = sum(counted.values()), None
     for hour in sorted(counted):
         if left >= limit.most:

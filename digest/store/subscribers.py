@@ -211,8 +211,6 @@ def confirm_by_operator(conn: Connection, address: str, subscription: str, at: d
     key = _address_key(address)
     row = {"address": key, "state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
     conn.execute(dialect.insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row)
-    is_pending = (subscribers.c.address == key) & (subscribers.c.state == SubscriberState.PENDING)
-    conn.execute(update(subscribers).where(is_pending).values(state=row["state"], how=row["how"], since=at))
     person = conn.execute(select(subscribers).where(subscribers.c.address == key)).one()
     known = select(consents.c.id).where(
         consents.c.subscriber_id == person.id, consents.c.subscription == subscription

@@ -181,9 +181,7 @@ def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
     if row is None:
         return None
     number = conn.execute(select(func.count()).select_from(deliveries).where(*late)).scalar_one()
-    letter = select(deliveries.c.id).where(deliveries.c.id == row.id, _is_letter())
-    named = "somebody who asked for a link" if conn.execute(letter).first() else row.destination
-    return Overdue(number, named, row.created_at, row.id)
+    return Overdue(number, row.destination, row.created_at, row.id)
 
 
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
@@ -194,17 +192,14 @@ def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
     tried_at = select(func.max(attempts.c.ended_at)).where(attempts.c.delivery_id == deliveries.c.id)
     failed_at = func.coalesce(deliveries.c.ended_at, tried_at.scalar_subquery(), deliveries.c.created_at)
     states = (DeliveryState.DEAD, DeliveryState.HELD)
-    failed = (STUCK_DELIVERY, deliveries.c.state.in_(states), failed_at > since, not_(_is_letter()))
+    is_letter = exists().where(digests.c.id == deliveries.c.digest_id, digests.c.occasion == Occasion.LETTER)
+    failed = (STUCK_DELIVERY, deliveries.c.state.in_(states), failed_at > since, not_(is_letter))
     columns = (deliveries.c.id, deliveries.c.destination, deliveries.c.last_error, failed_at.label("failed_at"))
     row = conn.execute(select(*columns).where(*failed).order_by(failed_at.desc()).limit(1)).one_or_none()
     if row is None:
         return None
     number = conn.execute(select(func.count()).select_from(deliveries).where(*failed)).scalar_one()
     return Overdue(number, row.destination, row.failed_at, row.id, row.last_error or "")
-
-
-def _is_letter() -> ColumnElement[bool]:
-    return exists().where(digests.c.id == deliveries.c.digest_id, digests.c.occasion == Occasion.LETTER)
 
 
 def _read(row: Row[Any]) -> StoredAlarm:

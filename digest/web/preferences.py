@@ -227,7 +227,7 @@ def _show(
     own, wish, when = found.own, found.wish, read_cadence_fields(Cadence.parse(found.wish.cadence))
     if error and form and form.get("action") == "save":
         wish, when = _read_wish(wish, form), _read_when(form)
-    if said in (_SAVED, _RESUMED) and own is not None and found.memberships[0].left_at is None:
+    if said in (_SAVED, _RESUMED) and own is not None and found.keeps_times:
         said = f"{said} {_say_next(own, now, 'Your')}"
     context = PreferencesContext(
         address=mask(found.person.destination),

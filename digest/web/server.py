@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
-from digest.web import endpoints, preferences, private
+from digest.web import endpoints, preferences, private, signup
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
@@ -61,6 +61,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
             *endpoints.ROUTES,
             *preferences.ROUTES,
             *private.ROUTES,
+            *signup.ROUTES,
         ],
         exception_handlers={
             HTTPException: answer_http_error,

@@ -40,11 +40,13 @@ class Desk:
 
     def press(self, page: httpx.Response, *, origin: str | None = ORIGIN, **changes: str) -> httpx.Response:
         """Press the first button of a page, as a browser does; `changes` are to the fields that are sent."""
+        assert "<form " in page.text, page.text
         action = re.search(r'<form [^>]*action="([^"]+)"', page.text)
-        assert action is not None, page.text
         fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
         headers = {} if origin is None else {"Origin": origin}
-        return self.http.post(page.url.join(action[1]), data=fields | changes, headers=headers)
+        return self.http.post(
+            page.url.join(action[1]) if action else page.url, data=fields | changes, headers=headers
+        )
 
     def feed_path(self, suffix: str = "atom", generation: int = 0) -> str:
         return f"/f/{self.links.feed_token('perf-team', generation)}.{suffix}"

@@ -1,0 +1,216 @@
+"""Takes requests for a subscription or a link, and does what the buttons behind mailed links say.
+
+Known and unknown addresses are answered alike: both have one row stored, and mails are made elsewhere.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from starlette.routing import Route
+
+from digest.deliver import people
+from digest.deliver.letters import take_request
+from digest.model import secrets
+from digest.model.cadences import choose_zone
+from digest.model.clock import write_with_zone
+from digest.model.errors import QueryError, UsageError
+from digest.model.people import DAYS, KINDS, Ask, Wish, write_cadence
+from digest.model.subscriptions import SubscriptionState, normalise_address
+from digest.plan.links import LinkMaker
+from digest.render.contexts import ConfirmContext, LinkContext, SubscribeContext
+from digest.store import signups as signup_store
+from digest.store import subscriptions as subscription_store
+from digest.web.endpoints import find_contact, mask, shell_of
+from digest.web.forms import make_form_token, name_network, read_form, require_own_form
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from digest.model.subscriptions import DueSubscription
+    from digest.store.signups import StoredSignup
+    from digest.web.endpoints import Shell
+    from digest.web.forms import Form
+
+_FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
+
+_BAD, _TOO_MANY = 400, 429
+
+
+def subscribe(request: Request) -> Response:
+    """Take a request for a subscription; where it can't be, show the form again with what is wrong."""
+    shell = shell_of(request)
+    config, admission = shell.site.config, shell.site.config.web.signup
+    if admission.is_off:
+        return shell.pages.fail(404)
+    form = read_form(request)
+    require_own_form(request, form)
+    try:
+        address = normalise_address(form.get("address"))
+        cadence = write_cadence(form.get("days"), form.get("hour"), form.get("zone").strip())
+        kinds, joins = form.get_all("kinds"), form.get_all("joins")
+        has_feed = bool(form.get("feed"))
+        wish = people.make_wish(
+            config, form.get("q"), cadence=cadence, kinds=kinds, joins=joins, has_feed=has_feed
+        )
+    except UsageError as error:
+        return _show_form(shell, form, error)
+    if not admission.takes(address):
+        domains = " or ".join(sorted(admission.domains))
+        return _show_form(shell, form, UsageError(f"only addresses of {domains} may subscribe here"))
+    return _ask(request, Ask.SUBSCRIBE, address, wish)
+
+
+def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
+    context = SubscribeContext(
+        problem=f"{error.message}. {error.hint}",
+        pointer=error.pointer() if isinstance(error, QueryError) else "",
+        token=make_form_token(shell, "/subscribe"),
+        given={name: form.get_all(name) for name in _FIELDS},
+        days=DAYS,
+        kinds=KINDS,
+        joins={one.name: one.title or one.name for one in people.list_offered(shell.site.config)},
+        home=shell.site.config.web.base_url,
+    )
+    return shell.pages.show("subscribe.html", context, _BAD)
+
+
+def _ask(request: Request, ask: Ask, address: str, wish: Wish) -> Response:
+    shell = shell_of(request)
+    site, config, now = shell.site, shell.site.config, shell.site.clock.now()
+    if not config.mail.from_address:
+        return shell.pages.fail(404)
+    network, maker = name_network(request, config), LinkMaker(config, shell.secret())
+    with site.store.begin() as conn:
+        free_at = take_request(conn, maker, ask, address, wish, network=network, at=now)
+    if free_at is not None:
+        wait = str(ceil((free_at - now).total_seconds()))
+        hint = f"Try again after {write_with_zone(free_at, config.zone)}."
+        message = "Too many people asked for a mail in the last hour."
+        return shell.pages.fail(_TOO_MANY, message, hint, {"Retry-After": wait})
+    return _show_link(
+        shell,
+        "sent.html",
+        address,
+        is_link=ask is Ask.LINK,
+        is_selective=ask is Ask.SUBSCRIBE and bool(config.web.signup.addresses),
+    )
+
+
+def show_link_form(request: Request) -> Response:
+    """Show the form that asks for the link to one's subscriptions."""
+    return _show_link(shell_of(request), "link.html", "")
+
+
+def ask_for_link(request: Request) -> Response:
+    """Take a request for the link to one's subscriptions."""
+    shell, form = shell_of(request), read_form(request)
+    require_own_form(request, form)
+    given = form.get("address")
+    try:
+        address = normalise_address(given)
+    except UsageError as error:
+        return _show_link(shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=_BAD)
+    return _ask(request, Ask.LINK, address, Wish())
+
+
+def _show_link(shell: Shell, page: str, address: str, *, status: int = 200, **more: Any) -> Response:  # noqa: ANN401 - the context's own
+    config = shell.site.config
+    if not (config.web.base_url and config.mail.from_address):
+        return shell.pages.fail(404)  # no mail could link to a page
+    sender = f"{config.mail.from_name} <{config.mail.from_address}>"
+    context = LinkContext(make_form_token(shell, "/link"), address, sender, config.web.base_url, **more)
+    return shell.pages.show(page, context, status)
+
+
+def show_request(request: Request) -> Response:
+    """Show what would be done, and two buttons. Programs that follow links in mails change nothing here."""
+    shell = shell_of(request)
+    with shell.site.store.read() as conn:
+        signup = _load(conn, request, shell.site.clock.now())
+        before = people.load_preferences(conn, signup.address) if signup else None
+    if signup is None:
+        return _fail(shell)
+    wish, offered = signup.wish, people.list_offered(shell.site.config)
+    times = "" if before is not None and before.keeps_times else wish.cadence
+    own = [(people.TITLE, times, "")] if wish.queries else []
+    joined = [(one.title or one.name, str(one.cadence), "") for one in offered if one.name in wish.joins]
+    return _show(request, "confirm.html", signup, [*own, *joined])
+
+
+def answer_request(request: Request) -> Response:
+    """Do what a button says: what was asked for, or that it never happens again."""
+    shell, form = shell_of(request), read_form(request)
+    require_own_form(request, form)
+    config, now, answer = shell.site.config, shell.site.clock.now(), form.get("answer")
+    if answer not in ("yes", "not-me"):
+        raise UsageError("this form has no such button", hint="Open its page again.")
+    with shell.site.store.begin() as conn:
+        signup = _load(conn, request, now)
+        if signup is None:
+            return _fail(shell)
+        if answer == "not-me":
+            people.refuse_letters(conn, signup, at=now)
+            return _show(request, "refused.html", signup, [])
+        found = people.confirm(conn, config, LinkMaker(config, shell.secret()), signup, at=now)
+        names = [one.name for one in found.memberships if one.left_at is None]
+        coming = [_describe(due) for due in subscription_store.load_subscriptions(conn, names=names)]
+    return _show(request, "confirmed.html", signup, coming, has_first=not found.is_paused)
+
+
+def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup | None:
+    """Return the request that the link of a mail stands for, where it has a button; None once it is over."""
+    found = signup_store.load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
+    return found if found is not None and found.ask in (Ask.SUBSCRIBE, Ask.MOVE) else None
+
+
+def _fail(shell: Shell) -> Response:
+    hint = "It works once, for 48 hours. To ask again, open the first page of this service."
+    return shell.pages.fail(404, "This link is over.", hint)
+
+
+def _describe(due: DueSubscription) -> tuple[str, str, str]:
+    subscription, is_paused = due.subscription, due.state == SubscriptionState.PAUSED
+    zone = ZoneInfo(choose_zone(subscription.cadence, subscription.quiet_hours))
+    following = write_with_zone(due.next_due_at, zone) if due.next_due_at and not is_paused else ""
+    times = f"{subscription.cadence}{', but paused now' * is_paused}"
+    return subscription.title or subscription.name, times, following
+
+
+def _show(
+    request: Request,
+    page: str,
+    signup: StoredSignup,
+    coming: list[tuple[str, str, str]],
+    *,
+    has_first: bool = True,
+) -> Response:
+    shell = shell_of(request)
+    config, home = shell.site.config, shell.site.config.web.base_url
+    mine = LinkMaker(config, shell.secret()).preferences_token(signup.destination)
+    context = ConfirmContext(
+        address=mask(signup.destination),
+        coming=tuple(coming),
+        token=make_form_token(shell, request.scope["path"]),
+        contact=find_contact(config),
+        home=home,
+        preferences=f"{home.rstrip('/')}/p/{mine}",
+        queries=len(signup.wish.queries) * has_first,
+        is_move=signup.ask is Ask.MOVE,
+    )
+    return shell.pages.show(page, context)
+
+
+ROUTES = [
+    Route("/subscribe", subscribe, methods=["POST"]),
+    Route("/link", show_link_form, methods=["GET"]),
+    Route("/link", ask_for_link, methods=["POST"]),
+    Route("/c/{token}", show_request, methods=["GET"]),
+    Route("/c/{token}", answer_request, methods=["POST"]),
+]
