@@ -241,7 +241,8 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
         update(tokens).where(tokens.c.destination == old, tokens.c.purpose == TokenPurpose.LEAVE),
     ):
         conn.execute(moving.values(destination=new))
-    conn.execute(delete(tokens).where(tokens.c.destination == old))
+    for gone in (tokens, destination_addresses):
+        conn.execute(delete(gone).where(gone.c.destination == old))
     conn.execute(delete(suppressions).where(_is_at(old), suppressions.c.subscription.in_(mine.values())))
 
 

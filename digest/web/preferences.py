@@ -18,7 +18,7 @@ from digest.deliver import people
 from digest.deliver.letters import take_request
 from digest.model import secrets
 from digest.model.announcements import Kind
-from digest.model.cadences import Cadence, CadenceKind, choose_zone, read_pause_end
+from digest.model.cadences import Cadence, choose_zone, read_pause_end
 from digest.model.clock import write_with_zone
 from digest.model.errors import ConfigurationError, QueryError, UnknownName, UsageError
 from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
@@ -29,7 +29,7 @@ from digest.render.text import name_zone, write_day, write_long_day
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
 from digest.web.endpoints import mask, shell_of
-from digest.web.forms import make_form_token, name_network, read_form, require_own_form
+from digest.web.forms import Form, make_form_token, name_network, read_form, require_own_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,12 +42,11 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.deliver.people import Preferences
     from digest.model.subscriptions import DueSubscription
-    from digest.web.forms import Form
 
 _ALL = "*"
 """What a button sends in place of a subscription's name, for everything: none can be called so."""
 
-_SAVED, _RESUMED = "Saved.", "Resumed."
+NOTHING = Form(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def _save(visit: Visit) -> str:
     people.require_own(visit.found)
     wish = _read_wish(visit.found.wish, visit.form)
     visit.save(replace(wish, cadence=write_cadence(*_read_when(visit.form))))
-    return _SAVED
+    return "Saved."
 
 
 def _read_when(form: Form) -> tuple[str, str, str]:
@@ -161,7 +160,7 @@ def _pause(visit: Visit) -> str:
 
 def _resume(visit: Visit) -> str:
     people.resume(visit.conn, visit.found, at=visit.at)
-    return _RESUMED
+    return "Resumed."
 
 
 def _leave(visit: Visit) -> str:
@@ -197,24 +196,16 @@ def _delete(visit: Visit) -> str:
     return f"Deleted: {gone.text}"
 
 
-def _ask_fresh(visit: Visit) -> str:
+def _fresh(visit: Visit) -> str:
     said = "A mail with a fresh link is on its way to you. It works once, for 30 minutes."
     return visit.ask(Ask.FRESH, visit.found.person.address, Wish(), said)
 
 
-_ACTIONS: dict[str, Act] = {
-    "save": _save,
-    "pause": _pause,
-    "resume": _resume,
-    "leave": _leave,
-    "undo": _undo,
-    "delete": _delete,
-    "fresh": _ask_fresh,
-}
+_ACTIONS = {act.__name__[1:]: act for act in (_save, _pause, _resume, _leave, _undo, _delete, _fresh)}
 
 
 def _show(
-    request: Request, said: str = "", error: UsageError | None = None, form: Form | None = None, up: str = ""
+    request: Request, said: str = "", error: UsageError | None = None, form: Form = NOTHING, up: str = ""
 ) -> Response:
     """Answer with the page as things are now: what was done, or what is wrong with a form and what was typed.
 
@@ -225,9 +216,11 @@ def _show(
     with shell.site.store.read() as conn:
         found = _find(conn, request)
     own, wish, when = found.own, found.wish, read_cadence_fields(Cadence.parse(found.wish.cadence))
-    if error and form and form.get("action") == "save":
+    fields = {"save": "when" if form.get_all("kind") else "kinds", "pause": "until"}
+    action = form.get("action") if error else ""
+    if action == "save" and own:
         wish, when = _read_wish(wish, form), _read_when(form)
-    if said in (_SAVED, _RESUMED) and own is not None and found.keeps_times:
+    if said in ("Saved.", "Resumed.") and own is not None and found.keeps_times:
         said = f"{said} {_say_next(own, now, 'Your')}"
     context = PreferencesContext(
         address=mask(found.person.destination),
@@ -240,18 +233,12 @@ def _show(
         home=config.web.base_url,
         is_paused=found.is_paused,
         tomorrow=(now + timedelta(days=1)).date().isoformat(),
-        until=form.get("until") if error and form else "",
+        until=form.get("until"),
         may_add=config.web.signup.admits(found.person.address),
         said=said,
-        mistakes={_find_field(found, form): f"{error.message}. {error.hint}"} if error and form else {},
+        mistakes={fields.get(action, "") if own else "": f"{error.message}. {error.hint}"} if error else {},
     )
     return shell.pages.show("preferences.html", context, 400 if error else 200)
-
-
-def _find_field(found: Preferences, form: Form) -> str:
-    """Return at which field a mistake is shown; "" for above all of them."""
-    fields = {"save": "when" if form.get_all("kind") else "kinds", "pause": "until"}
-    return fields.get(form.get("action"), "") if found.own else ""
 
 
 def _view_memberships(found: Preferences, now: datetime) -> Iterator[MembershipView]:
@@ -278,12 +265,7 @@ def _say_next(due: DueSubscription, now: datetime, whose: str) -> str:
     if due.next_due_at is None or due.next_due_at <= now:
         return f"{whose} next digest comes as soon as there is something in it."
     local = due.next_due_at.astimezone(ZoneInfo(zone))
-    at = (
-        f"{local:%H:%M}"
-        if due.subscription.cadence.kind is CadenceKind.CLOCK
-        else f"{local:%H:%M} {name_zone(local)}"
-    )
-    return f"{whose} next digest comes {_write_date(local, zone)} at {at}."
+    return f"{whose} next digest comes {_write_date(local, zone)} at {local:%H:%M} {name_zone(local)}."
 
 
 def _write_date(moment: datetime, zone: str) -> str:
@@ -313,7 +295,7 @@ def _save_query(visit: Visit) -> str:
     if not text:
         raise UsageError("nothing is typed", hint="Type what you follow.")
     people.save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
-    return _SAVED
+    return "Saved."
 
 
 def _show_query(request: Request, name: str, typed: str | None, error: UsageError | None = None) -> Response:

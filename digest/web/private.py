@@ -26,8 +26,8 @@ from digest.render.contexts import PrivateContext
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
 from digest.web.endpoints import shell_of
-from digest.web.forms import Form, make_form_token, read_form, require_own_form
-from digest.web.preferences import change
+from digest.web.forms import make_form_token, read_form, require_own_form
+from digest.web.preferences import NOTHING, change
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from digest.deliver.people import Preferences
     from digest.store.people import Person
     from digest.web.endpoints import Shell
+    from digest.web.forms import Form
     from digest.web.preferences import Visit
 
 
@@ -132,11 +133,9 @@ def _renew_feed(visit: Visit) -> str:
 
 _ACTIONS = {"export": _export, "erase": _erase, "move": _move, "feed": _renew_feed}
 
-_NOTHING = Form(())
-
 
 def _show(
-    shell: Shell, key: str, said: str = "", error: UsageError | None = None, form: Form = _NOTHING, *, up: str = ""
+    shell: Shell, key: str, said: str = "", error: UsageError | None = None, form: Form = NOTHING, *, up: str = ""
 ) -> Response:
     """Answer with the page that a key opens; `up` leads from the request's address to the first page's folder."""
     config, feed = shell.site.config, ""

@@ -1,32 +1,39 @@
-"""Somebody subscribes by themselves, over real HTTP and with real mails."""
+"""Somebody subscribes by themselves: over real HTTP, with the mails that come of it."""
 
 from __future__ import annotations
 
+import json
 import re
-import sqlite3
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import Table, func, select
 
+from digest.inspect.status import load_alarms
+from digest.model import secrets
+from digest.model.alarms import AlarmName
+from digest.model.people import REQUESTS_OF_NETWORK
+from digest.model.subscriptions import Destination
 from digest.serve.steps import run_pass
-from digest.web.forms import make_form_token
+from digest.store.schema import deliveries, request_counts, saved_queries, signups, subscribers, suppressions
 from tests.fakes.mail import ReceivedMail
-from tests.integration.web.conftest import ORIGIN, Desk, _open_desk
-from tests.integration.web.world import live_in
+from tests.integration.web.conftest import ORIGIN, Desk, open_desk
+from tests.integration.web.world import LATER, SUNDAY, live_in
 
 OFFERED = """
 [[subscriptions]]
 name = "queues"
-title = "Queues"
+title = "Queues & more"
 queries = ["perf"]
-to = "mailto:second@example.org"
-when = "daily at 02:00 UTC"
+to = "slack:#papers"
 offered = true
 """
 
-WISH = {
+WISH: Mapping[str, Any] = {
     "address": "Ada@Example.org",
     "q": "tail latency",
     "days": "daily",
@@ -34,44 +41,231 @@ WISH = {
     "zone": "Europe/Berlin",
     "kinds": ["new", "cross-list"],
 }
+AGAIN = "To ask again, open the first page of this service."
+ADA = Destination.parse("mailto:ada@example.org")
+
+
+@pytest.fixture(scope="session")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an installation that has had its first digest."""
+    folder = tmp_path_factory.mktemp("lived")
+    with live_in(folder) as world:
+        world.write_config(extra=OFFERED)
+        with open_desk(world):
+            return folder
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Desk]:
+def office(lived: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    """An installation where people may subscribe: anybody, or whom the test's parameter names."""
+    shutil.copy(lived / "digest.db", tmp_path)
     with live_in(tmp_path) as world:
-        world.environ["DIGEST_WEB_SIGNUP"] = "open"
         world.write_config(extra=OFFERED)
-        with _open_desk(world) as desk:
+        path, who = tmp_path / "digest.toml", json.dumps(getattr(request, "param", "open"))
+        path.write_text(path.read_text().replace("[web]", f"[web]\nsignup = {who}"))
+        with open_desk(world, is_new=False) as desk:
             yield desk
 
 
-def send(desk: Desk, path: str, fields: dict) -> httpx.Response:
-    shell = desk.http  # noqa
-    from digest.model import secrets
+def send(desk: Desk, path: str, fields: Mapping[str, Any], **changes: str) -> httpx.Response:
+    """Send a form as the page that shows it does."""
+    day = desk.site.clock.now().date().isoformat()
+    token = secrets.derive_token(desk.links.secret, "form", path, day)
+    headers = {"Origin": changes.pop("origin", ORIGIN), **changes}
+    return desk.http.post(path, data={"token": token, **fields}, headers=headers)
 
-    token = secrets.derive_token(desk.links.secret, "form", path, desk.site.clock.now().date().isoformat())
-    return desk.http.post(path, data={**fields, "token": token}, headers={"Origin": ORIGIN})
+
+def run(desk: Desk) -> list[ReceivedMail]:
+    """Do all that is due; return the mails that came of it."""
+    before = len(desk.world.mail.mails)
+    run_pass(desk.site)
+    return list(desk.world.mail.mails[before:])
 
 
-def test_story(office: Desk) -> None:
-    answer = send(office, "/subscribe", WISH)
-    print(answer.text[-3000:])
-    before = len(office.world.mail.mails)
-    run_pass(office.site)
-    mails = office.world.mail.mails[before:]
-    print(mails[0].raw.decode())
-    link = re.search(r"https://localhost:8000(/c/\S+)", mails[0].raw.decode())[1]
-    page = office.http.get(link)
-    print(page.text[-2500:])
+def ask(desk: Desk, **changes: Any) -> httpx.Response:  # noqa: ANN401 - fields of a form
+    """Ask for a subscription; return the page that the link in the mail opens."""
+    assert send(desk, "/subscribe", {**WISH, **changes}).status_code == 200
+    (mail,) = run(desk)
+    found = re.search(r"https://localhost:8000(/c/[\w-]{22})\s", mail.message.get_content())
+    assert found is not None
+    return desk.http.get(found[1])
+
+
+def count_rows(desk: Desk, *tables: Table) -> list[int]:
+    with desk.site.store.read() as conn:
+        return [conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
+
+
+def read_text(page: httpx.Response) -> str:
+    """Return what a reader reads of a page."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page.text.partition("<main>")[2].partition("</main>")[0]).split())
+
+
+def test_one_form_and_one_button_and_papers_come(office: Desk) -> None:
+    said = read_text(send(office, "/subscribe", {**WISH, "joins": "queues", "feed": "yes"}))
+    for words in ("ada@example.org", "within minutes", "48 hours", "spam", "digest@example.org"):
+        assert words in said
+    (letter,) = run(office)
+    text = letter.message.get_content()
+    assert (letter.recipients, letter.message["Subject"]) == (
+        ("ada@example.org",),
+        "Please confirm your subscription",
+    )
+    assert not {"tail", "latency", "Berlin", "Queues"} & set(re.findall(r"\w+", text)), "nothing that was typed"
+    assert [letter.message[name] for name in ("List-Unsubscribe", "Auto-Submitted")] == [None, "auto-generated"]
+    link = re.search(r"/c/[\w-]{22}", text)
+    assert link is not None
+    page = office.http.get(link[0])
+    said = read_text(page)
+    assert "A saved query of your own: sent daily at 06:00 Europe/Berlin" in said
+    assert "Queues &amp; more: sent daily at 02:00 UTC" in said
+    assert ("a…@example.org" in said, "tail" in said) == (True, False)
+    assert count_rows(office, saved_queries) == [1], "a GET changes nothing"
     done = office.press(page, answer="yes")
-    print(done.text[-2500:])
-    again = office.press(page, answer="yes")
-    print(again.text[-1500:])
-    bad = send(office, "/subscribe", {**WISH, "q": "ti:(gpu OR"})
-    print(bad.status_code, bad.text[-4500:])
-    l = office.http.get("/link")
-    print(l.status_code, l.text[-1500:])
-    run_pass(office.site)
-    for m in office.world.mail.mails[before + 1 :]:
-        print(m.raw.decode()[:1500])
-    assert 0
+    assert "You are subscribed." in read_text(done)
+    assert "Your papers Sent daily at 06:00 Europe/Berlin. The next one: Fri 20 Nov 06:00 Berlin" in read_text(
+        done
+    )
+    assert f'href="https://localhost:8000/p/{office.links.preferences_token(ADA)}"' in done.text
+    assert [mail.message["Subject"].partition(":")[0] for mail in run(office)] == ["First digest, 1 paper"]
+    office.world.arxiv.add(LATER)
+    office.world.clock.sleep((SUNDAY - office.world.clock.now()).total_seconds() + 4 * 3600)
+    titles = [
+        mail.message["List-Id"].split("<")[0].strip() for mail in run(office) if ADA.address in mail.recipients
+    ]
+    assert titles == ['"Queues & more"'], "the stopwatches are nothing of tail latency"
+
+
+def test_every_other_link_and_a_second_press_lead_to_one_page(office: Desk) -> None:
+    page, late = ask(office), ask(office, address="bo@example.org")
+    assert office.press(page, answer="yes").status_code == 200
+    answers = [office.press(page, answer=answer) for answer in ("yes", "not-me")]
+    office.world.clock.sleep(48 * 3600)
+    answers += [
+        office.http.get(page.url.path),
+        office.http.get(late.url.path),
+        office.http.get("/c/AAAAAAAAAAAAAAAAAAAAAA"),
+        send(office, late.url.path, {"answer": "yes"}),
+    ]
+    assert {(answer.status_code, read_text(answer)) for answer in answers} == {
+        (404, f"404 This link is over. It works once, for 48 hours. {AGAIN}")
+    }
+    run(office)
+    assert count_rows(office, signups) == [0]
+
+
+def test_this_was_not_me_ends_it_for_good_and_says_who_can_lift_it(office: Desk) -> None:
+    said = read_text(office.press(ask(office), answer="not-me"))
+    assert "Nobody can have such mails sent to you any more." in said
+    assert "ops@example.org" in said
+    again = send(office, "/subscribe", WISH)
+    assert "Check your mail" in read_text(again), "nobody learns of it"
+    assert run(office) == []
+    assert count_rows(office, signups, suppressions) == [0, 1]
+    with office.site.store.read() as conn:
+        assert ADA.address not in conn.execute(select(subscribers.c.address)).scalars().all()
+
+
+def test_a_button_that_is_none_does_nothing(office: Desk) -> None:
+    page = ask(office)
+    assert office.press(page, answer="perhaps").status_code == 400
+    assert office.press(page, answer="yes", origin="https://elsewhere.example").status_code == 403
+    assert office.press(page, answer="yes", token="x").status_code == 403
+    assert office.press(page, answer="yes").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/subscribe", "/link"])
+def test_known_and_unknown_addresses_are_answered_alike(office: Desk, path: str) -> None:
+    office.press(ask(office), answer="yes")
+    known = send(office, path, WISH)
+    unknown = send(office, path, {**WISH, "address": "bo@example.org"})
+    assert known.text.replace("ada@", "bo@") == unknown.text
+    assert {name: text for name, text in known.headers.items() if name not in ("date", "content-length")} == {
+        name: text for name, text in unknown.headers.items() if name not in ("date", "content-length")
+    }
+    if path == "/link":
+        mails = [mail for mail in run(office) if mail.message["Subject"] == "Your link to your subscriptions"]
+        assert [mail.recipients for mail in mails] == [(ADA.address,)]
+        assert f"/p/{office.links.preferences_token(ADA)}" in mails[0].message.get_content()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"q": "ti:(gpu OR"}, "OR has nothing after it"),
+        ({"q": "x" * 2001}, "A saved query has at most 2,000 characters"),
+        ({"q": " ", "joins": []}, "Nothing is chosen yet"),
+        ({"q": "", "joins": "queues", "feed": "yes"}, "A feed is made of what you follow"),
+        ({"joins": "perf-team"}, "Something is chosen that is not offered"),
+        ({"kinds": []}, "No kind of paper is chosen"),
+        ({"kinds": "metadata"}, "Something is chosen that is not offered"),
+        ({"hour": "24"}, "These days or this hour are not offered"),
+        ({"zone": "Mars/Olympus"}, "is not a time zone"),
+        ({"address": "ada"}, "is not an e-mail address"),
+        ({"address": "ada@example.org\r\nBcc: bo@example.org"}, "is not an e-mail address"),
+    ],
+)
+def test_what_cannot_be_taken_is_said_above_the_form_as_it_was_filled_in(
+    office: Desk, changes: dict[str, Any], said: str
+) -> None:
+    given = {**WISH, **changes}
+    page = send(office, "/subscribe", given)
+    assert (page.status_code, said in read_text(page)) == (400, True), read_text(page)
+    kept = dict(re.findall(r'<input type="(?:text|email)" id="(\w+)"[^>]* value="([^"]*)"', page.text))
+    assert kept["q"] == given["q"]
+    assert ('<option value="daily" selected>' in page.text) == (given["days"] == "daily")
+    assert count_rows(office, signups, request_counts) == [0, 0], "nothing of it is stored"
+
+
+@pytest.mark.parametrize("office", [["example.org", "carol@other.example"]], indirect=True)
+def test_who_may_subscribe_is_known_of_domains_and_of_nobody(office: Desk) -> None:
+    assert "Check your mail" in read_text(send(office, "/subscribe", WISH))
+    pages = [
+        send(office, "/subscribe", {**WISH, "address": f"{name}@other.example"}) for name in ("carol", "dave_")
+    ]
+    assert pages[0].text.replace("carol", "dave_") == pages[1].text
+    assert "If this is none of them, no mail comes." in read_text(pages[0])
+    assert [mail.recipients for mail in run(office)] == [("ada@example.org",), ("carol@other.example",)]
+
+
+@pytest.mark.parametrize("office", ["@example.org"], indirect=True)
+def test_where_only_domains_may_others_are_told_which(office: Desk) -> None:
+    page = send(office, "/subscribe", {**WISH, "address": "ada@other.example"})
+    assert (page.status_code, "Only addresses of example.org may subscribe here" in read_text(page)) == (400, True)
+
+
+@pytest.mark.parametrize("office", ["off"], indirect=True)
+def test_where_nobody_may_subscribe_readers_still_get_their_link(office: Desk) -> None:
+    assert send(office, "/subscribe", WISH).status_code == 404
+    page = office.press(office.http.get("/link"), address="reader@example.org")
+    assert "If reader@example.org is subscribed" in read_text(page)
+    assert [mail.recipients for mail in run(office)] == [("reader@example.org",)]
+
+
+def test_a_met_limit_says_when_it_ends_and_the_operator_is_told(office: Desk) -> None:
+    for number in range(REQUESTS_OF_NETWORK.most):
+        fields = {"address": f"a{number}@example.org"}
+        assert send(office, "/link", fields, **{"X-Forwarded-For": f"203.0.113.{number}"}).status_code == 200
+    page = send(office, "/subscribe", WISH, **{"X-Forwarded-For": "203.0.113.99"})
+    assert (page.status_code, page.headers["Retry-After"]) == (429, str(73 * 60))
+    assert "Try again after Fri 20 Nov 05:00 UTC." in read_text(page)
+    assert send(office, "/subscribe", WISH, **{"X-Forwarded-For": "198.51.100.7"}).status_code == 200
+    with office.site.store.read() as conn:
+        names = [alarm.name for alarm in load_alarms(conn, office.site.config, office.site.clock.now())]
+    assert names == [AlarmName.SIGNUPS]
+
+
+def test_the_address_of_a_letter_that_failed_alarms_nobody_and_is_forgotten(office: Desk) -> None:
+    office.world.mail.script.reply("RCPT", "550 5.1.1 no such user", times=9, match="ada@example.org")
+    send(office, "/subscribe", WISH)
+    run(office)
+    with office.site.store.read() as conn:
+        assert (
+            conn.execute(select(deliveries.c.state).where(deliveries.c.destination == str(ADA))).scalar() == "dead"
+        )
+        assert load_alarms(conn, office.site.config, office.site.clock.now()) == ()
+    office.world.clock.sleep(48 * 3600)
+    run(office)
+    with office.site.store.read() as conn:
+        dumped = "\n".join(conn.connection.driver_connection.iterdump())  # type: ignore[union-attr]
+    assert ADA.address not in dumped
