@@ -53,10 +53,10 @@ class Desk:
 
 
 @contextmanager
-def _open_desk(world: World, mails: tuple[ReceivedMail, ...] = ()) -> Iterator[Desk]:
+def open_desk(world: World, mails: tuple[ReceivedMail, ...] = (), *, is_new: bool = True) -> Iterator[Desk]:
     site = world.open()
     try:
-        if not mails:
+        if is_new and not mails:
             run_pass(site)
         with served(site) as url, httpx.Client(base_url=url, headers={"Accept-Encoding": "identity"}) as http:
             yield Desk(world, site, http, mails or world.mail.mails)
@@ -67,7 +67,7 @@ def _open_desk(world: World, mails: tuple[ReceivedMail, ...] = ()) -> Iterator[D
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """One for everybody who only reads."""
-    with live_in(tmp_path_factory.mktemp("shared")) as world, _open_desk(world) as desk:
+    with live_in(tmp_path_factory.mktemp("shared")) as world, open_desk(world) as desk:
         yield desk
 
 
@@ -81,5 +81,5 @@ def desk(shared: Desk, tmp_path: Path) -> Iterator[Desk]:
         source.backup(copy)
     source.close()
     copy.close()
-    with live_in(tmp_path) as world, _open_desk(world, shared.mails) as desk:
+    with live_in(tmp_path) as world, open_desk(world, shared.mails) as desk:
         yield desk
