@@ -97,8 +97,11 @@ class Membership:
 
 
 def load_person(conn: Connection, address: str) -> Person | None:
-    """Return who has a mail address, given in its one spelling."""
-    row = conn.execute(select(subscribers).where(subscribers.c.address == address)).one_or_none()
+    """Return who has a mail address, given in its one spelling; locked where the connection writes."""
+    found = select(subscribers).where(subscribers.c.address == address)
+    if not conn.get_execution_options().get("postgresql_readonly"):
+        found = found.with_for_update()  # two changes at once take turns
+    row = conn.execute(found).one_or_none()
     return Person(row.id, row.address, SubscriberState(row.state), row.how, row.since) if row else None
 
 
