@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -279,27 +280,32 @@ def _zone_of(due: DueSubscription) -> str:
 
 def show_query(request: Request) -> Response:
     """Show one of their saved queries, or the box for a new one, with what it would bring."""
-    return _show_query(request, request.query_params.get("name", ""), request.query_params.get("q"))
+    return _show_query(request, request.query_params.get("q"))
 
 
 def save_query(request: Request) -> Response:
     """Save one of their queries, or a new one, and show what comes now."""
-    form, said, error = change(request, _find, {"": _save_query})
+    name = request.path_params.get("name", "")
+    form, said, error = change(request, _find, {"": partial(_save_query, name)})
     if error:
-        return _show_query(request, form.get("name"), form.get("q"), error)
-    return _show(request, said, up="../")
+        return _show_query(request, form.get("q"), error)
+    return _show(request, said, up=_lead_up(request))
 
 
-def _save_query(visit: Visit) -> str:
-    name, text = visit.form.get("name"), visit.form.get("q").strip()
+def _lead_up(request: Request) -> str:
+    return "../../" if "name" in request.path_params else "../"
+
+
+def _save_query(name: str, visit: Visit) -> str:
+    text = visit.form.get("q").strip()
     if not text:
         raise UsageError("nothing is typed", hint="Type what you follow.")
     people.save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
     return "Saved."
 
 
-def _show_query(request: Request, name: str, typed: str | None, error: UsageError | None = None) -> Response:
-    shell = shell_of(request)
+def _show_query(request: Request, typed: str | None, error: UsageError | None = None) -> Response:
+    shell, name, up = shell_of(request), request.path_params.get("name", ""), _lead_up(request)
     with shell.site.store.read() as conn:
         found = _find(conn, request)
     queries = {query.name: query.text for query in found.wish.queries}
@@ -308,8 +314,8 @@ def _show_query(request: Request, name: str, typed: str | None, error: UsageErro
     was = queries.get(name, "")
     pointer = [error.pointer()] if isinstance(error, QueryError) and error.text else []
     context = QueryContext(
-        action="query",
-        back=f"../{request.path_params['token']}",
+        action=name or "query",
+        back=f"{up}{request.path_params['token']}",
         token=make_form_token(shell, request.scope["path"]),
         home=shell.site.config.web.base_url,
         name=name,
@@ -325,4 +331,6 @@ ROUTES = [
     Route("/p/{token}", change_preferences, methods=["POST"]),
     Route("/p/{token}/query", show_query, methods=["GET"]),
     Route("/p/{token}/query", save_query, methods=["POST"]),
+    Route("/p/{token}/query/{name}", show_query, methods=["GET"]),
+    Route("/p/{token}/query/{name}", save_query, methods=["POST"]),
 ]
