@@ -15,22 +15,16 @@ _COUNTED: Final = max(limit.span for limit in LETTERS_TO_ADDRESS) + timedelta(da
 
 STORED: Final = (
     StoredKind(
-        "Your mail address, and whether you confirmed it",
-        "Digests go there, and nothing that you did not ask for.",
+        "Your mail address, and when you confirmed, unsubscribed and came back, and how",
+        "Digests go there, and nothing that you did not ask for. It proves that you asked.",
         _ERASED,
-        ("subscribers",),
+        ("subscribers", "consents"),
     ),
     StoredKind(
         "What you subscribed to: saved queries, days, hour and the other choices",
         "It says which papers you get, and when.",
         _ERASED,
         ("saved_queries", "query_revisions", "subscriptions", "subscription_queries", "subscription_destinations"),
-    ),
-    StoredKind(
-        "When you confirmed, unsubscribed and came back, and how",
-        "It proves that you asked for these mails.",
-        _ERASED,
-        ("consents",),
     ),
     StoredKind(
         "That you unsubscribed, or want no mail with a link",

@@ -291,7 +291,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
         (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
         (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
-        (rf"/([fucdm])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # feed, leave, confirm, digest, manage
+        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # as `digest.web.guards` has them
         (rf"[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+", f"{MASK}@{MASK}"),
     )
 )

@@ -29,7 +29,7 @@ CUTS = 3
 class Tally:
     """What came of everything."""
 
-    messages: int = 0
+    digests: int = 0
     lost: list[str] = field(default_factory=list)
     posts_doubled: list[str] = field(default_factory=list)
     mails_doubled: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Tally:
 
     def add(self, arrived: Arrived, exits: list[str]) -> None:
         """Count a wave."""
-        self.messages += len(arrived.expected)
+        self.digests += len(arrived.expected)
         self.lost += arrived.lost
         self.posts_doubled += arrived.doubled("slack:")
         self.mails_doubled += arrived.doubled("mailto:")
@@ -127,7 +127,7 @@ def live(seed: int, rounds: int, folder: Path) -> bool:
             tally.add(arrived, world.find_exits())
             lost, doubled = len(arrived.lost), len(arrived.doubled(""))
             print(  # noqa: T201 - a command
-                f"  {fault.__name__}: {done}; {len(places)} messages, lost {lost}, doubled {doubled}, "
+                f"  {fault.__name__}: {done}; {len(places)} digests, lost {lost}, doubled {doubled}, "
                 f"settled after {arrived.seconds:.0f} s, states {dict(arrived.states)}",
                 flush=True,
             )
@@ -141,7 +141,7 @@ def live(seed: int, rounds: int, folder: Path) -> bool:
         store.close()
     print(f"database faults, seed {seed}: {time.monotonic() - begun:.0f} s, {len(faults)} faults")  # noqa: T201
     print(  # noqa: T201
-        f"  messages {tally.messages}, lost {len(tally.lost)}, doubled in Slack {len(tally.posts_doubled)}, "
+        f"  digests {tally.digests}, lost {len(tally.lost)}, doubled in Slack {len(tally.posts_doubled)}, "
         f"mails doubled {len(tally.mails_doubled)}, unsettled {tally.unsettled}"
     )
     print(f"  processes that ended by themselves {tally.exits}, exit codes {codes}, tracebacks {tracebacks}")  # noqa: T201

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from digest.model.clock import SystemClock
 from tests.acceptance.made import made_up
+from tests.battery.kill_world import CountingMail, list_posts
 from tests.battery.replicas import Replica, await_ready
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
-from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 from tests.links import Link
 from tests.postgres_servers import PostgresServer, find_port
@@ -30,7 +30,10 @@ from tests.postgres_servers import PostgresServer, find_port
 DATABASE = "digest"
 REPLICAS = 3
 MAILS, POSTS = 90, 9
-"""Messages of a wave: to a person each, and to a channel each."""
+"""Digests of a wave: to a person each, and to a channel each."""
+
+_MESSAGES = {"mailto": 1, "slack": 2}
+"""Messages of a digest: in Slack its titles in the channel, and its papers in the thread."""
 
 SLOW_DOT = 0.15
 """Seconds the mail server takes over each message, so that faults fall into the middle of some."""
@@ -85,7 +88,7 @@ class LinkedReplica(Replica):
 
 @dataclass
 class Arrived:
-    """What came of a wave: how often each place was written to, and how its deliveries stand."""
+    """What came of a wave: how often each place got the same message, and how its deliveries stand."""
 
     seen: Counter[str]
     expected: list[str]
@@ -94,11 +97,11 @@ class Arrived:
 
     @property
     def lost(self) -> list[str]:
-        """Places nothing came to."""
+        """Places to which not all came."""
         return [place for place in self.expected if not self.seen[place]]
 
     def doubled(self, kind: str) -> list[str]:
-        """Places of a kind that were written to more than once."""
+        """Places of a kind that got a message more than once."""
         return [place for place in self.expected if place.startswith(kind) and self.seen[place] > 1]
 
 
@@ -108,7 +111,7 @@ class DatabaseWorld:
 
     folder: Path
     stack: ExitStack
-    mail: MailSink
+    mail: CountingMail
     slack: SlackReceiver
     arxiv: DemoArxiv
     servers: list[PostgresServer]
@@ -180,11 +183,13 @@ class DatabaseWorld:
         return Counter({str(state): int(str(count)) for state, count in found})
 
     def count(self, places: list[str]) -> Counter[str]:
-        """Return how often each place was written to."""
-        seen: Counter[str] = Counter(f"mailto:{mail.recipients[0]}" for mail in self.mail.mails)
-        channels = {id_: channel.name for id_, channel in self.slack.workspace.channels.items()}
-        seen.update(f"slack:#{channels[message.channel]}" for message in self.slack.messages)
-        return Counter({place: seen[place] for place in places})
+        """Return how often each place got the same message; 0 where it lacks one of its digest's."""
+        came: dict[str, Counter[str]] = {place: Counter() for place in places}
+        for arrival in (*self.mail.arrivals, *list_posts(self.slack)):
+            if arrival.place in came:
+                came[arrival.place][arrival.key] += 1
+        is_whole = {place: len(keys) >= _MESSAGES[place.partition(":")[0]] for place, keys in came.items()}
+        return Counter({place: max(keys.values()) if is_whole[place] else 0 for place, keys in came.items()})
 
     def find_exits(self) -> list[str]:
         """Return what the replicas said that ended by themselves."""
@@ -214,7 +219,7 @@ def open_world(folder: Path, waves: int, *, standby: bool = True) -> Iterator[Da
         if standby:
             servers.append(servers[0].make_standby(folder / "server1"))
         arxiv = stack.enter_context(DemoArxiv(make_papers(), SystemClock()))
-        mail = stack.enter_context(MailSink())
+        mail = stack.enter_context(CountingMail())
         mail.script.delay("END", SLOW_DOT, times=10**9)
         slack = stack.enter_context(SlackReceiver(SystemClock(), channels=names))
         head = write_config(

@@ -108,7 +108,7 @@ def run_battery(
             "answers lost": slack.lost,
             "posts too soon": slack.limited,
         }
-        lines = _write_table(plan, tally, verdict, replicas)
+        lines = _write_table(plan, tally, verdict, replicas, press.late)
     return Outcome(tally, verdict, tuple(lines))
 
 
@@ -125,13 +125,16 @@ def _command(plan: KillPlan, fault: str, marker: Path) -> list[str]:
     return ["tests.battery.kill_launcher", *options]
 
 
-def _write_table(plan: KillPlan, tally: Tally, verdict: KillVerdict, replicas: list[Replica]) -> list[str]:
+def _write_table(
+    plan: KillPlan, tally: Tally, verdict: KillVerdict, replicas: list[Replica], late: int
+) -> list[str]:
     done = {
         "seed": plan.seed,
         "kills": tally.kills,
         "pauses": f"{tally.pauses} ({tally.long_pauses} longer than a lease of {plan.lease:g} s)",
         "restarts": tally.restarts,
         "steps": tally.steps,
+        "papers out late": late,
         "processes": sum(replica.starts for replica in replicas),
         "feeds read on the way": tally.feeds_read,
         "held mails sent again by the operator": len(tally.helped),

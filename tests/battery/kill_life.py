@@ -148,7 +148,7 @@ class Life:
             self._doom(replica)
         if plan.at_marks:
             wanted(self._world.marker).touch()
-        while tally.kills < plan.kills or self._pauses_left or self._world.book.planned < plan.deliveries:
+        while tally.kills < plan.kills or self._pauses_left or not self._has_brought_all():
             if self._is_stuck():
                 break
             self._strike()
@@ -157,6 +157,10 @@ class Life:
             time.sleep(_LOOK)
         for number in list(self._wakes_at):
             self._wake(number)
+
+    def _has_brought_all(self) -> bool:
+        """Whether there were as many deliveries as there are to be, and a late paper: few steps bring none."""
+        return self._world.book.planned >= self._plan.deliveries and self._world.press.late > 0
 
     def _drain(self) -> None:
         """Let everything come to its end, nobody being killed any more; the operator helps with what is held."""

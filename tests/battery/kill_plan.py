@@ -18,6 +18,8 @@ _EVERY_DOUBLE = 7
 _STEPS = 24
 """With a look at arXiv that may be waited for a minute because a process died over it."""
 _LARGE = 2_000
+_POSTS = 2
+"""A digest's messages in Slack: titles in the channel, papers in its thread."""
 
 
 def wanted(marker: Path) -> Path:
@@ -90,7 +92,7 @@ class KillPlan:
     def list_readers(self) -> tuple[Reader, ...]:
         """Return the subscriptions: as many as bring all deliveries within so many steps."""
         mails, channels = (5, 4) if self.deliveries >= _LARGE else (2, 2)
-        count = max(5, round(self.deliveries / _STEPS / (mails + channels)))
+        count = max(5, round(self.deliveries / _STEPS / (mails + channels * _POSTS)))
         return tuple(
             _make_reader(number, mails, channels, is_daily=self.daily and not self.skew) for number in range(count)
         )

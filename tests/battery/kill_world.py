@@ -92,6 +92,20 @@ class CountingMail(MailSink):
         return len(self.arrivals)
 
 
+def list_posts(slack: SlackReceiver) -> list[Arrival]:
+    """Return a Slack's messages. The channel's only lists titles: papers count where they stand, in its thread."""
+    names = {channel.id: channel.name for channel in slack.workspace.channels.values()}
+    return [
+        Arrival(
+            key=str((message.metadata or {}).get("event_payload", {}).get("delivery", "?")),
+            place=f"slack:#{names[message.channel]}",
+            papers=frozenset(_PAPER.findall(json.dumps(message.payload)) if message.thread_ts else ()),
+            at=0.0,
+        )
+        for message in slack.messages
+    ]
+
+
 class LossySlack(SlackReceiver):
     """A Slack that stores messages and now and then drops the connection before its answer."""
 
@@ -102,17 +116,7 @@ class LossySlack(SlackReceiver):
 
     @property
     def arrivals(self) -> list[Arrival]:
-        names = {channel.id: channel.name for channel in self.workspace.channels.values()}
-        return [
-            Arrival(
-                key=str((message.metadata or {}).get("event_payload", {}).get("delivery", "?")),
-                place=f"slack:#{names[message.channel]}",
-                # The channel's message lists titles; the papers stand in its thread.
-                papers=frozenset(_PAPER.findall(json.dumps(message.payload)) if message.thread_ts else ()),
-                at=0.0,
-            )
-            for message in self.messages
-        ]
+        return list_posts(self)
 
     def _answer(self, request: Request) -> Answer:
         answer = super()._answer(request)
@@ -129,6 +133,7 @@ class Press:
 
     Attributes:
         categories: every paper brought out so far, by id.
+        late: how many of them came behind papers of higher ids.
     """
 
     def __init__(self, seed: int) -> None:
@@ -136,12 +141,14 @@ class Press:
         self._number = 10_000
         self._held: list[tuple[str, int]] = []
         self.categories: dict[str, tuple[str, ...]] = {}
+        self.late = 0
 
     def publish(self, moment: datetime, *, holds_back: bool = True) -> list[DemoPaper]:
         """Return the papers that are announced at a moment; those held back keep their lower ids."""
         due = [paper_id for paper_id, wait in self._held if wait <= 0 or not holds_back]
         self._held = [(paper_id, wait - 1) for paper_id, wait in self._held if paper_id not in due]
         papers = [self._make(paper_id, moment, self._draw.choice(CATEGORIES)) for paper_id in due]
+        self.late += len(due)
         if holds_back and self._draw.random() < 0.4:
             self._held.append((self._next_id(moment), self._draw.randrange(1, 3)))
         for category in CATEGORIES:

@@ -22,6 +22,11 @@ ORIGIN = "https://localhost:8000"
 """That of `web.base_url`, which browsers send with each form."""
 
 
+def read_fields(page: httpx.Response) -> dict[str, str]:
+    """Return the hidden fields of a page's form."""
+    return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
+
+
 @dataclass
 class Desk:
     """A served installation and somebody who asks it things.
@@ -42,11 +47,9 @@ class Desk:
         """Press the first button of a page, as a browser does; `changes` are to the fields that are sent."""
         assert "<form " in page.text, page.text
         action = re.search(r'<form [^>]*action="([^"]+)"', page.text)
-        fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
         headers = {} if origin is None else {"Origin": origin}
-        return self.http.post(
-            page.url.join(action[1]) if action else page.url, data=fields | changes, headers=headers
-        )
+        target = page.url.join(action[1]) if action else page.url
+        return self.http.post(target, data=read_fields(page) | changes, headers=headers)
 
     def feed_path(self, suffix: str = "atom", generation: int = 0) -> str:
         return f"/f/{self.links.feed_token('perf-team', generation)}.{suffix}"

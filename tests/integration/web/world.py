@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Self
 
+from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from digest.config import load_config
@@ -197,6 +199,18 @@ def live_in(folder: Path, now: datetime = EVENING) -> Iterator[World]:
         world = World(folder, clock, arxiv, mail, slack, {"DIGEST_SLACK_TOKEN": slack.token})
         world.write_config()
         yield world
+
+
+def find_shell(app: ASGIApp) -> Starlette:
+    """Return the web shell itself, out of what guards it."""
+    while not isinstance(app, Starlette):
+        app = vars(app)["_app"]
+    return app
+
+
+def find_routes(app: ASGIApp) -> list[Route]:
+    """Return every address of a web shell."""
+    return [route for route in find_shell(app).routes if isinstance(route, Route)]
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from digest.web.guards import BODY_LIMIT, BodyLimit, SecurityHeaders, name_path, write_headers
+from digest.web.guards import BODY_LIMIT, BodyLimit, name_path
 
 TOKENS = st.text(st.characters(exclude_characters="/"), min_size=1, max_size=30)
 
@@ -72,20 +72,3 @@ def test_a_body_may_have_just_as_many_bytes_as_the_limit_says() -> None:
 
 def test_a_body_announced_as_too_long_is_not_even_read() -> None:
     assert post([], announced=BODY_LIMIT + 1)[0] == 413
-
-
-def test_headers_an_endpoint_set_itself_are_left_alone() -> None:
-    sent: list[Message] = []
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    app = SecurityHeaders(PlainTextResponse("x", headers={"Cache-Control": "private"}), write_headers("'none'"))
-    scope: Scope = {"type": "http", "method": "GET", "path": "/", "headers": []}
-    asyncio.run(app(scope, receive, send))
-    headers = dict(sent[0]["headers"])
-    assert headers[b"cache-control"] == b"private"
-    assert b"frame-ancestors 'none'" in headers[b"content-security-policy"]

@@ -1,0 +1,88 @@
+"""How somebody does things on a page: with a mouse, or with the keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from playwright.sync_api import Locator, Page, expect
+
+_FOCUSED = """() => {
+    const one = document.activeElement, style = getComputedStyle(one), place = one.getBoundingClientRect()
+    return {
+        place: one === document.body ? -1 : [...document.querySelectorAll("*")].indexOf(one),
+        top: place.top + scrollY, bottom: place.bottom + scrollY,
+        isMarked: style.outlineStyle != "none" && parseFloat(style.outlineWidth) > 0 || style.boxShadow != "none",
+        isSeen: place.width > 0 && place.height > 0 && place.bottom > 0 && place.top < innerHeight,
+        what: one.outerHTML.slice(0, 200),
+    }
+}"""
+
+
+class Hands(Protocol):
+    """Does what a page offers."""
+
+    def press(self, target: Locator) -> None:
+        """Press a button, follow a link, or tick a box."""
+        ...
+
+    def write(self, target: Locator, text: str) -> None:
+        """Write into a field, in place of what is there."""
+        ...
+
+    def choose(self, target: Locator, label: str) -> None:
+        """Choose an entry of a list."""
+        ...
+
+
+class Mouse:
+    """Clicks."""
+
+    def press(self, target: Locator) -> None:
+        target.click()
+
+    def write(self, target: Locator, text: str) -> None:
+        target.fill(text)
+
+    def choose(self, target: Locator, label: str) -> None:
+        target.select_option(label=label)
+
+
+class Keyboard:
+    """Tab, Enter, Space and letters. On its way it looks at every stop: whether it is marked, seen, and in order.
+
+    Args:
+        page: where.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self._page, self._keys = page, page.keyboard
+
+    def press(self, target: Locator) -> None:
+        self._reach(target)
+        self._keys.press("Enter" if target.evaluate("one => one.tagName") == "A" else "Space")
+
+    def write(self, target: Locator, text: str) -> None:
+        self._reach(target)
+        self._keys.press("ControlOrMeta+a")
+        self._keys.type(text)
+
+    def choose(self, target: Locator, label: str) -> None:
+        self._reach(target)
+        self._keys.type(label)
+        expect(target.locator("option:checked")).to_have_text(label)
+
+    def _reach(self, target: Locator) -> None:
+        """Press Tab until something has the focus, from where the focus is, and from the top again."""
+        expect(target).to_be_visible()
+        before, turns = self._page.evaluate(_FOCUSED), 0
+        while not target.evaluate("one => one === document.activeElement"):
+            self._keys.press("Tab")
+            now = self._page.evaluate(_FOCUSED)
+            turns += now["place"] <= before["place"]
+            assert turns <= 1, f"the Tab key does not reach {target}"
+            if now["place"] >= 0:
+                assert now["isMarked"], f"nothing shows that this has the focus: {now['what']}"
+                assert now["isSeen"], f"this has the focus and is out of sight: {now['what']}"
+                if now["place"] > before["place"] >= 0:
+                    assert now["bottom"] > before["top"], f"{now['what']} comes after {before['what']}"
+            before = now
