@@ -64,7 +64,7 @@ EXAMPLES = {
     "subscription show": "digest subscription show perf-team",
     "subscription edit": "digest subscription edit perf-team cap=20 --add-to feed",
     "subscription remove": "digest subscription remove perf-team",
-    "subscription export": "digest subscription export reader@example.org > reader.json",
+    "subscription export": "digest subscription export reader@example.org",
     "subscription pause": "digest subscription pause perf-team --until 2026-11-30",
     "subscription resume": "digest subscription resume perf-team",
     "subscription unsubscribe": "digest subscription unsubscribe gpu-mail reader@example.org",

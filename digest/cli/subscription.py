@@ -188,15 +188,15 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
     ADDRESS is a mail address, or a destination such as slack:#papers.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        destination = _find_destination(conn, require_subscription(here.config, conn, name), address)
+        destination = _find_destination(conn, here.config, name, address)
         which = EVERYTHING if everything else name
         is_first = unsubscribe.leave(conn, destination, which, how=OPERATOR, at=here.now)
     if not is_first:
         say(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
         return
     say(f"{destination} gets {'nothing' if everything else f'no {name}'} from now on.")
-    flag = " --everything" if everything else ""
-    say(f"Only if its reader asks for it: `digest subscription resubscribe {name} {shlex.quote(address)}{flag}`")
+    again = shlex.join([name, address, *(["--everything"] if everything else [])])
+    say(f"Only if its reader asks for it: `digest subscription resubscribe {again}`")
 
 
 @click.command()
@@ -207,24 +207,18 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
 def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
     """Resubscribe ADDRESS to NAME, if its reader asks for it.
 
-    What matched meanwhile is not sent: it starts with the papers from now on. With the NAME "(letters)", somebody
-    who said "This was not me" gets mails with a link again when asked for.
+    What matched meanwhile is not sent: it starts with the papers from now on. The NAME "(letters)" stands for
+    mails with a link: whoever said "This was not me" gets none.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
-        if name == LETTERS:
-            destination = Destination.parse(destination_key(edits.read_target(address)))
-            unsubscribe.resubscribe(conn, destination, LETTERS, how=OPERATOR, at=here.now)
-            say(f"{destination} gets mails with a link again when somebody asks for one.")
-            return
-        due = require_subscription(here.config, conn, name)
-        destination = _find_destination(conn, due, address)
+        destination = _find_destination(conn, here.config, name, address)
         which = EVERYTHING if everything else name
         still_left = unsubscribe.resubscribe(conn, destination, which, how=OPERATOR, at=here.now)
         _restart_turns(conn, here.now)
-        turn = require_subscription(here.config, conn, name).next_due_at
+        turn = None if name == LETTERS else require_subscription(here.config, conn, name).next_due_at
     what = "everything" if everything else name
     but = f" but for {', '.join(still_left)}" if still_left else ""
-    begins = "" if name in still_left else f" {_describe_turn(here, turn)}"
+    begins = "" if name in (LETTERS, *still_left) else f" {_describe_turn(here, turn)}"
     say(f"{destination} is subscribed to {what} again{but}.{begins}")
     for one in still_left:
         say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`")
@@ -238,19 +232,21 @@ def _restart_turns(conn: Connection, now: datetime) -> None:
             subscription_store.set_next_due(conn, due.id, turn)
 
 
-def _find_destination(conn: Connection, due: DueSubscription, address: str) -> Destination:
-    """Return the destination meant, as the subscription has or had it.
+def _find_destination(conn: Connection, config: Config, name: str, address: str) -> Destination:
+    """Return the destination meant, as the subscription has or had it; for letters, any.
 
     Raises:
         UnknownName: the subscription never went there.
     """
-    name = due.subscription.name
+    wanted = destination_key(edits.read_target(address))
+    if name == LETTERS:
+        return Destination.parse(wanted)
+    due = require_subscription(config, conn, name)
     pushed = {
         str(place.destination): place.destination
         for place in load_places(conn, due.id)
         if not place.destination.is_pulled
     }
-    wanted = destination_key(edits.read_target(address))
     if wanted not in pushed:
         raise UnknownName(
             f"{name} is not sent to {wanted}",
@@ -271,7 +267,10 @@ def command() -> None:
 @json_option
 @click.pass_context
 def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
-    """List the subscriptions: where each goes, and when it is due; and who subscribed by themselves."""
+    """List the subscriptions: where each goes, and when it is due.
+
+    Below them stand the people who subscribed by themselves.
+    """
     with opened_store(ctx) as here, here.store.read() as conn:
         lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
         persons = people_store.load_people(conn)

@@ -98,7 +98,7 @@ def leave(conn: Connection, destination: Destination, subscription: str, *, how:
     Raises:
         UnknownName: there is no such subscription.
     """
-    if subscription != EVERYTHING:
+    if subscription not in (EVERYTHING, subscriber_store.LETTERS):
         _require_subscription(conn, subscription)
     return subscriber_store.leave(conn, destination, subscription, how=how, at=at)
 
@@ -122,7 +122,7 @@ def resubscribe(
         UsageError: it never unsubscribed, or did so from everything and would resubscribe only to a part.
     """
     left = subscriber_store.load_departures(conn, destination)
-    if subscription != EVERYTHING and EVERYTHING in left:
+    if subscription not in (EVERYTHING, subscriber_store.LETTERS) and EVERYTHING in left:
         raise UsageError(
             f"{destination} unsubscribed from everything, not only from {subscription}",
             hint="Resubscribe to everything first:"

@@ -448,6 +448,7 @@ signups = Table(
     col.text("token", index=True),
     col.moment("asked_at", index=True),
     col.moment("ends_at"),
+    sqlite_autoincrement=True,  # links are made of its numbers: none may come again
 )
 
 request_counts = Table(

@@ -50,6 +50,7 @@ BEFORE = {  # what a reader has done before, by how a command begins
     "db resume": ["db restore --mark", "run --now"],
     "delivery mark-sent": ["delivery retry 13", "run"],
     "query remove": ["subscription remove gpu-mail", "subscription remove gpu-static"],
+    'subscription resubscribe "(letters)"': ['subscription unsubscribe "(letters)" reader@digest.example'],
     "subscription resubscribe": ["subscription unsubscribe gpu-mail reader@digest.example"],
     "subscription resume": ["subscription pause gpu-mail"],
     "config undo": ['try "cat:cs.DC" --save parallel'],

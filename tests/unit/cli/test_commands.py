@@ -93,7 +93,7 @@ def test_each_example_can_be_read(line: str) -> None:
 
 
 def test_there_are_no_more_commands_than_a_person_can_survey() -> None:
-    assert sum(map(is_leaf, COMMANDS)) <= 45
+    assert sum(map(is_leaf, COMMANDS)) <= 46, "one more: people ask for what is stored of them"
 
 
 def test_an_unknown_option_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
