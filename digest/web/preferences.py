@@ -78,14 +78,9 @@ Act = Callable[[Visit], str]
 """Does what a button says; returns what was done, in a sentence."""
 
 
-def show_preferences(request: Request) -> Response:
-    """Show what comes to whoever has the link, and the forms to change it."""
-    return _show(request)
-
-
-def change_preferences(request: Request) -> Response:
-    """Do what a button of the page says, and show the page as it is then."""
-    form, said, error = change(request, _find, _ACTIONS)
+def serve_preferences(request: Request) -> Response:
+    """Show what comes to whoever has the link; do what a button of the page says, and show it as it is then."""
+    form, said, error = change(request, _find, _ACTIONS) if request.method == "POST" else (NOTHING, "", None)
     return _show(request, said, error, form)
 
 
@@ -205,13 +200,14 @@ def _fresh(visit: Visit) -> str:
 _ACTIONS = {act.__name__[1:]: act for act in (_save, _pause, _resume, _leave, _undo, _delete, _fresh)}
 
 
-def _show(
-    request: Request, said: str = "", error: UsageError | None = None, form: Form = NOTHING, up: str = ""
-) -> Response:
-    """Answer with the page as things are now: what was done, or what is wrong with a form and what was typed.
+def lead_home(request: Request) -> str:
+    """Return what leads from the address of a request to the first page, below whatever path a proxy has us."""
+    path: str = request.scope["path"]
+    return "../" * (path.count("/") - 1)
 
-    `up` leads from the request's address to the folder of the page's own.
-    """
+
+def _show(request: Request, said: str = "", error: UsageError | None = None, form: Form = NOTHING) -> Response:
+    """Answer with the page as things are now: what was done, or what is wrong with a form and what was typed."""
     shell, token = shell_of(request), request.path_params["token"]
     now, config = shell.site.clock.now(), shell.site.config
     with shell.site.store.read() as conn:
@@ -229,7 +225,7 @@ def _show(
         wish=wish if own else None,
         days=DAYS,
         when=when,
-        action=f"{up}{token}",
+        action=f"{lead_home(request)}p/{token}",
         token=make_form_token(shell, f"/p/{token}"),
         home=config.web.base_url,
         is_paused=found.is_paused,
@@ -278,44 +274,24 @@ def _zone_of(due: DueSubscription) -> str:
     return choose_zone(due.subscription.cadence, due.subscription.quiet_hours)
 
 
-def show_query(request: Request) -> Response:
-    """Show one of their saved queries, or the box for a new one, with what it would bring."""
-    return _show_query(request, request.query_params.get("q"))
-
-
-def save_query(request: Request) -> Response:
-    """Save one of their queries, or a new one, and show what comes now."""
-    name = request.path_params.get("name", "")
-    form, said, error = change(request, _find, {"": partial(_save_query, name)})
-    if error:
-        return _show_query(request, form.get("q"), error)
-    return _show(request, said, up=_lead_up(request))
-
-
-def _lead_up(request: Request) -> str:
-    return "../../" if "name" in request.path_params else "../"
-
-
-def _save_query(name: str, visit: Visit) -> str:
-    text = visit.form.get("q").strip()
-    if not text:
-        raise UsageError("nothing is typed", hint="Type what you follow.")
-    people.save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
-    return "Saved."
-
-
-def _show_query(request: Request, typed: str | None, error: UsageError | None = None) -> Response:
-    shell, name, up = shell_of(request), request.path_params.get("name", ""), _lead_up(request)
+def serve_query(request: Request) -> Response:
+    """Show one of their saved queries, or the box for a new one; save it, and show what comes then."""
+    shell, name, token = shell_of(request), request.path_params.get("name", ""), request.path_params["token"]
+    typed, error = request.query_params.get("q"), None
+    if request.method == "POST":
+        form, said, error = change(request, _find, {"": partial(_save_query, name)})
+        if error is None:
+            return _show(request, said)
+        typed = form.get("q")
     with shell.site.store.read() as conn:
-        found = _find(conn, request)
-    queries = {query.name: query.text for query in found.wish.queries}
+        queries = {query.name: query.text for query in _find(conn, request).wish.queries}
     if name and name not in queries:
         raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
     was = queries.get(name, "")
     pointer = [error.pointer()] if isinstance(error, QueryError) and error.text else []
     context = QueryContext(
         action=name or "query",
-        back=f"{up}{request.path_params['token']}",
+        back=f"{lead_home(request)}p/{token}",
         token=make_form_token(shell, request.scope["path"]),
         home=shell.site.config.web.base_url,
         name=name,
@@ -326,11 +302,16 @@ def _show_query(request: Request, typed: str | None, error: UsageError | None = 
     return shell.pages.show("query.html", context, 400 if error else 200)
 
 
+def _save_query(name: str, visit: Visit) -> str:
+    text = visit.form.get("q").strip()
+    if not text:
+        raise UsageError("nothing is typed", hint="Type what you follow.")
+    people.save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
+    return "Saved."
+
+
 ROUTES = [
-    Route("/p/{token}", show_preferences, methods=["GET"]),
-    Route("/p/{token}", change_preferences, methods=["POST"]),
-    Route("/p/{token}/query", show_query, methods=["GET"]),
-    Route("/p/{token}/query", save_query, methods=["POST"]),
-    Route("/p/{token}/query/{name}", show_query, methods=["GET"]),
-    Route("/p/{token}/query/{name}", save_query, methods=["POST"]),
+    Route("/p/{token}", serve_preferences, methods=["GET", "POST"]),
+    Route("/p/{token}/query", serve_query, methods=["GET", "POST"]),
+    Route("/p/{token}/query/{name}", serve_query, methods=["GET", "POST"]),
 ]

@@ -23,11 +23,12 @@ from digest.model.people import FRESH, Ask, Wish
 from digest.model.subscriptions import normalise_address
 from digest.plan.links import make_links
 from digest.render.contexts import PrivateContext
+from digest.store import people as people_store
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
 from digest.web.endpoints import shell_of
 from digest.web.forms import make_form_token, read_form, require_own_form
-from digest.web.preferences import NOTHING, change
+from digest.web.preferences import NOTHING, change, lead_home
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -40,34 +41,23 @@ if TYPE_CHECKING:
     from digest.web.preferences import Visit
 
 
-def ask_to_open(request: Request) -> Response:
-    """Show a button. Programs that follow links in mails use nothing up."""
-    shell, token = shell_of(request), request.path_params["token"]
-    with shell.site.store.read() as conn:
-        _load_signup(conn, shell, token)
-    context = PrivateContext(token, make_form_token(shell, f"/k/{token}"), shell.site.config.web.base_url)
-    return shell.pages.show("private.html", context)
-
-
 def open_private(request: Request) -> Response:
-    """Use the link up, and show the page that it opens."""
-    shell = shell_of(request)
-    require_own_form(request, read_form(request))
-    with shell.site.store.begin() as conn:
-        signup = _load_signup(conn, shell, request.path_params["token"])
-        signup_store.delete_signup(conn, signup.id)
-        found = people.load_preferences(conn, signup.address)
-    if found is None:
-        raise HTTPException(404)
-    expiry = int((shell.site.clock.now() + FRESH).timestamp())
-    return _show(shell, _make_key(shell, found.person, str(expiry)), up="../")
-
-
-def _load_signup(conn: Connection, shell: Shell, token: str) -> signup_store.StoredSignup:
-    signup = signup_store.load_signup(conn, secrets.token_hash(token), Ask.FRESH, shell.site.clock.now())
-    if signup is None:
-        raise HTTPException(404)
-    return signup
+    """Show a button, for programs that follow links in mails use nothing up; pressed, show what the link opens."""
+    shell, token = shell_of(request), request.path_params["token"]
+    site, now, is_pressed = shell.site, shell.site.clock.now(), request.method == "POST"
+    if is_pressed:
+        require_own_form(request, read_form(request))
+    with site.store.begin() if is_pressed else site.store.read() as conn:
+        signup = signup_store.load_signup(conn, secrets.token_hash(token), Ask.FRESH, now)
+        person = people_store.load_person(conn, signup.address) if signup else None
+        if signup is None or person is None:
+            raise HTTPException(404)
+        if is_pressed:
+            signup_store.delete_signup(conn, signup.id)
+    if is_pressed:
+        return _show(request, _make_key(shell, person, str(int((now + FRESH).timestamp()))))
+    context = PrivateContext(token, make_form_token(shell, f"/k/{token}"), site.config.web.base_url)
+    return shell.pages.show("private.html", context)
 
 
 def _make_key(shell: Shell, person: Person, expiry: str) -> str:
@@ -101,7 +91,7 @@ def change_private(request: Request) -> Response:
     if action == "erase":
         context = PrivateContext("", "", shell.site.config.web.base_url, said=said, is_over=True)
         return shell.pages.show("private.html", context)
-    return _show(shell, form.get("key"), said, error, form)
+    return _show(request, form.get("key"), said, error, form)
 
 
 def _export(visit: Visit) -> str:
@@ -135,17 +125,18 @@ _ACTIONS = {"export": _export, "erase": _erase, "move": _move, "feed": _renew_fe
 
 
 def _show(
-    shell: Shell, key: str, said: str = "", error: UsageError | None = None, form: Form = NOTHING, *, up: str = ""
+    request: Request, key: str, said: str = "", error: UsageError | None = None, form: Form = NOTHING
 ) -> Response:
-    """Answer with the page that a key opens; `up` leads from the request's address to the first page's folder."""
-    config, feed = shell.site.config, ""
+    """Answer with the page that a key opens."""
+    shell, feed = shell_of(request), ""
+    config = shell.site.config
     with shell.site.store.read() as conn:
         found, maker = _read_key(shell, conn, key), make_links(conn, config)
     if found.own is not None and found.wish.has_feed:
         token = maker.feed_token(found.own.subscription.name, found.own.feed_generation)
         feed = maker.write_feed_url(token, "atom")
     context = PrivateContext(
-        action=f"{up}private",
+        action=f"{lead_home(request)}private",
         token=make_form_token(shell, "/private"),
         home=config.web.base_url,
         key=key,
@@ -159,7 +150,6 @@ def _show(
 
 
 ROUTES = [
-    Route("/k/{token}", ask_to_open, methods=["GET"]),
-    Route("/k/{token}", open_private, methods=["POST"]),
+    Route("/k/{token}", open_private, methods=["GET", "POST"]),
     Route("/private", change_private, methods=["POST"]),
 ]

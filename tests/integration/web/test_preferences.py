@@ -188,7 +188,6 @@ def test_somebody_whom_the_file_names_adds_a_query_of_their_own(house: House) ->
     tried = page.send(add, add.buttons[0], q="ti:clocks")
     saved = tried.send(tried.forms[0], tried.forms[0].buttons[1])
     assert saved.said.startswith("Saved. Your next digest comes")
-    assert [form.action for form in saved.forms if form.id == "save"] == [f"..{house.path(READER)[2:]}"]
     assert saved.press("save", days="daily").status == 200, "the forms of the answer lead where they should"
     mails = house.live(hours=1)
     assert [(address, "Clocks & caches" in text) for address, text in mails] == [(READER, True)]
