@@ -16,7 +16,7 @@ _COUNTED: Final = max(limit.span for limit in LETTERS_TO_ADDRESS) + timedelta(da
 STORED: Final = (
     StoredKind(
         "Your mail address, and when you confirmed, unsubscribed and came back, and how",
-        "Digests go there, and nothing that you did not ask for. It proves that you asked.",
+        "Digests go there, and nothing that you did not ask for. The times prove that you asked.",
         _ERASED,
         ("subscribers", "consents"),
     ),

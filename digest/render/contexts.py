@@ -360,7 +360,13 @@ class StoredKind:
 
 @dataclass(frozen=True, slots=True)
 class StoredContext:
-    """`web/stored.html`: what is stored of people; `contact` and `home` as in `LeftContext`."""
+    """`web/stored.html`: what is stored of people.
+
+    Attributes:
+        kinds: each kind, in the order of the page.
+        contact: the operator's address, "" where none is given.
+        home: the installation's front page, "" where it has no public address.
+    """
 
     kinds: tuple[StoredKind, ...]
     contact: str = ""
