@@ -23,7 +23,7 @@ from digest.cli.dialogue import read_followed
 from digest.config import find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.model.clock import RemoteClock, SystemClock, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
-from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
+from digest.model.subscriptions import DestinationKind, SubscriptionState
 from digest.query import parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
@@ -55,7 +55,7 @@ _NAME = re.compile(r"[\w.-]+")
 
 def describe_drift(config: Config, conn: Connection) -> str:
     """Say what the file says otherwise than the store; "" where both agree."""
-    live = [due.subscription for due in subscription_store.load_subscriptions(conn) if due.origin == FILE]
+    live = [due.subscription for due in subscription_store.load_subscriptions(conn) if not due.is_personal]
     stored = _list_wishes(((query.name, query.text) for query in query_store.load_queries(conn)), live)
     written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]

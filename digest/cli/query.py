@@ -27,7 +27,6 @@ from digest.cli.saving import open_file, plan_change, save_change, saving_option
 from digest.config import edits
 from digest.inspect.query_volume import count_days, describe_volume
 from digest.model.announcements import Kind
-from digest.model.subscriptions import FILE
 from digest.query import to_arxiv
 from digest.query.canonical import print_outline, print_tree
 from digest.store import papers as paper_store
@@ -73,7 +72,7 @@ def list_queries(ctx: click.Context, *, as_json: bool) -> None:
         }
         followers: dict[str, list[str]] = {query.name: [] for query in stored}
         for due in subscription_store.load_subscriptions(conn):
-            for revision in due.revisions if due.origin == FILE else ():
+            for revision in () if due.is_personal else due.revisions:
                 followers[revision.name].append(due.subscription.name)
         drift = describe_drift(here.config, conn)
     if as_json:

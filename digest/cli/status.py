@@ -29,7 +29,6 @@ from digest.model.announcements import mailing_moment
 from digest.model.clock import name_zone, write_age
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
-from digest.model.subscriptions import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -155,7 +154,7 @@ def _describe_intake(here: Installation, status: Status) -> str:
 
 
 def _print_subscriptions(here: Installation, status: Status, drift: str, room: int, *, is_cut: bool) -> None:
-    lines = [line for line in status.subscriptions if line.origin == FILE]
+    lines = [line for line in status.subscriptions if not line.is_personal]
     room -= len(lines) < len(status.subscriptions)
     most = room if len(lines) <= room else room - 1
     header = ("SUBSCRIPTION", "LAST DIGEST", "NEXT DIGEST", "30 DAYS")

@@ -20,11 +20,9 @@ from digest.model.clock import name_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
 from digest.model.subscriptions import (
     EVERYTHING,
-    FILE,
     Abstracts,
     Destination,
     Grouping,
-    SubscriptionState,
     normalise_address,
 )
 from digest.plan.digests import has_weekly_digests
@@ -37,7 +35,7 @@ from digest.store import subscriptions as subscription_store
 from digest.store.subscribers import LETTERS, DestinationState, destination_key, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
     from digest.model.papers import Paper
     from digest.model.subscriptions import DueSubscription, Subscription
     from digest.store.digests import DigestSummary
-    from digest.store.people import Person
     from digest.store.subscribers import Place
     from digest.store.views import SubscriptionLine
 
@@ -277,11 +274,21 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         is_held_back = database.is_restored(conn)
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         drift = describe_drift(here.config, conn)
-    listed = _describe_people(persons, dues.values())
+    heard = {place for due in dues.values() for place in due.subscription.destinations}
+    own = [due for due in dues.values() if due.is_personal]
+    queries = {place: len(due.revisions) for due in own for place in due.subscription.destinations}
+    listed = [
+        as_dict(one, "id", "how")
+        | {
+            "state": "subscribed" if one.destination in heard else "unsubscribed",
+            "queries": queries.get(one.destination, 0),
+        }
+        for one in persons
+    ]
     if as_json:
         print_json({"subscriptions": [_as_json(line, dues[line.name]) for line in lines], "people": listed})
         return
-    lines = [line for line in lines if line.origin == FILE]
+    lines = [line for line in lines if not line.is_personal]
     print_table(
         ["SUBSCRIPTION", "TO", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
         [
@@ -299,34 +306,10 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         say(f"\n{drift}")
     if listed:
         click.echo()
-        header = ["PERSON", "STATE", "SAVED QUERIES", "JOINED", "SINCE"]
-        cells = ([*one.values()] for one in listed)
+        rows = [[str(one[name]) for name in ("address", "state", "queries", "since")] for one in listed]
         print_table(
-            header, [[*map(str, row[:3]), " ".join(row[3]), f"{row[4]:%-d %b %Y}"] for row in cells], empty=""
+            ["PERSON", "STATE", "SAVED QUERIES", "SINCE"], [[*row[:3], row[3][:10]] for row in rows], empty=""
         )
-
-
-def _describe_people(persons: Iterable[Person], dues: Iterable[DueSubscription]) -> list[dict[str, Any]]:
-    """Return what the list says of those who subscribed by themselves."""
-    gets: dict[Destination, list[DueSubscription]] = {}
-    for due in dues:
-        for place in due.subscription.destinations:
-            gets.setdefault(place, []).append(due)
-    listed = []
-    for person in persons:
-        mine = gets.get(person.destination, [])
-        own = [due for due in mine if due.origin == person.origin]
-        is_paused = any(due.state == SubscriptionState.PAUSED for due in own)
-        listed.append(
-            {
-                "address": person.address,
-                "state": "paused" if is_paused else "subscribed" if mine else "unsubscribed",
-                "queries": sum(len(due.revisions) for due in own),
-                "joined": [due.subscription.name for due in mine if due not in own],
-                "since": person.since,
-            }
-        )
-    return listed
 
 
 def describe_turn(
@@ -495,24 +478,22 @@ def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
 
 def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
     """Delete all that is stored about an address, once somebody who can answer says so."""
-    is_wanted, is_named = not manner.is_trial, False
+    is_wanted, hint = not manner.is_trial, ""
     with opened_store(ctx) as here:
         with here.store.read() as conn:
-            stored = _export(conn, address)
-        counts = {table: len(rows) for table, rows in stored["stored"].items() if rows}
+            found = _export(conn, address)
+        counts = {table: len(rows) for table, rows in found["stored"].items() if rows}
         said = ", ".join(f"{number} of {table.replace('_', ' ')}" for table, number in counts.items())
         if is_wanted and manner.can_ask and not manner.is_sure:
-            say(f"Stored about {stored['address']}: {said}.")
-            is_wanted = click.confirm("Delete all of it?", default=False)
+            is_wanted = click.confirm(f"Stored: {said}. Delete all of it?", default=False)
         if is_wanted:
             with here.store.begin() as conn:
-                is_named = people.erase(conn, here.config, stored["address"], at=here.now, how=OPERATOR)
+                if people.erase(conn, here.config, found["address"], at=here.now, how=OPERATOR):
+                    hint = " digest.toml still names this address. That it unsubscribed is kept."
     if manner.as_json:
-        print_json({"address": stored["address"], "deleted": is_wanted, "stored": counts})
-        return
-    say(f"{'Deleted' if is_wanted else 'Nothing was deleted. Stored'}: {said}.")
-    if is_named:
-        say("digest.toml still names this address. That it unsubscribed is kept, so that nothing is sent there.")
+        print_json({"address": found["address"], "deleted": is_wanted, "stored": counts})
+    else:
+        say(f"{'Deleted' if is_wanted else 'Nothing was deleted. Stored'}: {said}.{hint}")
 
 
 @click.command("export")

@@ -38,9 +38,6 @@ _log = logging.getLogger("digest.deliver")
 _AT_ONCE = 50
 """Requests taken in one transaction."""
 
-ALL = "all"
-"""Under this name the requests of all networks are counted; those of one have a hash for a name."""
-
 SUBJECTS = {
     Ask.SUBSCRIBE: "Please confirm your subscription",
     Ask.LINK: "Your link to your subscriptions",
@@ -54,11 +51,10 @@ def take_request(
 ) -> datetime | None:
     """Store what somebody asked for by a form, and count it. The same is done whoever has the address.
 
-    Returns:
-        From when on (UTC) another one is taken, where a limit is met and this one was not stored; else None.
+    Where a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
     """
     signup_store.start_counting(conn)
-    limits = {ALL: REQUESTS, count_name(maker, network): REQUESTS_OF_NETWORK}
+    limits = {"all": REQUESTS, count_name(maker, network): REQUESTS_OF_NETWORK}
     met = [signup_store.find_free(conn, name, limit, at) for name, limit in limits.items()]
     free_at = max((moment for moment in met if moment is not None), default=None)
     for name in limits if free_at is None else (signup_store.REFUSED,):
@@ -97,17 +93,12 @@ def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now:
         return "its address wants none"
     if signup.ask in (Ask.SUBSCRIBE, Ask.MOVE) and not is_admitted:
         return "its address may not subscribe here"
-    if signup.ask in (Ask.LINK, Ask.FRESH) and not _has_anything(conn, signup.destination):
+    if signup.ask in (Ask.LINK, Ask.FRESH) and not people_store.load_memberships(conn, signup.destination):
         return "its address has no subscription"
     name = count_name(maker, signup.address)
     if any(signup_store.find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
         return "its address got as many as it may"
     return ""
-
-
-def _has_anything(conn: Connection, destination: Destination) -> bool:
-    person = people_store.load_person(conn, destination.address)
-    return person is not None and bool(people_store.load_memberships(conn, destination))
 
 
 def count_name(maker: LinkMaker, what: str) -> str:

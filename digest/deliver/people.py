@@ -115,7 +115,7 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
 
 
 def make_wish(
-    config: Config, text: str, *, cadence: str, kinds: Collection[str], joins: Collection[str], has_feed: bool
+    config: Config, text: str, cadence: str, *, kinds: Collection[str], joins: Collection[str], has_feed: bool
 ) -> Wish:
     """Return what somebody wants, from the fields of a form.
 
@@ -234,8 +234,7 @@ def save_query(
 def own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
     """Return the name of a person's own subscription, or the one it gets at a moment (UTC).
 
-    It tells nothing of them. A database may give a person's number again, so that the moment is a part of it:
-    links are made of it.
+    Links are made of it, and a database may give a person's number again: the moment is a part of it.
     """
     fresh = secrets.derive_token(maker.secret, "person", str(person.id), at.isoformat())
     return people_store.load_own_name(conn, person) or f"p-{secrets.token_hash(fresh)[:10]}"
@@ -291,15 +290,17 @@ def _merge(before: Preferences | None, wish: Wish) -> Wish:
     """
     if before is None or before.own is None:
         return wish
-    has_left = not before.keeps_times
-    kept = tuple(replace(query, is_on=query.is_on and not has_left) for query in before.wish.queries)
-    merged = replace(wish if has_left else before.wish, queries=kept)
+    has_left, wanted = not before.keeps_times, {_canonical(query.text) for query in wish.queries}
+    kept = tuple(
+        replace(one, is_on=(one.is_on and not has_left) or _canonical(one.text) in wanted)
+        for one in before.wish.queries
+    )
+    merged, known = (
+        replace(wish if has_left else before.wish, queries=kept),
+        {_canonical(one.text) for one in kept},
+    )
     for query in wish.queries:
-        known = [one.name for one in merged.queries if _canonical(one.text) == _canonical(query.text)]
-        if known:
-            same = (replace(one, is_on=one.is_on or one.name == known[0]) for one in merged.queries)
-            merged = replace(merged, queries=tuple(same))
-        else:
+        if _canonical(query.text) not in known:
             merged = merged.add_query(query.text)
     return replace(merged, has_feed=merged.has_feed or wish.has_feed)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from digest.inspect.coverage import MailingState
 from digest.model.alarms import _INSTANT, Alarm, AlarmName, Overdue
 from digest.model.announcements import latest_mailing
-from digest.model.people import REQUESTS, REQUESTS_OF_NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -88,10 +87,7 @@ def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm
     if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:
         yield _describe_mailing(facts.mailing, f"the announcement of {facts.mailing.mailing:%a %-d %b}")
     if facts.is_refusing:
-        what = (
-            "more people asked for a mail with a link than are answered in an hour:"
-            f" {REQUESTS_OF_NETWORK.most} from one network, {REQUESTS.most} in all"
-        )
+        what = "more people asked for a mail with a link than are answered in an hour"
         yield Alarm(AlarmName.SIGNUPS, what, "They can ask again later. `digest help people` says more.")
 
 

@@ -16,14 +16,7 @@ from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import UnknownName
 from digest.model.messages import Coverage, Delivery, DeliveryState, Links, Occasion, Receipt
-from digest.model.subscriptions import (
-    FILE,
-    ActiveRevision,
-    Destination,
-    DestinationKind,
-    DueSubscription,
-    Subscription,
-)
+from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts
@@ -109,7 +102,7 @@ def foretell_run(conn: Connection, site: Site) -> list[Turn]:
     written = {one.name: one for one in site.config.subscriptions}
     turns: list[Turn] = []
     for line in load_subscription_lines(conn, now, span=timedelta(0)):
-        is_kept = line.name in written or line.origin != FILE
+        is_kept = line.name in written or line.is_personal
         due, edit = dues[line.name], "" if is_kept else "ends with the next run"
         is_due = not (is_held_back or edit) and (is_turn(line, now) or (line.is_active(now) and due.id in first))
         digest = foretell(conn, site, due) if is_due else None

@@ -341,7 +341,7 @@ class DueSubscription:
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
         paused_until: the end of its pause (UTC); None for none, or until further notice.
-        origin: `FILE`, or a person's (`write_origin`).
+        is_personal: a person's own, made on a page; else the operator's file names it.
     """
 
     id: int
@@ -354,4 +354,4 @@ class DueSubscription:
     revisions: tuple[ActiveRevision, ...] = ()
     feed_generation: int = 0
     paused_until: datetime | None = None
-    origin: str = FILE
+    is_personal: bool = False

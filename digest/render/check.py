@@ -204,25 +204,10 @@ _PREFERENCES = contexts.PreferencesContext(
     token="sample",  # noqa: S106 - a sample
     home=_HOME,
 )
-_FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
-
-_LINKS = (
-    contexts.LinkContext("x", "a@example.org", "Digest <d@example.org>", _HOME, is_link=False, is_selective=True),
-    contexts.LinkContext("x", "<i>", "Digest <d@example.org>", _HOME, problem="this is no address"),
-)
-
-_CONFIRMED = (
-    contexts.ConfirmContext(
-        "r…@example.org",
-        (("Your papers", "", ""), ("T", "daily", "Fri 20 Nov")),
-        "x",
-        "",
-        _HOME,
-        "/p/x",
-        queries=1,
-    ),
-    contexts.ConfirmContext("<i>", (), "x", "o@example.org", _HOME, "/p/x", is_move=True),
-)
+_GIVEN = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
+_LINK = contexts.LinkContext("x", "<i>", "Digest <d@example.org>", _HOME, "no address", is_link=False)
+_COMING = (("Your papers", "", ""), ("<i>", "daily", "Fri 20 Nov"))
+_CONFIRM = contexts.ConfirmContext("r…@example.org", _COMING, "x", "o@example.org", _HOME, "/p/x", queries=1)
 
 _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     "email/alarm.txt": _ALARMS,
@@ -254,26 +239,13 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
         contexts.PrivateContext("x", "sample", _HOME, "k", mistakes={"move": "x", "erase": "x"}),
         contexts.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
     ),
-    "email/letter.txt": tuple(
-        contexts.LetterContext(ask, "Your link", _HOME, "digest.example.org", contact, "Digest", _HOME)
-        for ask, contact in zip(("subscribe", "link", "fresh", "move"), ("ops@example.org", "") * 2, strict=True)
-    ),
-    "web/subscribe.html": (
-        contexts.SubscribeContext(
-            "nothing is chosen",
-            "a b\n  ^",
-            "x",
-            {name: ["<i>"] for name in _FIELDS},
-            DAYS,
-            KINDS,
-            {"t": "T"},
-            _HOME,
-        ),
-        contexts.SubscribeContext("<i>", "", "x", dict.fromkeys(_FIELDS, ()), DAYS, KINDS, {}, _HOME),
-    ),
-    "web/link.html": _LINKS,
-    "web/sent.html": _LINKS,
-    **dict.fromkeys(("web/confirm.html", "web/confirmed.html", "web/refused.html"), _CONFIRMED),
+    "email/letter.txt": (contexts.LetterContext("move", "Your link", _HOME, "example.org", "", "Digest", _HOME),),
+    "web/subscribe.html": (contexts.SubscribeContext("bad", "a\n^", "x", _GIVEN, DAYS, KINDS, {"t": "T"}, _HOME),),
+    "web/link.html": (_LINK,),
+    "web/sent.html": (_LINK, replace(_LINK, is_link=True)),
+    "web/confirm.html": (_CONFIRM, replace(_CONFIRM, is_move=True)),
+    "web/confirmed.html": (_CONFIRM, replace(_CONFIRM, is_move=True)),
+    "web/refused.html": (_CONFIRM, replace(_CONFIRM, contact="")),
     "web/stored.html": (
         contexts.StoredContext((contexts.StoredKind("Your mail address", "Digests go there.", "7 days", ()),)),
         contexts.StoredContext((), contact="ops@example.org", home="https://digest.example.org"),

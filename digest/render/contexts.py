@@ -330,7 +330,7 @@ class ConfirmContext:
     Attributes:
         address: whose it is, masked.
         coming: what the person gets: title, days and hour, and when the next digest is expected, "" for not known.
-        queries: how many saved queries were asked for; 0 where they bring no first digest now.
+        queries: how many saved queries were asked for.
         is_move: digests go to this address instead of another one.
         token: tells the server that this page posts.
         contact: the operator's address, "" where none is given.

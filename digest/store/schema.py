@@ -444,7 +444,6 @@ signups = Table(
     col.text("ask"),
     col.text("address", index=True),
     col.text("wish"),
-    col.text("state"),
     col.text("token", index=True),
     col.moment("asked_at", index=True),
     col.moment("ends_at"),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select, update
 
+from digest.model.cadences import Cadence, CadenceKind
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.people import UNCONFIRMED, Ask, Wish
-from digest.model.subscriptions import Destination, DestinationKind, SubscriptionState
+from digest.model.subscriptions import Destination, DestinationKind, Subscription, SubscriptionState
 from digest.store import dialect
 from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
 from digest.store.subscribers import LETTERS
+from digest.store.subscriptions import list_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
@@ -38,13 +39,6 @@ _KEPT_COUNTS = timedelta(days=31)
 _IN_FLIGHT = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 
 
-class SignupState(StrEnum):
-    """A letter is still to be made, or was made."""
-
-    ASKED = "asked"
-    MAILED = "mailed"
-
-
 @dataclass(frozen=True, slots=True)
 class StoredSignup:
     """A request made by a form.
@@ -54,7 +48,6 @@ class StoredSignup:
         ask: what was asked for.
         address: whose mail address was given, in its one spelling.
         wish: what it is about.
-        state: whether its letter was made.
         asked_at: when (UTC).
         ends_at: until when its link works (UTC).
     """
@@ -63,7 +56,6 @@ class StoredSignup:
     ask: Ask
     address: str
     wish: Wish
-    state: SignupState
     asked_at: datetime
     ends_at: datetime
 
@@ -79,8 +71,7 @@ def save_signup(conn: Connection, ask: Ask, address: str, wish: Wish, *, at: dat
         "ask": ask,
         "address": address,
         "wish": wish.write(),
-        "state": SignupState.ASKED,
-        "token": "",
+        "token": "",  # until its letter is made
         "asked_at": at,
         "ends_at": at + UNCONFIRMED,
     }
@@ -89,14 +80,13 @@ def save_signup(conn: Connection, ask: Ask, address: str, wish: Wish, *, at: dat
 
 def take_asked(conn: Connection, limit: int) -> list[StoredSignup]:
     """Return requests whose letter is still to be made, the oldest first; nobody else gets them meanwhile."""
-    asked = select(signups).where(signups.c.state == SignupState.ASKED).order_by(signups.c.id).limit(limit)
+    asked = select(signups).where(signups.c.token == "").order_by(signups.c.id).limit(limit)
     return [_read(row) for row in conn.execute(asked.with_for_update(skip_locked=True))]
 
 
 def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: datetime) -> None:
     """Note that a letter was made, and by what hash its link is known until when (UTC)."""
-    mailed = {"state": SignupState.MAILED, "token": token_hash, "ends_at": ends_at}
-    conn.execute(update(signups).where(signups.c.id == signup_id).values(mailed))
+    conn.execute(update(signups).where(signups.c.id == signup_id).values(token=token_hash, ends_at=ends_at))
 
 
 def load_signup(conn: Connection, token_hash: str, ask: Ask | None, now: datetime) -> StoredSignup | None:
@@ -118,21 +108,11 @@ def delete_signup(conn: Connection, signup_id: int) -> None:
 
 def ensure_letters(conn: Connection, at: datetime) -> int:
     """Return the key of the subscription that letters belong to; it has ended, so that it plans nothing."""
-    row = {
+    letters = Subscription(LETTERS, (), (), Cadence(CadenceKind.AT_ONCE), title="letters")
+    row = list_settings(letters) | {
         "name": LETTERS,
-        "title": "letters",
         "origin": LETTERS,
         "state": SubscriptionState.ENDED,
-        "cadence": "at once",
-        "kinds": "new",
-        "quiet_days": "skip",
-        "abstracts": "none",
-        "first_digest": 0,
-        "exclude_queries": "",
-        "exclude_papers": "",
-        "quiet_hours": "",
-        "group_by": "kind",
-        "weekly": "plain",
         "last_slot": "",
         "plan_after": 0,
         "feed_generation": 0,
@@ -145,9 +125,7 @@ def ensure_letters(conn: Connection, at: datetime) -> int:
 
 def has_asked(conn: Connection) -> bool:
     """Whether a letter is still to be made."""
-    return (
-        conn.execute(select(signups.c.id).where(signups.c.state == SignupState.ASKED).limit(1)).first() is not None
-    )
+    return conn.execute(select(signups.c.id).where(signups.c.token == "").limit(1)).first() is not None
 
 
 def delete_expired_signups(conn: Connection, now: datetime) -> int:
@@ -218,7 +196,6 @@ def _read(row: Row[tuple[object, ...]]) -> StoredSignup:
         Ask(row.ask),
         row.address,
         Wish.parse(row.wish),
-        SignupState(row.state),
         row.asked_at,
         row.ends_at,
     )

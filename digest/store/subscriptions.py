@@ -21,6 +21,7 @@ from digest.model.subscriptions import (
     Subscription,
     SubscriptionState,
     Weekly,
+    is_personal,
 )
 from digest.store.dialect import Moment, in_chunks, is_among
 from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
@@ -271,7 +272,7 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
         revisions=revisions,
         feed_generation=row.feed_generation,
         paused_until=row.paused_until,
-        origin=row.origin,
+        is_personal=is_personal(row.origin),
     )
 
 
@@ -381,7 +382,7 @@ class _Syncing:
 
     def _start(self, subscription: Subscription, row: Row[Any] | None) -> None:
         """Store a new subscription, or let one that had ended begin anew, from now on."""
-        values = _configured(subscription) | {
+        values = list_settings(subscription) | {
             "state": SubscriptionState.ACTIVE,
             "ended_at": None,
             "paused_until": None,
@@ -414,7 +415,9 @@ class _Syncing:
         had_way_out = _has_way_out(self._places.get(row.id, {}))
         has_moved = self._sync_places(row.id, subscription)
         has_relinked = self._sync_links(row.id, subscription)
-        values = {name: value for name, value in _configured(subscription).items() if getattr(row, name) != value}
+        values = {
+            name: value for name, value in list_settings(subscription).items() if getattr(row, name) != value
+        }
         has_way_out = _has_way_out(self._places.get(row.id, {}))
         values |= self._choose_turn(subscription, row, values, had=had_way_out, has=has_way_out)
         if values:
@@ -534,7 +537,8 @@ class _Syncing:
             self._let_go.append(let_go)
 
 
-def _configured(subscription: Subscription) -> dict[str, Any]:
+def list_settings(subscription: Subscription) -> dict[str, Any]:
+    """Return the columns that keep what is configured of a subscription."""
     return {
         "title": subscription.title,
         "cadence": str(subscription.cadence),

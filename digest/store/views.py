@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount, DeliveryState
-from digest.model.subscriptions import FEED_SUFFIXES, FILE, Destination, DestinationKind, SubscriptionState
+from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, SubscriptionState
 from digest.store.dialect import in_chunks, unpack
 from digest.store.outbox import IN_DOUBT, load_deliveries_of, waits_for_held
 from digest.store.queries import every_revision, read_revision
@@ -242,7 +242,7 @@ class SubscriptionLine:
         paused_until: when a pause ends (UTC); None without a pause, or for one without end.
         waiting: papers matched that the next digest will hold.
         days: papers matched per UTC day, days without any left out.
-        origin: `FILE`, or a person's.
+        is_personal: a person's own, made on a page.
     """
 
     name: str
@@ -256,7 +256,7 @@ class SubscriptionLine:
     paused_until: datetime | None = None
     waiting: int = 0
     days: tuple[DayCount, ...] = ()
-    origin: str = FILE
+    is_personal: bool = False
 
     def is_active(self, now: datetime) -> bool:
         """Whether it is not paused, or its pause is over by a moment (UTC)."""
@@ -309,7 +309,7 @@ def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta)
             paused_until=rows[due.id].paused_until,
             waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
             days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
-            origin=due.origin,
+            is_personal=due.is_personal,
         )
         for due in live
     ]

@@ -16,7 +16,7 @@ from digest.deliver.letters import take_request
 from digest.model import secrets
 from digest.model.cadences import choose_zone
 from digest.model.clock import write_with_zone
-from digest.model.errors import QueryError, UsageError
+from digest.model.errors import QueryError, UnknownName, UsageError
 from digest.model.people import DAYS, KINDS, Ask, Wish, write_cadence
 from digest.model.subscriptions import SubscriptionState, normalise_address
 from digest.plan.links import LinkMaker
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 
-_BAD, _TOO_MANY = 400, 429
-
 
 def subscribe(request: Request) -> Response:
     """Take a request for a subscription; where it can't be, show the form again with what is wrong."""
@@ -54,11 +52,8 @@ def subscribe(request: Request) -> Response:
     try:
         address = normalise_address(form.get("address"))
         cadence = write_cadence(form.get("days"), form.get("hour"), form.get("zone").strip())
-        kinds, joins = form.get_all("kinds"), form.get_all("joins")
-        has_feed = bool(form.get("feed"))
-        wish = people.make_wish(
-            config, form.get("q"), cadence=cadence, kinds=kinds, joins=joins, has_feed=has_feed
-        )
+        kinds, joins, has_feed = form.get_all("kinds"), form.get_all("joins"), bool(form.get("feed"))
+        wish = people.make_wish(config, form.get("q"), cadence, kinds=kinds, joins=joins, has_feed=has_feed)
     except UsageError as error:
         return _show_form(shell, form, error)
     if not admission.takes(address):
@@ -78,7 +73,7 @@ def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
         joins={one.name: one.title or one.name for one in people.list_offered(shell.site.config)},
         home=shell.site.config.web.base_url,
     )
-    return shell.pages.show("subscribe.html", context, _BAD)
+    return shell.pages.show("subscribe.html", context, 400)
 
 
 def _ask(request: Request, ask: Ask, address: str, wish: Wish) -> Response:
@@ -93,30 +88,22 @@ def _ask(request: Request, ask: Ask, address: str, wish: Wish) -> Response:
         wait = str(ceil((free_at - now).total_seconds()))
         hint = f"Try again after {write_with_zone(free_at, config.zone)}."
         message = "Too many people asked for a mail in the last hour."
-        return shell.pages.fail(_TOO_MANY, message, hint, {"Retry-After": wait})
-    return _show_link(
-        shell,
-        "sent.html",
-        address,
-        is_link=ask is Ask.LINK,
-        is_selective=ask is Ask.SUBSCRIBE and bool(config.web.signup.addresses),
-    )
+        return shell.pages.fail(429, message, hint, {"Retry-After": wait})
+    is_selective = ask is Ask.SUBSCRIBE and bool(config.web.signup.addresses)
+    return _show_link(shell, "sent.html", address, is_link=ask is Ask.LINK, is_selective=is_selective)
 
 
-def show_link_form(request: Request) -> Response:
-    """Show the form that asks for the link to one's subscriptions."""
-    return _show_link(shell_of(request), "link.html", "")
-
-
-def ask_for_link(request: Request) -> Response:
-    """Take a request for the link to one's subscriptions."""
+def link(request: Request) -> Response:
+    """Show the form that asks for the link to one's subscriptions; take it."""
     shell, form = shell_of(request), read_form(request)
+    if request.method != "POST":
+        return _show_link(shell, "link.html", "")
     require_own_form(request, form)
     given = form.get("address")
     try:
         address = normalise_address(given)
     except UsageError as error:
-        return _show_link(shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=_BAD)
+        return _show_link(shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=400)
     return _ask(request, Ask.LINK, address, Wish())
 
 
@@ -134,9 +121,7 @@ def show_request(request: Request) -> Response:
     shell = shell_of(request)
     with shell.site.store.read() as conn:
         signup = _load(conn, request, shell.site.clock.now())
-        before = people.load_preferences(conn, signup.address) if signup else None
-    if signup is None:
-        return _fail(shell)
+        before = people.load_preferences(conn, signup.address)
     wish, offered = signup.wish, people.list_offered(shell.site.config)
     times = "" if before is not None and before.keeps_times else wish.cadence
     own = [(people.TITLE, times, "")] if wish.queries else []
@@ -153,26 +138,26 @@ def answer_request(request: Request) -> Response:
         raise UsageError("this form has no such button", hint="Open its page again.")
     with shell.site.store.begin() as conn:
         signup = _load(conn, request, now)
-        if signup is None:
-            return _fail(shell)
         if answer == "not-me":
             people.refuse_letters(conn, signup, at=now)
             return _show(request, "refused.html", signup, [])
         found = people.confirm(conn, config, LinkMaker(config, shell.secret()), signup, at=now)
         names = [one.name for one in found.memberships if one.left_at is None]
         coming = [_describe(due) for due in subscription_store.load_subscriptions(conn, names=names)]
-    return _show(request, "confirmed.html", signup, coming, has_first=not found.is_paused)
+    return _show(request, "confirmed.html", signup, coming)
 
 
-def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup | None:
-    """Return the request that the link of a mail stands for, where it has a button; None once it is over."""
+def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
+    """Return the request that the link of a mail stands for.
+
+    Raises:
+        UnknownName: it is over, or there never was one that has buttons.
+    """
     found = signup_store.load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
-    return found if found is not None and found.ask in (Ask.SUBSCRIBE, Ask.MOVE) else None
-
-
-def _fail(shell: Shell) -> Response:
-    hint = "It works once, for 48 hours. To ask again, open the first page of this service."
-    return shell.pages.fail(404, "This link is over.", hint)
+    if found is None or found.ask not in (Ask.SUBSCRIBE, Ask.MOVE):
+        hint = "It works once, for 48 hours. To ask again, open the first page of this service."
+        raise UnknownName("this link is over", hint=hint)
+    return found
 
 
 def _describe(due: DueSubscription) -> tuple[str, str, str]:
@@ -183,14 +168,7 @@ def _describe(due: DueSubscription) -> tuple[str, str, str]:
     return subscription.title or subscription.name, times, following
 
 
-def _show(
-    request: Request,
-    page: str,
-    signup: StoredSignup,
-    coming: list[tuple[str, str, str]],
-    *,
-    has_first: bool = True,
-) -> Response:
+def _show(request: Request, page: str, signup: StoredSignup, coming: list[tuple[str, str, str]]) -> Response:
     shell = shell_of(request)
     config, home = shell.site.config, shell.site.config.web.base_url
     mine = LinkMaker(config, shell.secret()).preferences_token(signup.destination)
@@ -201,7 +179,7 @@ def _show(
         contact=find_contact(config),
         home=home,
         preferences=f"{home.rstrip('/')}/p/{mine}",
-        queries=len(signup.wish.queries) * has_first,
+        queries=len(signup.wish.queries),
         is_move=signup.ask is Ask.MOVE,
     )
     return shell.pages.show(page, context)
@@ -209,8 +187,7 @@ def _show(
 
 ROUTES = [
     Route("/subscribe", subscribe, methods=["POST"]),
-    Route("/link", show_link_form, methods=["GET"]),
-    Route("/link", ask_for_link, methods=["POST"]),
+    Route("/link", link, methods=["GET", "POST"]),
     Route("/c/{token}", show_request, methods=["GET"]),
     Route("/c/{token}", answer_request, methods=["POST"]),
 ]

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from digest.deliver.letters import SUBJECTS
 from digest.inspect.stored import STORED
 from digest.model.messages import Digest, Feed, FeedEntry, Links
 from digest.model.papers import Author
+from digest.model.people import DAYS, KINDS, Ask
 from digest.model.secrets import feed_uri
 from digest.render import (
     ErrorContext,
@@ -18,7 +20,7 @@ from digest.render import (
     Renderer,
 )
 from digest.render.check import check_templates
-from digest.render.contexts import StoredContext
+from digest.render.contexts import ConfirmContext, LetterContext, LinkContext, StoredContext, SubscribeContext
 from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import (
     EVENING,
@@ -44,6 +46,25 @@ DIGESTS: dict[str, Digest] = {
     "weekly": weekly_digest(),
     **quiet_digests(),
 }
+
+
+SENDER = "Digest <digest@example.org>"
+GIVEN = {
+    **dict.fromkeys(("address", "hour", "zone", "feed", "joins"), ()),
+    "q": ["ti:(gpu OR"], "days": ["daily"], "kinds": ["new"],
+}
+CONFIRM = ConfirmContext(
+    "a…@example.org",
+    (
+        ("Your papers", "daily at 06:00 Europe/Berlin", "Fri 20 Nov 06:00 Berlin"),
+        ("Demo team", "on announcement", ""),
+    ),
+    "sample",
+    "ops@example.org",
+    SAMPLE_LINKS.home,
+    "/p/sample",
+    queries=2,
+)
 
 
 @pytest.mark.parametrize("name", DIGESTS)
@@ -133,6 +154,17 @@ def test_references_look_as_they_did(golden: Golden, name: str) -> None:
     golden(f"{name}.ris", write_ris(papers).replace("\r\n", "\n"))
 
 
+@pytest.mark.parametrize("ask", Ask)
+def test_letters_look_as_they_did(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, ask: Ask
+) -> None:
+    home = "https://digest.example.org"
+    link = f"{home}/c/Qm9vdHN0cmFwcGluZzEyMw"
+    letter = LetterContext(ask, SUBJECTS[ask], link, "digest.example.org", "ops@example.org", "Digest", home)
+    body = renderer.render_letter(letter, deliver("mailto:reader@example.org"), identity).body
+    golden(f"{ask}.letter.txt", body.decode("ascii").replace("\r\n", "\n"))
+
+
 def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Golden) -> None:
     contexts: dict[str, Any] = {
         "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe, "sample"),
@@ -141,6 +173,14 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
         "left-before": LeftContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),
+        "subscribe": SubscribeContext(
+            "it breaks off", "ti:(gpu OR\n        ^", "sample", GIVEN, DAYS, KINDS, {"demo-team": "Demo team"}, "/"
+        ),
+        "link": LinkContext("sample", "", SENDER, SAMPLE_LINKS.home),
+        "sent": LinkContext("sample", "ada@example.org", SENDER, SAMPLE_LINKS.home, is_link=False),
+        "confirm": CONFIRM,
+        "confirmed": CONFIRM,
+        "refused": CONFIRM,
         "stored": StoredContext(STORED, "ops@example.org"),
         "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
         "home": HomeContext(

@@ -54,6 +54,11 @@ def test_nothing_is_sent_and_nothing_private_is_shown_unless_asked_for(clinic: C
     assert TOKEN not in full
 
 
+def test_whoever_lets_people_subscribe_is_told_what_is_missing(clinic: Clinic, digest: Shell) -> None:
+    clinic.edit("base_url =", 'signup = "open"\n# base_url =')
+    assert "web.base_url is missing" in examine(digest, "--quick", expect=1)["configuration"][1]
+
+
 def test_trouble_everywhere_is_told_at_once_and_shows_nothing_private(clinic: Clinic, digest: Shell) -> None:
     clinic.edit('gpu = "ti:hiddenquery OR abs:hiddenword"', 'gpu = "ti:(hiddenquery OR"')
     clinic.mail.login = ("login@hidden-institute.net", "another")

@@ -48,8 +48,9 @@ class Desk:
         assert "<form " in page.text, page.text
         action = re.search(r'<form [^>]*action="([^"]+)"', page.text)
         headers = {} if origin is None else {"Origin": origin}
-        target = page.url.join(action[1]) if action else page.url
-        return self.http.post(target, data=read_fields(page) | changes, headers=headers)
+        return self.http.post(
+            page.url.join(action[1]) if action else page.url, data=read_fields(page) | changes, headers=headers
+        )
 
     def feed_path(self, suffix: str = "atom", generation: int = 0) -> str:
         return f"/f/{self.links.feed_token('perf-team', generation)}.{suffix}"

@@ -148,7 +148,7 @@ def test_every_other_link_and_a_second_press_lead_to_one_page(office: Desk) -> N
         send(office, late.url.path, {"answer": "yes"}),
     ]
     assert {(answer.status_code, read_text(answer)) for answer in answers} == {
-        (404, f"404 This link is over. It works once, for 48 hours. {AGAIN}")
+        (404, f"404 This link is over It works once, for 48 hours. {AGAIN}")
     }
     run(office)
     assert count_rows(office, signups) == [0]
@@ -180,9 +180,8 @@ def test_known_and_unknown_addresses_are_answered_alike(office: Desk, path: str)
     known = send(office, path, WISH)
     unknown = send(office, path, {**WISH, "address": "bo@example.org"})
     assert known.text.replace("ada@", "bo@") == unknown.text
-    assert {name: text for name, text in known.headers.items() if name not in ("date", "content-length")} == {
-        name: text for name, text in unknown.headers.items() if name not in ("date", "content-length")
-    }
+    others = ("date", "content-length")  # the other address has another length
+    assert dict(known.headers, **dict.fromkeys(others)) == dict(unknown.headers, **dict.fromkeys(others))
     if path == "/link":
         mails = [mail for mail in run(office) if mail.message["Subject"] == "Your link to your subscriptions"]
         assert [mail.recipients for mail in mails] == [(ADA.address,)]
@@ -217,6 +216,12 @@ def test_what_cannot_be_taken_is_said_above_the_form_as_it_was_filled_in(
     assert count_rows(office, signups, request_counts) == [0, 0], "nothing of it is stored"
 
 
+@pytest.mark.parametrize("office", ["example.org"], indirect=True)
+def test_where_only_domains_may_others_are_told_which(office: Desk) -> None:
+    page = send(office, "/subscribe", {**WISH, "address": "ada@other.example"})
+    assert (page.status_code, "Only addresses of example.org may subscribe here" in read_text(page)) == (400, True)
+
+
 @pytest.mark.parametrize("office", [["example.org", "carol@other.example"]], indirect=True)
 def test_who_may_subscribe_is_known_of_domains_and_of_nobody(office: Desk) -> None:
     assert "Check your mail" in read_text(send(office, "/subscribe", WISH))
@@ -226,12 +231,6 @@ def test_who_may_subscribe_is_known_of_domains_and_of_nobody(office: Desk) -> No
     assert pages[0].text.replace("carol", "dave_") == pages[1].text
     assert "If this is none of them, no mail comes." in read_text(pages[0])
     assert [mail.recipients for mail in run(office)] == [("ada@example.org",), ("carol@other.example",)]
-
-
-@pytest.mark.parametrize("office", ["@example.org"], indirect=True)
-def test_where_only_domains_may_others_are_told_which(office: Desk) -> None:
-    page = send(office, "/subscribe", {**WISH, "address": "ada@other.example"})
-    assert (page.status_code, "Only addresses of example.org may subscribe here" in read_text(page)) == (400, True)
 
 
 @pytest.mark.parametrize("office", ["off"], indirect=True)

@@ -57,6 +57,14 @@ def test_mail_needs_a_sender_as_soon_as_somebody_gets_mail(load: Load, refuse: R
     assert load(subscribe('"mailto:a@example.org"'), DIGEST_MAIL_FROM="d@example.org").subscriptions
 
 
+def test_whoever_lets_people_subscribe_needs_a_page_and_a_sender_for_them(load: Load, refuse: Refuse) -> None:
+    page, sender = {"DIGEST_WEB_BASE_URL": "https://d.example.org"}, {"DIGEST_MAIL_FROM": "d@example.org"}
+    assert "web.base_url is missing" in refuse(DIGEST_WEB_SIGNUP="open", **sender).message
+    assert "mail.from is missing" in refuse(DIGEST_WEB_SIGNUP="example.org", **page).message
+    assert load(DIGEST_WEB_SIGNUP="open", **page, **sender).web.signup.admits("ada@example.com")
+    assert load(DIGEST_WEB_SIGNUP="off").web.signup.is_off
+
+
 def test_a_password_needs_somebody_to_log_in(refuse: Refuse) -> None:
     error = refuse('[mail]\nsmtp = "smtps://mx.example.org"\n', DIGEST_MAIL_PASSWORD="hush")
     assert "mail.smtp: has no user name" in error.message
