@@ -13,7 +13,7 @@ from tests.battery.browser import find_chromium
 from tests.browser.looking import PATIENCE, Windows
 from tests.browser.world import NOW, World, copy_database, live_in, live_through_a_month
 
-_FLAGS = (
+FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
@@ -25,7 +25,7 @@ def browser() -> Iterator[Browser]:
     assert path is not None, "Chromium is not installed: apt-get install chromium"
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE)
-        browser = playwright.chromium.launch(executable_path=path, args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
 
