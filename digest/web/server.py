@@ -16,9 +16,10 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
+from digest.inspect.trial import TrialDesk
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError
-from digest.web import endpoints
+from digest.web import endpoints, start
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
@@ -61,6 +62,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app = Starlette(
         routes=[
             *endpoints.ROUTES,
+            *start.ROUTES,
         ],
         exception_handlers={
             HTTPException: answer_http_error,
@@ -72,7 +74,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
     app.router.redirect_slashes = False
     render = lru_cache(PAGES)(partial(render_digest, site))
-    app.state.shell = Shell(site, FeedDesk(site), render, pulse, pages)
+    app.state.shell = Shell(site, FeedDesk(site), TrialDesk(site), render, pulse, pages)
     # Around the whole of it, so that answers to errors are guarded too.
     return AccessLog(SecurityHeaders(BodyLimit(app, fail=pages.fail), guards))
 
@@ -97,7 +99,7 @@ BAD = 400
 _PREFIXES = ("f", "u", "d", "refs")
 """Below the first three the path is a secret; for papers it shows what somebody reads."""
 
-_KNOWN = frozenset({"/", "/livez", "/readyz"})
+_KNOWN = frozenset({"/", "/live", "/live.js", "/livez", "/readyz"})
 
 
 def write_guards(style: str) -> dict[str, str]:

@@ -10,7 +10,6 @@ from digest.model.papers import Author
 from digest.model.secrets import feed_uri
 from digest.render import (
     ErrorContext,
-    HomeContext,
     LeaveContext,
     LeftContext,
     MailIdentity,
@@ -28,6 +27,8 @@ from digest.render.samples import (
     quiet_digests,
     revised_digest,
     sample_digest,
+    sample_start,
+    sample_trials,
     weekly_digest,
 )
 from tests.golden.conftest import Golden
@@ -139,9 +140,7 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),
         "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
-        "home": HomeContext(
-            "ops@example.org", "announcement of Thu 19 Nov: complete, 412 new papers", is_healthy=True
-        ),
+        "start": sample_start(sample_trials()[0]),
     }
     for name, context in contexts.items():
         golden(f"{name}.web.html", renderer.render_web(f"{name.partition('-')[0]}.html", context))

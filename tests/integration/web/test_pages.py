@@ -33,6 +33,9 @@ def paths(desk: Desk) -> list[str]:
     ]
     return [
         *known,
+        "/?q=gpu",
+        "/live?q=gpu&was=queues",
+        "/live.js",
         "/refs/2611.99999.bib",
         "/refs/x.bib",
         "/refs/",
