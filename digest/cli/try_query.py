@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Unpack
 
@@ -17,13 +16,12 @@ from digest.cli.saving import save_change, saving_options
 from digest.config import find_config, read_environment
 from digest.inspect.preview import look_up
 from digest.model.errors import UsageError
+from digest.query.wording import guess_person
 from digest.render import Renderer
 
 if TYPE_CHECKING:
     from digest.cli.saving import Manner
     from digest.model.messages import Digest
-
-_NAME = re.compile(r"(?:(?:^| +)(?!(?:AND|OR|NOT|ANDNOT)\b)[^\W\d_][\w.'’-]*){2,3}")
 
 
 @click.command("try")
@@ -90,12 +88,6 @@ def command(
         click.echo("To get new ones from now on, add --save NAME to this command.")
     else:
         click.echo(call_as_here(f"To get new ones from now on: `digest init --query {shlex.quote(text)}`"))
-
-
-def guess_person(text: str) -> str:
-    """Return the query for a person's papers where two or three words may be a name, else ""."""
-    name = text.strip().strip('"')
-    return f'author:"{name}"' if _NAME.fullmatch(name) else ""
 
 
 def _as_json(digest: Digest, limit: int) -> dict[str, object]:

@@ -1,7 +1,8 @@
-"""A query in words for people, and a short name for it."""
+"""A query in words for people, a short name for it, and the person whom words may name."""
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -13,23 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _PLACES = {
-    Prefix.ALL: "{} anywhere",
-    Prefix.TITLE: "{} in the title",
-    Prefix.ABSTRACT: "{} in the abstract",
-    Prefix.AUTHOR: "author {}",
-    Prefix.PERSON: "author {}",
-    Prefix.CATEGORY: "category {}",
+    Prefix.ALL: "the paper has {} anywhere",
+    Prefix.TITLE: "the title has {}",
+    Prefix.ABSTRACT: "the abstract has {}",
+    Prefix.AUTHOR: "an author is {}",
+    Prefix.PERSON: "an author is {}",
+    Prefix.CATEGORY: "the paper is in {}",
 }
+_NOT = "not if "
 _WORDS_OF_A_NAME = 4
+_NAME = re.compile(r"(?:(?:^| +)(?!(?:AND|OR|NOT|ANDNOT)\b)[^\W\d_][\w.'’-]*){2,3}")
 
 
 def describe_query(node: Node) -> str:
-    """Say what a query finds: `category cs.PF and "gpu" in the abstract`."""
+    """Say when a query finds a paper: `the paper is in cs.PF, and the abstract has "gpu"`."""
     match node:
         case Condition(prefix=prefix):
             return _describe_all([node], "and") if prefix in _PLACES else print_condition(node)
         case Not(operand):
-            return f"not {_enclose(operand)}"
+            return f"{_NOT}{_enclose(operand)}"
         case And(operands):
             return _describe_all(operands, "and")
         case Or(operands):
@@ -37,17 +40,20 @@ def describe_query(node: Node) -> str:
 
 
 def _describe_all(nodes: Iterable[Node], word: str) -> str:
-    """Describe nodes; neighbours that look into one field as one: `"tail" and "latency" anywhere`."""
+    """Describe nodes; neighbours that look into one field as one: `the title has "tail" and "latency"`."""
     parts: list[str] = []
-    for place, group in groupby(
-        nodes, key=lambda one: _PLACES.get(one.prefix) if isinstance(one, Condition) else None
-    ):
+    for place, group in groupby(nodes, key=_find_place):
         if place:
             *others, last = (_quote(one) for one in group if isinstance(one, Condition))
             parts.append(place.format(f"{', '.join(others)} {word} {last}" if others else last))
         else:
             parts += map(_enclose, group)
-    return f" {word} ".join(parts)
+    joints = (f", {'but' if word == 'and' and part.startswith(_NOT) else word} " for part in parts[1:])
+    return parts[0] + "".join(map(str.__add__, joints, parts[1:]))
+
+
+def _find_place(node: Node) -> str | None:
+    return _PLACES.get(node.prefix) if isinstance(node, Condition) else None
 
 
 def _quote(condition: Condition) -> str:
@@ -56,7 +62,11 @@ def _quote(condition: Condition) -> str:
 
 
 def _enclose(node: Node) -> str:
-    return f"({describe_query(node)})" if isinstance(node, And | Or) else describe_query(node)
+    """Describe a part of a query: in parentheses, but where all of it looks into one field."""
+    if not isinstance(node, And | Or):
+        return describe_query(node)
+    places = set(map(_find_place, node.operands))
+    return describe_query(node) if len(places) == 1 and None not in places else f"({describe_query(node)})"
 
 
 def name_query(node: Node) -> str:
@@ -78,3 +88,9 @@ def _list_wanted(node: Node) -> Iterator[Condition]:
                 yield from _list_wanted(operand)
         case Not():
             return
+
+
+def guess_person(text: str) -> str:
+    """Return the query for a person's papers where two or three words may be a name, else ""."""
+    name = text.strip().strip('"')
+    return f'author:"{name}"' if _NAME.fullmatch(name) else ""

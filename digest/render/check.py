@@ -20,7 +20,7 @@ from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER
 from digest.render.feeds import write_content
 from digest.render.mail import MailPapers, render_mail_text
 from digest.render.papers import PaperView
-from digest.render.samples import EVENING, SAMPLE_LINKS, SAMPLES
+from digest.render.samples import EVENING, SAMPLE_LINKS, SAMPLES, sample_start, sample_trials
 from digest.render.slack import SlackParts, write_webhook_payload
 from digest.render.terminal import write_terminal
 
@@ -254,11 +254,9 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
         contexts.ErrorContext(404, "There is no such page", "Look at the address again."),
         contexts.ErrorContext(500, "Something went wrong", "", "https://digest.example.org"),
     ),
-    "web/home.html": (
-        contexts.HomeContext(
-            "ops@example.org", "announcement of Thu 19 Nov: complete, 412 papers", is_healthy=True
-        ),
-        contexts.HomeContext("", "", is_healthy=False),
+    "web/trial.html": tuple(map(contexts.TrialContext, sample_trials())),
+    "web/start.html": tuple(
+        sample_start(trial, is_full=is_full) for trial in sample_trials() for is_full in (True, False)
     ),
 }
 

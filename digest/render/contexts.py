@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from digest.model.announcements import Kind
     from digest.model.messages import Links
     from digest.model.people import Wish
+    from digest.render.coverage import CoverageView
     from digest.render.digests import DigestView, GroupView, RestView
     from digest.render.papers import PaperView
 
@@ -527,18 +528,126 @@ class ErrorContext:
 
 
 @dataclass(frozen=True, slots=True)
-class HomeContext:
-    """`web/home.html`: the installation's front page.
+class ProblemView:
+    """Why a query cannot be read: the message, what stands before, at and behind the place, a hint, what works."""
+
+    message: str
+    before: str
+    marked: str
+    behind: str
+    hint: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class BarView:
+    """One day: `Thu 19 Nov`, how many papers its announcement brought, and how high the bar is, from 1 to 70."""
+
+    day: str
+    papers: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class VariantView:
+    """A query near another: its text, what was changed, how many papers it brings, and how many that is a day."""
+
+    text: str
+    change: str
+    papers: int
+    rate: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceView:
+    """How many papers another wording of a query gains, loses and keeps, and the titles of the newest."""
+
+    gained: int
+    lost: int
+    kept: int
+    gained_titles: tuple[str, ...]
+    lost_titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialView:
+    """What a query means and would have brought.
 
     Attributes:
-        contact: the operator's address, "" where none is given.
-        coverage: what was checked last, as a sentence; "" before the first check.
-        is_healthy: the last look was complete.
+        text: the query as typed.
+        reading: how it is read, in words; "" where it is not.
+        problem: why it cannot be read; None where it can.
+        notes: what its author should know, without full stops.
+        message: why there are no figures, as a sentence; "" where there are.
+        is_ready: no figures are being made that are worth waiting for.
+        is_offered: queries can be tried in this installation.
+        rate: how much it brings, `About 6 papers a day, one mail each weekday`; "" without figures.
+        bars: its papers day by day.
+        since: the first day that is stored, where that is less than is looked back; "" mostly.
+        heading: what its papers are.
+        papers: those of today, at most ten; where it brought none, the last.
+        more: how many of today are not shown.
+        variants: what comes near it.
+        difference: against another wording; None where there is none.
     """
 
+    text: str
+    reading: str = ""
+    problem: ProblemView | None = None
+    notes: tuple[str, ...] = ()
+    message: str = ""
+    is_ready: bool = True
+    is_offered: bool = True
+    rate: str = ""
+    bars: tuple[BarView, ...] = ()
+    since: str = ""
+    heading: str = ""
+    papers: tuple[PaperView, ...] = ()
+    more: int = 0
+    variants: tuple[VariantView, ...] = ()
+    difference: DifferenceView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialContext:
+    """`web/trial.html`: the trial of a query, a part of pages.
+
+    Attributes:
+        trial: the trial.
+    """
+
+    trial: TrialView
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLink:
+    """The past digests of a subscription that everybody may read: its title and the address."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartContext:
+    """`web/start.html`: the page to begin.
+
+    Attributes:
+        trial: the trial of the query in the box.
+        takes_signups: people may subscribe by themselves.
+        form_token: shows that a form is ours.
+        offers: subscriptions to join: name -> title.
+        archives: past digests that everybody may read.
+        coverage: what was checked last.
+        contact: the operator's address, "" where none is given.
+    """
+
+    trial: TrialView
+    takes_signups: bool
+    form_token: str
+    offers: Mapping[str, str]
+    archives: tuple[ArchiveLink, ...]
+    coverage: CoverageView
     contact: str
-    coverage: str
-    is_healthy: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,7 +710,8 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/confirmed.html": ConfirmContext,
     "web/refused.html": ConfirmContext,
     "web/error.html": ErrorContext,
-    "web/home.html": HomeContext,
+    "web/start.html": StartContext,
+    "web/trial.html": TrialContext,
 }
 """Every template that is rendered by name, and what it sees. Style sheets see nothing."""
 

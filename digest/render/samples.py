@@ -14,6 +14,17 @@ from digest.model.announcements import Kind
 from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.subscriptions import Grouping
+from digest.render.contexts import (
+    ArchiveLink,
+    BarView,
+    DifferenceView,
+    ProblemView,
+    StartContext,
+    TrialView,
+    VariantView,
+)
+from digest.render.coverage import describe_coverage
+from digest.render.digests import view_papers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -287,6 +298,29 @@ def quiet_digests() -> dict[str, Digest]:
         ),
         "failed": make_digest((), coverage=make_coverage(0, failure="no answer within 240 s", is_complete=False)),
     }
+
+
+def sample_trials() -> tuple[TrialView, ...]:
+    """Return trials of queries: one that brings papers, one that cannot be read, and some without figures."""
+    bars = tuple(BarView(f"Day {number}", number, number + 1) for number in range(30))
+    near = (VariantView("ti:gpu & <b>", "the words in the title", 9, "about 2 papers a day"),)
+    brought = TrialView("gpu", 'the paper has "gpu" anywhere', None, ("it brings much",), rate="Much", bars=bars)
+    brought = replace(brought, since="Tue 3 Nov", heading="Your digest today", papers=view_papers(sample_digest()))
+    difference = DifferenceView(1, 1, 5, ("A <b> gained",), ("A lost one",))
+    problem = ProblemView("OR has nothing after it", "<b> ", "OR", "", "Write a word after it.", "<b>")
+    return (
+        replace(brought, more=12, variants=near, difference=difference),
+        TrialView("<b> OR", problem=problem),
+        TrialView("<b>", message="The papers are being read.", is_ready=False),
+        TrialView("", message="Queries cannot be tried here.", is_offered=False),
+    )
+
+
+def sample_start(trial: TrialView, *, is_full: bool = True) -> StartContext:
+    """Return the page to begin, with everything or with as little as it may have."""
+    offers, archives = ({"gpu": "GPU <b>"}, (ArchiveLink("GPU <b>", "a/x"),)) if is_full else ({}, ())
+    coverage = describe_coverage(make_coverage(None, is_complete=is_full))
+    return StartContext(trial, is_full, "t0k3n", offers, archives, coverage, "ops@example.org" * is_full)
 
 
 def _find(paper: Paper, field: Field, text: str) -> tuple[Span, ...]:

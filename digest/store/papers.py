@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, select, tuple_, update
+from sqlalchemy import bindparam, func, or_, select, tuple_, update
 
 from digest.model.announcements import (
     Kind,
@@ -77,6 +77,22 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
     )
     for row in conn.execute(within.execution_options(yield_per=_BATCH)):
         yield read_paper(row)
+
+
+def load_announced(conn: Connection, first: date, after: datetime) -> Iterator[tuple[int, date | None, Paper]]:
+    """Yield the papers announced since a day, as they read now: the text's key, the day, the paper.
+
+    Where the day is not known, it is None, and the paper was first submitted after a moment (UTC).
+    """
+    is_recent = or_(papers.c.mailing >= first, papers.c.mailing.is_(None) & (versions.c.published > after))
+    recent = (
+        select(papers.c.arxiv_id, papers.c.mailing, versions)
+        .join(versions, versions.c.id == papers.c.latest_version_id)
+        .where(papers.c.month >= after.year * 100 + after.month, is_recent, versions.c.is_withdrawn.is_(False))
+        .order_by(papers.c.month, papers.c.number, papers.c.id)
+    )
+    for row in conn.execute(recent.execution_options(yield_per=_BATCH)):
+        yield row.id, row.mailing, read_paper(row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +389,13 @@ def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
         yield from _assemble(conn, rows)
         last = rows[-1]
         rows = conn.execute(page.where(tuple_(*order) < (last.month, last.number, last.paper_id))).all()
+
+
+def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
+    """Return the cross-lists that runs found which began after a moment (UTC), in order."""
+    first = select(func.min(poll_runs.c.id)).where(poll_runs.c.started_at > after).scalar_subquery()
+    found = select(changes_table).where(changes_table.c.run_id >= first, changes_table.c.kind == Kind.CROSS_LIST)
+    return _read_changes(conn, found.order_by(changes_table.c.id))
 
 
 def load_earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[StoredChange, ...]]:

@@ -21,9 +21,8 @@ from digest.model.messages import DeliveryState, Links
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_refs_url
-from digest.poll.coverage import load_coverage
 from digest.render import references
-from digest.render.contexts import ErrorContext, HomeContext, LeaveContext, LeftContext, StoredContext
+from digest.render.contexts import ErrorContext, LeaveContext, LeftContext, StoredContext
 from digest.render.references import make_key
 from digest.render.text import write_day
 from digest.serve.telemetry import Pulse
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
     from digest.config import Config
     from digest.deliver.unsubscribe import Departure
-    from digest.model.messages import Coverage
+    from digest.inspect.trial import TrialDesk
     from digest.model.papers import Paper
     from digest.model.subscriptions import Destination
     from digest.poll.installation import Site
@@ -82,6 +81,7 @@ class Shell:
     Attributes:
         site: the installation.
         feeds: every feed there is, in memory.
+        trials: tries queries.
         render_digest: returns the page of a digest, by its number; the last ones are kept.
         pulse: signs of life of the jobs; None where this process has none.
         pages: answers with pages.
@@ -90,6 +90,7 @@ class Shell:
 
     site: Site
     feeds: FeedDesk
+    trials: TrialDesk
     render_digest: Callable[[int], bytes]
     pulse: Pulse | None
     pages: Pages
@@ -310,20 +311,6 @@ def mask(destination: Destination) -> str:
     return f"{name[:1]}…@{host}"
 
 
-def show_home(request: Request) -> Response:
-    """Say what this is, what was checked last, and whom to ask."""
-    shell = shell_of(request)
-    site = shell.site
-    with site.store.read() as conn:
-        coverage = load_coverage(conn, site.config.arxiv.source, site.clock.now())
-    context = HomeContext(
-        contact=find_contact(site.config),
-        coverage=_describe(coverage),
-        is_healthy=coverage.is_complete,
-    )
-    return shell.pages.show("home.html", context)
-
-
 def show_stored(request: Request) -> Response:
     """Say what is stored of people, why, and for how long."""
     shell = shell_of(request)
@@ -347,16 +334,6 @@ def render_digest(site: Site, digest_id: int) -> bytes:
         digest = digest_store.load_digest(conn, digest_id)
     links = Links(home=site.config.web.base_url, refs=make_refs_url(site.config))
     return site.renderer.render_page(digest, links).encode()
-
-
-def _describe(coverage: Coverage) -> str:
-    if coverage.mailing is None or coverage.checked_at is None:
-        return ""
-    announcement = f"announcement of {write_day(coverage.mailing)}"
-    if coverage.is_complete:
-        found = f"{coverage.new:,} new papers" if coverage.new else f"{coverage.looked_at:,} papers checked"
-        return f"{announcement}: complete, {found}"
-    return f"{announcement}: {'not out yet' if coverage.is_awaited else 'not complete yet'}"
 
 
 def serve_reference(request: Request) -> Response:
@@ -398,7 +375,6 @@ def _find_paper(request: Request, name: str) -> Paper | None:
 
 
 ROUTES = [
-    Route("/", show_home),
     Route("/f/{name}", serve_feed),
     Route("/u/{token}", ask_to_leave, methods=["GET"]),
     Route("/u/{token}", leave, methods=["POST"]),

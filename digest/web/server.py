@@ -13,9 +13,10 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
+from digest.inspect.trial import TrialDesk
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
-from digest.web import endpoints, preferences, private, signup
+from digest.web import endpoints, preferences, private, signup, start
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
@@ -62,6 +63,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
             *preferences.ROUTES,
             *private.ROUTES,
             *signup.ROUTES,
+            *start.ROUTES,
         ],
         exception_handlers={
             HTTPException: answer_http_error,
@@ -74,7 +76,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app.router.redirect_slashes = False
     render = lru_cache(PAGES)(partial(render_digest, site))
     secret = cache(partial(_load_secret, site))
-    app.state.shell = Shell(site, FeedDesk(site), render, pulse, pages, secret)
+    app.state.shell = Shell(site, FeedDesk(site), TrialDesk(site), render, pulse, pages, secret)
     # Around the whole of it, so that answers to errors are guarded too.
     limited = BodyLimit(app, fail=pages.fail)
     return AccessLog(SecurityHeaders(KnownHosts(limited, find_hosts(web), fail=pages.fail), headers))

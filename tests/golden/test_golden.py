@@ -13,7 +13,6 @@ from digest.model.people import DAYS, KINDS, Ask
 from digest.model.secrets import feed_uri
 from digest.render import (
     ErrorContext,
-    HomeContext,
     LeaveContext,
     LeftContext,
     MailIdentity,
@@ -32,6 +31,8 @@ from digest.render.samples import (
     quiet_digests,
     revised_digest,
     sample_digest,
+    sample_start,
+    sample_trials,
     weekly_digest,
 )
 from tests.golden.conftest import Golden
@@ -183,9 +184,7 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
         "refused": CONFIRM,
         "stored": StoredContext(STORED, "ops@example.org"),
         "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
-        "home": HomeContext(
-            "ops@example.org", "announcement of Thu 19 Nov: complete, 412 new papers", is_healthy=True
-        ),
+        "start": sample_start(sample_trials()[0]),
     }
     for name, context in contexts.items():
         golden(f"{name}.web.html", renderer.render_web(f"{name.partition('-')[0]}.html", context))

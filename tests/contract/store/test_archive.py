@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from digest.model.announcements import Kind
 from digest.store import Store, papers, runs
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -55,3 +56,31 @@ def test_papers_are_read_in_batches_to_the_last(store: Store, monkeypatch: pytes
     with store.read() as conn:
         found = papers.load_submitted(conn, NOW - 9 * DAY, NOW)
         assert [paper.id.number for paper in found] == list(range(1, 11))
+
+
+def test_papers_are_found_by_their_announcement_and_else_by_submission(store: Store) -> None:
+    moments = [NOW - 9 * DAY, NOW - 9 * DAY, NOW - DAY, NOW - 8 * DAY]
+    papers_ = [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)]
+    gone = make_paper(5, published=NOW, is_withdrawn=True)
+    stored = store_papers(store, [*papers_, gone])
+    with store.begin() as conn:
+        papers.assign_mailings(conn, {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY})
+        found = list(papers.load_announced(conn, TUESDAY, NOW - 2 * DAY))
+    assert [(key, day, paper.id.number) for key, day, paper in found] == [
+        (stored[0].text_key, TUESDAY, 1),
+        (stored[2].text_key, None, 3),
+    ]
+
+
+def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None:
+    store_papers(store, [make_paper(number) for number in (1, 2, 3)])
+    with store.begin() as conn:
+        run_ids = [runs.start_run(conn, source="harvest", at=NOW + days * DAY) for days in (0, 1)]
+    for number, run_id in zip((1, 2), run_ids, strict=True):
+        crossed = make_paper(number, categories=("cs.PF", "cs.DC", "cs.OS"))
+        store_papers(store, [crossed], kind=Kind.CROSS_LIST, run_id=run_id, at=NOW)
+    store_papers(store, [make_paper(3, title="Another")], kind=Kind.METADATA, run_id=run_ids[1], at=NOW)
+    with store.read() as conn:
+        (change,) = papers.load_cross_lists(conn, NOW)
+        assert papers.load_cross_lists(conn, NOW + DAY) == []
+    assert (change.paper.id.number, change.previous) == (2, make_paper(2))

@@ -15,9 +15,9 @@ import pytest
 
 from digest.cli.add import find_usual
 from digest.cli.dialogue import suggest_title
-from digest.cli.try_query import guess_person
 from digest.config import load_config
 from digest.config.starter import make_name
+from digest.query.wording import guess_person
 from digest.serve.installation import at_work, open_site
 from tests.command_line import ROOT
 from tests.integration.cli.conftest import Shell

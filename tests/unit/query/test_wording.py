@@ -11,14 +11,23 @@ from digest.query.wording import describe_query, name_query
 @pytest.mark.parametrize(
     ("text", "words", "name"),
     [
-        ("cat:cs.PF", "category cs.PF", "Performance"),
-        ("cs.PF, cs.DC", "category cs.PF or cs.DC", "cs.PF cs.DC"),
-        ("cat:cs.PF AND abs:GPU", 'category cs.PF and "gpu" in the abstract', "gpu"),
-        ('ti:"tail latency" OR ti:lat*', '"tail latency" or "lat*" in the title', "tail latency lat"),
-        ("(ti:a1 OR all:b1) ANDNOT au:c1", '("a1" in the title or "b1" anywhere) and not author "c1"', "a1 b1"),
-        ('author:"Yann LeCun"', 'author "yann lecun"', "yann lecun"),
-        ("tail latency GPU", '"tail", "latency" and "gpu" anywhere', "tail latency gpu"),
-        ("NOT (ti:a1 OR co:b1)", 'not ("a1" in the title or co:b1)', ""),
+        ("cat:cs.PF", "the paper is in cs.PF", "Performance"),
+        ("cs.PF, cs.DC", "the paper is in cs.PF or cs.DC", "cs.PF cs.DC"),
+        (
+            "abs:GPU AND (cat:cs.DC OR cat:cs.PF)",
+            'the abstract has "gpu", and the paper is in cs.DC or cs.PF',
+            "gpu",
+        ),
+        ('ti:"tail latency" OR ti:lat*', 'the title has "tail latency" or "lat*"', "tail latency lat"),
+        (
+            "(ti:a1 OR all:b1) ANDNOT au:c1",
+            '(the title has "a1", or the paper has "b1" anywhere), but not if an author is "c1"',
+            "a1 b1",
+        ),
+        ('author:"Yann LeCun"', 'an author is "yann lecun"', "yann lecun"),
+        ("tail latency GPU", 'the paper has "tail", "latency" and "gpu" anywhere', "tail latency gpu"),
+        ("NOT (ti:a1 OR co:b1)", 'not if (the title has "a1", or co:b1)', ""),
+        ("NOT ti:a1 OR (rn:5 AND rn:6)", 'not if the title has "a1", or (rn:5, and rn:6)', "5 6"),
         ("submittedDate:[20260101 TO *]", "submittedDate:[202601010000 TO *]", ""),
     ],
 )

@@ -11,14 +11,13 @@ from digest.model.errors import DigestError
 from digest.model.messages import Message
 from digest.render import (
     ErrorContext,
-    HomeContext,
     LeaveContext,
     LeftContext,
     MailIdentity,
     Renderer,
 )
 from digest.render.contexts import StoredContext
-from digest.render.samples import SAMPLE_LINKS, sample_digest
+from digest.render.samples import SAMPLE_LINKS, sample_digest, sample_start, sample_trials
 from tests.unit.render.conftest import KEY, MakeDelivery
 
 Render = Callable[[str], Message]
@@ -63,16 +62,18 @@ CONTEXTS: dict[str, Any] = {
     "left.html": LeftContext("demo <b>"),
     "stored.html": StoredContext(STORED),
     "error.html": ErrorContext(404, "There is no <b>", "Look again."),
-    "home.html": HomeContext("ops@example.org", "announcement of Thu 19 Nov: complete", is_healthy=True),
+    "start.html": sample_start(sample_trials()[0]),
 }
 
 
 @pytest.mark.parametrize("name", CONTEXTS)
-def test_pages_allow_one_style_by_its_hash_and_no_script(renderer: Renderer, name: str) -> None:
+def test_pages_allow_one_style_by_its_hash_and_a_script_of_our_own(renderer: Renderer, name: str) -> None:
     page = renderer.render_web(name, CONTEXTS[name])
     styles = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     hashes = [base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in styles]
     assert [f"'sha256-{one}'" for one in hashes] == [renderer.web_style_hash()]
+    assert re.findall(r"<script.*?>", page) == ['<script src="live.js" defer>'] * (name == "start.html")
+    assert not re.search(r" style=| on\w+=", page)
     assert "<b>" not in page.replace("<b>r…@example.org</b>", "")
     assert '<html lang="en" dir="ltr">' in page
     assert page.count("<h1>") == 1

@@ -1,0 +1,384 @@
+"""Tries a query: how it is read, what it would have brought and what comes near it, from the store alone."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import threading
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
+
+from digest.model.announcements import Kind, earliest_mailing, has_mailing, latest_mailing, mailing_moment
+from digest.model.errors import DigestError, QueryError, count
+from digest.model.messages import DigestEntry
+from digest.model.people import LONGEST_QUERY
+from digest.model.subscriptions import Grouping
+from digest.plan.digests import order_entries
+from digest.query import And, Condition, Not, Or, Prefix, Query, Shape, find_reasons, parse_query
+from digest.query.canonical import print_condition, print_tree
+from digest.query.tree import intern_condition
+from digest.query.wording import describe_query, guess_person
+from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialView, VariantView
+from digest.render.papers import PaperView
+from digest.render.text import open_sentence, show_plain, write_day
+from digest.store import papers as paper_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.model.papers import Paper
+    from digest.poll.installation import Site
+    from digest.query import Node
+    from digest.query.index.kept import KeptPapers
+    from digest.store.papers import Reach
+
+
+DAYS, SHOWN = 30, 10
+"""How far back a trial looks, and how many papers it shows as today's digest."""
+
+BROAD, RARE = 40.0, 0.2
+"""Papers an announcement, above which nobody reads them all, and below which there is less than one a week."""
+
+_log = logging.getLogger("digest.trial")
+_VARIANTS, _TITLES, _MOST_OPERANDS, _MOST_FAULTS, _LONGEST_VARIED, _FEW_MAILINGS, _TALLEST = (
+    2,
+    5,
+    12,
+    4,
+    400,
+    5,
+    70,
+)
+_MAILINGS_A_WEEK, _MAILINGS_A_MONTH, _MOST_DAYS = 5, 21.7, 0.8
+_HELD_BACK = timedelta(days=4)
+"""How long before an announcement a paper of it may have been submitted, over a weekend and a holiday."""
+
+_WORDS = frozenset((Prefix.ALL, Prefix.TITLE, Prefix.ABSTRACT))
+_OPERATORS = frozenset(("AND", "OR", "NOT", "ANDNOT"))
+_TERM = re.compile(r'[^\s()"]*"[^"]*"?|[^\s()]+|[()]')
+_IN_HINT = re.compile(
+    r"(?:Write (?:for example )?|Did you mean )((?!submittedDate)(?:[A-Za-z]+:|\()[^;?,]*|\S+\*|OR)(?:\.\Z|\? )"
+)
+_BUILDING = f"The papers of the last {DAYS} days are being read. Look again in a moment."
+_EMPTY = f"No papers are stored here yet. From tomorrow on you see here what it brings of up to {DAYS} days."
+_TOO_BROAD = f"it brings more than {BROAD:.0f} papers a day, more than most people read"
+_BY_PERSON = "papers by this person"
+_NOT_OFFERED = "This service stores only what its own saved queries find, so others cannot be tried here."
+
+
+def read_text(text: str) -> Query:
+    """Read what somebody typed.
+
+    Raises:
+        QueryError: it cannot be read, or is longer than a person's query may be.
+    """
+    if len(text) > LONGEST_QUERY:
+        message, hint = f"This is longer than {LONGEST_QUERY:,} characters", "Split it into several saved queries."
+        raise QueryError(message, text=text[:LONGEST_QUERY], position=LONGEST_QUERY, hint=hint)
+    return parse_query(text)
+
+
+def view_problem(error: QueryError) -> ProblemView:
+    """Say what is wrong, at its place, and the nearest form that works."""
+    text, (_, place, end) = error.text, _find_fault(error)
+    suggestion = next((one for one in _list_repairs(error) if one != text and _is_readable(one)), "")
+    return ProblemView(error.message, text[:place], text[place:end], text[end:], error.hint, suggestion)
+
+
+def _find_fault(error: QueryError) -> tuple[int, int, int]:
+    """Return where the term begins that cannot be read, where its fault is, and where it ends."""
+    place = min(error.position, len(error.text))
+    found = next((one for one in _TERM.finditer(error.text) if one.start() <= place < one.end()), None)
+    return (found.start(), place, found.end()) if found else (place, place, place)
+
+
+def _list_repairs(error: QueryError) -> Iterator[str]:
+    """Yield texts near one that cannot be read, the nearest first."""
+    text, (start, place, end) = error.text, _find_fault(error)
+    nearer = [text]
+    if said := _IN_HINT.search(error.hint):
+        instead = said[1] + (text[place:end].partition(":")[2] if said[1].endswith(":") else "")
+        name = said[1].partition('"')[2].rstrip('"')
+        last = place + len(name) if name and text.startswith(name, place) else end
+        nearer.insert(0, text[:start] + instead + text[last:])
+    for one in nearer:
+        yield from (one, one + '"' * (one.count('"') % 2) + ")" * (one.count("(") - one.count(")")))
+    left: QueryError | None = error
+    for _ in range(_MOST_FAULTS):
+        if left is not None:
+            start, _, end = _find_fault(left)
+            yield (shorter := " ".join((left.text[:start] + left.text[end:]).split()))
+            left = _find_error(shorter)
+    words = " ".join(word for word in re.findall(r"\w[\w.'-]*", text) if word not in _OPERATORS)
+    yield from (f'"{words}"', words)
+
+
+def _find_error(text: str) -> QueryError | None:
+    try:
+        read_text(text)
+    except QueryError as error:
+        return error
+    return None
+
+
+def _is_readable(text: str) -> bool:
+    return _find_error(text) is None
+
+
+def describe_rate(papers: int, mailings: int) -> str:
+    """Say how much it is that some announcements brought: `about 6 papers a day`, a week or a month."""
+    each = papers / max(mailings, 1)
+    for rate, span in ((each, "day"), (each * _MAILINGS_A_WEEK, "week")):
+        if rate >= 1:
+            return f"about {count(round(rate), 'paper')} a {span}"
+    return f"about {count(max(round(each * _MAILINGS_A_MONTH), 1), 'paper')} a month" if papers else "no papers"
+
+
+def describe_mails(brought: Sequence[int], days: int) -> str:
+    """Say what announcements of some days bring somebody: `About 6 papers a day, one mail each weekday`."""
+    papers, busy = sum(brought), sum(map(bool, brought))
+    if not papers or len(brought) < _FEW_MAILINGS:
+        return f"{count(papers, 'paper') if papers else 'No papers'} in the last {count(days, 'day')}"
+    often = "one mail each weekday" if busy == len(brought) else "one mail on most weekdays"
+    often = often if busy >= _MOST_DAYS * len(brought) else "a mail only when there are any"
+    return f"{open_sentence(describe_rate(papers, len(brought)))}, {often}"
+
+
+def list_narrower(tree: Node, categories: Sequence[str]) -> Iterator[tuple[str, Node]]:
+    """Yield what is closer than a query, with what was changed; its papers' most frequent categories are given."""
+    operands = tree.operands if isinstance(tree, And) else (tree,)
+    is_category = isinstance(tree, Condition) and tree.prefix is Prefix.CATEGORY
+    limits = [intern_condition(Prefix.CATEGORY, Shape.WORD, name) for name in categories]
+    within = [(f"only in {one.text}", one if is_category else And((*operands, one))) for one in limits]
+    yield from (*within[:1], ("the words in the title", _move(tree, Prefix.TITLE)), *within[1:])
+
+
+def list_wider(tree: Node) -> Iterator[tuple[str, Node]]:
+    """Yield what reaches farther than a query, with what was changed."""
+    yield "the words apart from one another", _move(tree, None, is_apart=True)
+    yield "the words in any field", _move(tree, Prefix.ALL)
+    operands = tree.operands if isinstance(tree, And) else ()
+    for operand in [one for one in operands if not isinstance(one, Not)][:_MOST_OPERANDS]:
+        rest = tuple(other for other in operands if other is not operand)
+        left_out = print_condition(operand) if isinstance(operand, Condition) else "one part"
+        yield f"without {left_out}", And(rest) if len(rest) > 1 else rest[0]
+
+
+def _move(node: Node, field: Prefix | None, *, is_apart: bool = False) -> Node:
+    """Return a query with its words sought in another field, or its phrases taken apart."""
+    match node:
+        case Condition(prefix, shape, text) if prefix in _WORDS:
+            words = text.split() if is_apart and shape is Shape.PHRASE else ()
+            apart = tuple(intern_condition(prefix, Shape.WORD, word) for word in words)
+            return And(apart) if apart else intern_condition(field or prefix, shape, text)
+        case And(operands) | Or(operands):
+            return type(node)(tuple(_move(operand, field, is_apart=is_apart) for operand in operands))
+        case _:
+            return node
+
+
+class Kept(NamedTuple):
+    """What is kept of a paper beside its words: the key of its text, when it was announced, and as what."""
+
+    key: int
+    day: date
+    category: str
+    cross_listed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """The papers of the last days as they were stored at one time.
+
+    Attributes:
+        mark: up to which change.
+        since: the first day of which everything is stored.
+        kept: the papers, by their numbers.
+        papers: their words; behind them those of cross-listed ones as they were before.
+        before: a cross-listed paper's number -> that of what it was.
+    """
+
+    mark: int
+    since: date
+    kept: Sequence[Kept]
+    papers: KeptPapers
+    before: Mapping[int, int]
+
+    def hold(self, trees: Iterable[Node], first: date) -> list[list[int]]:
+        """Return the numbers of the papers since a day that queries mean and had not meant before a cross-list."""
+        answers = []
+        for found in map(set, self.papers.hold(trees)):
+            had = {number for number, was in self.before.items() if was in found}
+            new = (number for number in sorted(found - had) if number < len(self.kept))
+            answers.append([number for number in new if self.kept[number].day >= first])
+        return answers
+
+    def load(self, conn: Connection, numbers: Iterable[int]) -> list[tuple[Kept, Paper]]:
+        """Return papers by their numbers, but those whose texts are stored no more."""
+        kept = [self.kept[number] for number in numbers]
+        texts = paper_store.load_versions(conn, [one.key for one in kept])
+        return [(one, texts[one.key]) for one in kept if one.key in texts]
+
+
+def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
+    """Read the papers of the last days, which takes some seconds."""
+    from digest.query.index.kept import KeptPapers  # noqa: PLC0415 - numpy takes its time to import
+
+    mark = paper_store.load_mark(conn, paper_store.MATCHED)
+    kept, before = list[Kept](), dict[int, int]()
+    first, last = list_days(now)[0], latest_mailing(now)
+
+    def read() -> Iterator[Paper]:
+        ids = set()
+        for key, mailing, paper in paper_store.load_announced(conn, first, mailing_moment(first) - _HELD_BACK):
+            ids.add(paper.id)
+            day = min(mailing or earliest_mailing(paper.published), last)
+            kept.append(Kept(key, day, sys.intern(paper.primary_category)))
+            yield paper
+        changes = {change.paper.id: change for change in paper_store.load_cross_lists(conn, mailing_moment(first))}
+        old = [change for change in changes.values() if change.previous and change.paper.id not in ids]
+        for change in old:
+            was = change.previous.categories if change.previous else ()
+            new = ", ".join(name for name in change.paper.categories if name not in was)
+            day, category = latest_mailing(change.found_at), change.paper.primary_category
+            kept.append(Kept(change.text_key, day, category, f"cross-listed into {new}"))
+            yield change.paper
+        before.update((len(kept) - len(old) + place, len(kept) + place) for place in range(len(old)))
+        yield from (change.previous or change.paper for change in old)
+
+    return Edition(mark, max(reach.since, first), kept, KeptPapers(read()), before)
+
+
+def list_days(now: datetime) -> list[date]:
+    """Return the days a trial counts, in order, up to that of the last announcement."""
+    last = latest_mailing(now)
+    return [last - timedelta(days=back) for back in reversed(range(DAYS))]
+
+
+class TrialDesk:
+    """Tries queries on the papers of the last days, which are read in the background when somebody needs them.
+
+    Args:
+        site: the installation.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._edition: Edition | None = None
+        self._reader: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def try_text(self, text: str) -> TrialView:
+        """Say what a query means, what it would have brought and what comes near it. It never asks arXiv."""
+        if self._site.config.arxiv.source != "harvest":
+            return TrialView(text, is_offered=False, message=_NOT_OFFERED)
+        trial, query = TrialView(text), None
+        if text.strip():
+            try:
+                query = read_text(text)
+            except QueryError as error:
+                return TrialView(text, problem=view_problem(error))
+            trial = TrialView(text, describe_query(query.tree), notes=tuple(note.message for note in query.notes))
+        with self._site.store.read() as conn:
+            edition = self._open(conn)
+            if edition is None:
+                is_empty = self._reader is None
+                return replace(trial, message=_EMPTY if is_empty else _BUILDING, is_ready=is_empty)
+            return view_trial(trial, query, edition, self._site.clock.now(), conn) if query else trial
+
+    def compare(self, old: str, new: str) -> DifferenceView | None:
+        """Say which papers of the last days another wording gains and loses; None where that cannot be said."""
+        edition = self._edition
+        if edition is None or not (_is_readable(old) and _is_readable(new)):
+            return None
+        trees = [read_text(text).tree for text in (old, new)]
+        had, has = map(set, edition.hold(trees, list_days(self._site.clock.now())[0]))
+        sides = [sorted(side, reverse=True)[:_TITLES] for side in (has - had, had - has)]
+        with self._site.store.read() as conn:
+            titles = [tuple(show_plain(paper.title) for _, paper in edition.load(conn, side)) for side in sides]
+        return DifferenceView(len(has - had), len(had - has), len(had & has), *titles)
+
+    def _open(self, conn: Connection) -> Edition | None:
+        """Return the papers as they were read last; where others are stored now, begin to read them anew."""
+        edition = self._edition
+        is_stale = edition is None or edition.mark != paper_store.load_mark(conn, paper_store.MATCHED)
+        if is_stale and (reach := paper_store.load_reach(conn)):
+            with self._starting:
+                if self._reader is None or not self._reader.is_alive():
+                    self._reader = threading.Thread(target=self._read, args=(reach,), name="trial", daemon=True)
+                    self._reader.start()
+        return edition
+
+    def _read(self, reach: Reach) -> None:
+        try:
+            with self._site.store.read() as conn:
+                self._edition = read_edition(conn, reach, self._site.clock.now())
+        except DigestError:  # who needs it next begins again
+            _log.exception("the papers of the last days could not be read")
+
+
+def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, conn: Connection) -> TrialView:
+    """Add to what a query means what it would have brought, and what comes near it."""
+    days = [day for day in list_days(now) if day >= edition.since] or list_days(now)[-1:]
+    (found,) = edition.hold([query.tree], days[0])
+    counts = Counter(edition.kept[number].day for number in found)
+    most = max([1, *counts.values()])
+    brought = [counts[day] for day in days if has_mailing(day)]
+    is_broad = len(found) > BROAD * len(brought)
+    newest = max((one.day for one in edition.kept), default=days[-1])
+    today = [number for number in found if edition.kept[number].day == newest]
+    shown = (today or sorted(found, key=lambda number: (edition.kept[number].day, number)))[-SHOWN:]
+    entries = [_make_entry(one, paper, query) for one, paper in edition.load(conn, shown)]
+    heading = "Your digest today" if newest == days[-1] else f"Your digest of {write_day(newest)}"
+    return replace(
+        trial,
+        notes=(*trial.notes, *[_TOO_BROAD] * is_broad),
+        rate=describe_mails(brought, len(days)),
+        bars=tuple(
+            BarView(write_day(day), counts[day], round(_TALLEST * counts[day] / most) or 1) for day in days
+        ),
+        since=write_day(days[0]) if len(days) < DAYS else "",
+        heading=heading if today else "The last papers it would have brought",
+        papers=tuple(
+            PaperView(entry, number) for number, entry in enumerate(order_entries(entries, Grouping.KIND, ()), 1)
+        ),
+        more=max(len(today) - SHOWN, 0),
+        variants=tuple(_find_variants(query, edition, found, days[0], len(brought))),
+    )
+
+
+def _make_entry(one: Kept, paper: Paper, query: Query) -> DigestEntry:
+    kind, at = Kind.CROSS_LIST if one.cross_listed else Kind.NEW, mailing_moment(one.day)
+    return DigestEntry(kind, paper, one.cross_listed, "", (), find_reasons(query, paper), at, mailing=one.day)
+
+
+def _find_variants(
+    query: Query, edition: Edition, found: Sequence[int], first: date, mailings: int
+) -> Iterator[VariantView]:
+    """Yield what comes near: a person's papers, and two closer forms of a broad query, or wider ones of a rare."""
+    total, is_broad = len(found), len(found) > BROAD * mailings
+    near: Iterable[tuple[str, Node]] = ()
+    if len(query.text) <= _LONGEST_VARIED and is_broad:
+        categories = Counter(edition.kept[number].category for number in found).most_common(_VARIANTS)
+        near = list_narrower(query.tree, [category for category, _ in categories])
+    elif len(query.text) <= _LONGEST_VARIED and total < RARE * mailings:
+        near = list_wider(query.tree)
+    written = {print_tree(tree).replace(f"{Prefix.ALL}:", ""): change for change, tree in near}
+    written[guess_person(query.text)] = _BY_PERSON
+    texts = list(filter(_is_readable, written))
+    answers = edition.hold([parse_query(text).tree for text in texts], first)
+    views = [
+        VariantView(text, written[text], len(brought), describe_rate(len(brought), mailings))
+        for text, brought in zip(texts, answers, strict=True)
+    ]
+    yield from (view for view in views if view.change == _BY_PERSON and view.papers)
+    fitting = (0 < view.papers < total if is_broad else view.papers > total for view in views)
+    others = [view for view in compress(views, fitting) if view.change != _BY_PERSON]
+    yield from (others if is_broad else sorted(others, key=lambda view: view.papers))[:_VARIANTS]

@@ -1,0 +1,156 @@
+"""How long the live view of a query takes over 20,000 stored papers, against one evaluation of the same query.
+
+    python -m tests.bench.trying
+
+The live view is all of it: how the query is read, its figures, what comes near it, ten papers with their reasons,
+and the part of the page. The evaluation holds the same papers, analysed beforehand, against the query. They take
+turns, and the median of each query's rounds counts. Then the same while 90 KB mails are sent from the same
+process, over eight connections, into an SMTP server beside it; there the clock counts. Real papers are read where
+`DIGEST_REAL_DATA` names a folder of them, made-up ones otherwise.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import date, datetime
+from functools import partial
+from itertools import cycle, islice, product
+from pathlib import Path
+from statistics import median
+from time import perf_counter, process_time, sleep
+from typing import Final
+
+from digest.inspect.trial import TrialDesk
+from digest.model.clock import ManualClock
+from digest.model.papers import ArxivId, Paper
+from digest.model.people import LONGEST_QUERY
+from digest.query import AnalysedPaper, Query, analyse, matches, parse_query
+from digest.render.contexts import TrialContext
+from tests.bench.installations import Verdict, opened, say
+from tests.bench.papers import load_papers
+from tests.bench.sending import installed, measure_ours
+from tests.stored_month import gather, store_month
+
+PAPERS, ROUNDS, MAILS, RATIO, MEGABYTES = 20_000, 9, 400, 3.0, 150.0
+QUERIES: Final = (
+    *("abs:GPU AND (cat:cs.DC OR cat:cs.PF)", "tail latency", "cat:cs.LG", "learning", 'all:"machine learning"'),
+    *("trans* ANDNOT cat:cs.CV", 'author:"Wei Wang"', 'ti:"tail latency" AND cat:cs.PF'),
+)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def write_hostile() -> Iterator[str]:
+    """Yield queries that are as long as they may be, and ask for as much as they can."""
+    pairs = list(product(_LETTERS, repeat=2))
+    common = "we model data show results paper method system time new problem field".split()  # noqa: SIM905 - words
+    yield " OR ".join([f"{a}*" for a in _LETTERS] + [f"{a}{b}*" for a, b in pairs])
+    yield " OR ".join(f'"{a} {b}"' for a, b in product(common, repeat=2))
+    yield " OR ".join(f'au:"{a}*, {b}*"' for a, b in pairs)
+    yield " OR ".join(f"NOT {a}*" for a, _ in pairs)
+
+
+def choose_papers(now: datetime) -> tuple[str, list[Paper]]:
+    """Return what they are, and papers of the four weeks before a moment; what is missing comes again."""
+    made_of, papers = load_papers()
+    again = islice(cycle(papers), max(PAPERS - len(papers), 0))
+    more = [replace(paper, id=ArxivId(now.year * 100 + now.month, 90_000 - n)) for n, paper in enumerate(again)]
+    return made_of, gather((papers + more)[:PAPERS], now)
+
+
+def read_megabytes() -> float:
+    """Return how much memory this process has."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 1e6
+
+
+def measure(run: Callable[[], object], clock: Callable[[], float]) -> float:
+    """Return milliseconds."""
+    begun = clock()
+    run()
+    return (clock() - begun) * 1e3
+
+
+def evaluate(query: Query, ready: list[AnalysedPaper]) -> int:
+    """Return how many papers a query means."""
+    return sum(matches(query, paper) for paper in ready)
+
+
+def compare(show: Callable[[str], object], ready: list[AnalysedPaper], clock: Callable[[], float]) -> float:
+    """Print how long each query's live view and evaluation take; return the median of the ratios."""
+    ratios = []
+    for text in QUERIES:
+        runs = (partial(show, text), partial(evaluate, parse_query(text), ready))
+        live, plain = map(
+            median, zip(*([measure(run, clock) for run in runs] for _ in range(ROUNDS)), strict=True)
+        )
+        ratios.append(live / plain)
+        say(f"  {text}: {live:.0f} ms, evaluation {plain:.0f} ms")
+    return median(ratios)
+
+
+@contextmanager
+def sending() -> Iterator[None]:
+    """Send mails from this process for as long as it takes."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "aiosmtpd", "-n", "-l", f"127.0.0.1:{port}", "-c", "aiosmtpd.handlers.Sink"]
+    over, sent = threading.Event(), [0]
+
+    def send_on() -> None:
+        with tempfile.TemporaryDirectory() as folder, installed(f"sqlite:///{folder}/d.db", port, MAILS) as site:
+            while not over.is_set():
+                measure_ours(site, MAILS, sent[0])
+                sent[0] += MAILS
+
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:  # noqa: S603 - our own interpreter
+        sleep(2)
+        sender, begun = threading.Thread(target=send_on), perf_counter()
+        sender.start()
+        try:
+            yield
+        finally:
+            over.set()
+            sender.join()
+            say(f"  {sent[0] / (perf_counter() - begun):,.0f} mails a second were sent meanwhile")
+            server.kill()
+
+
+def main() -> int:
+    """Measure everything; return 1 where a goal was missed."""
+    now, verdict = datetime.fromisoformat("2016-09-02T03:47:00+00:00"), Verdict()
+    made_of, papers = choose_papers(now)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="digest-bench-"))
+        site = stack.enter_context(opened(f"sqlite:///{folder}/digest.db", ManualClock(now)))
+        store_month(site.store, papers, now, first=date(2016, 8, 3))
+        desk, before, begun = TrialDesk(site), read_megabytes(), process_time()
+        while not desk.try_text("gpu").is_ready:
+            sleep(0.5)
+        say(f"{len(papers):,} {made_of}, read in {process_time() - begun:.1f} s of processor time")
+        verdict.tell("memory for them", read_megabytes() - before, "MB", MEGABYTES, at_most=True)
+        ready = [analyse(paper) for paper in papers]
+        for text in QUERIES:  # what they need of each paper is made, and kept
+            evaluate(parse_query(text), ready)
+
+        def show(text: str) -> str:
+            return site.renderer.render_web("trial.html", TrialContext(desk.try_text(text)))
+
+        ratio = compare(show, ready, process_time)
+        verdict.tell("live view against one evaluation, the median query", ratio, "×", RATIO, at_most=True)
+        hostile = (text[:LONGEST_QUERY].rpartition(" OR ")[0] for text in write_hostile())
+        worst = max(measure(partial(show, text), process_time) for text in hostile)
+        say(f"the worst of four hostile queries: {worst:.0f} ms")
+        with sending():
+            ratio = compare(show, ready, perf_counter)
+        verdict.tell("the same beside a mailing, by the clock", ratio, "×", RATIO, at_most=True)
+    return 0 if verdict.is_met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""The page to begin: what it shows with a query and without, with sign-up and without, and its live part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from lxml import html
+
+from digest.model.announcements import DELIVERABLE_KINDS
+from digest.model.people import DAYS, write_cadence
+from digest.serve.steps import run_pass
+from tests.integration.web.conftest import Desk
+from tests.integration.web.world import PAPERS, live_in, served, wait_until
+
+MOST_BYTES = 60_000
+MOST_SCRIPT = 3_000
+
+
+@contextmanager
+def begin(folder: Path, *, extra: str = "", runs: bool = True, **environ: str) -> Iterator[httpx.Client]:
+    """Serve an installation with settings of its own, after a first check or before."""
+    with live_in(folder) as world:
+        world.write_config(extra=extra)
+        world.environ.update(environ)
+        site = world.open()
+        try:
+            if runs:
+                run_pass(site)
+            with served(site) as url, httpx.Client(base_url=url) as http:
+                yield http
+        finally:
+            site.close()
+
+
+def ask(http: httpx.Client, path: str, **query: str) -> httpx.Response:
+    """Return an answer as it is once the papers are read."""
+    wait_until(lambda: "data-wait" not in http.get("/live", params={"q": "x"}).text)
+    return http.get(path, params=query)
+
+
+def list_texts(page: str, path: str) -> list[str]:
+    return [" ".join(one.text_content().split()) for one in html.fromstring(page).xpath(path)]
+
+
+def test_without_a_query_it_shows_a_box_and_examples_and_what_was_checked(shared: Desk) -> None:
+    page = shared.http.get("/").text
+    tree = html.fromstring(page)
+    assert tree.xpath("//form[@class='try']//input/@name") == ["q"]
+    assert tree.xpath("//label[@for='q']/text()") == ["What do you follow?"]
+    assert len(tree.xpath("//a[starts-with(@href, '?q=')]")) == 3
+    assert not tree.xpath("//svg | //form[@method='post']")
+    assert "Last check: announcement of Thu 19 Nov: complete, checked 22:47 ET." in page
+    assert "ops@example.org" in page
+
+
+def test_an_example_is_a_query_that_is_read(shared: Desk) -> None:
+    for address in html.fromstring(shared.http.get("/").text).xpath("//a/@href[starts-with(., '?q=')]"):
+        assert "Read as:" in shared.http.get(f"/{address}").text
+
+
+def test_with_a_query_it_shows_all_of_the_trial_without_a_script(shared: Desk) -> None:
+    page = ask(shared.http, "/", q="cat:cs.PF AND ti:(GPU OR clocks)").text
+    assert (
+        list_texts(page, "//p[@class='read']")[1]
+        == 'Read as: the paper is in cs.PF, and the title has "gpu" or "clocks".'
+    )
+    assert list_texts(page, "//p[@class='rate']") == ["About 1 paper a week, a mail only when there are any."]
+    assert "Papers are stored here since Tue 10 Nov." in page
+    assert [PAPERS[2].title, PAPERS[0].title] == list_texts(page, "//h3")
+    tree = html.fromstring(page)
+    assert len(tree.xpath("//svg/rect")) == 10
+    assert tree.xpath("//svg[@role='img']/@aria-label") == [
+        "Papers a day over the last 10 days: between 0 and 2, 2 in all"
+    ]
+    assert list_texts(page, "//table//tr") == ["Thu 19 Nov2"]
+    assert tree.xpath("//div[@id='said']/@aria-live") == ["polite"]
+    assert len(page.encode()) <= MOST_BYTES
+
+
+def test_the_live_part_is_the_page_s_own(shared: Desk) -> None:
+    for text in ("cat:cs.PF", "gpu AND (", "nothing such", ""):
+        page, part = ask(shared.http, "/", q=text).text, ask(shared.http, "/live", q=text).text
+        for place in ("//div[@id='said']", "//div[@id='shown']"):
+            assert list_texts(page, place) == list_texts(part, place)
+        assert "<html" not in part
+
+
+def test_the_live_part_says_what_changes_against_a_query_before(shared: Desk) -> None:
+    part = ask(shared.http, "/live", q="ti:clocks", was="ti:(GPU OR queues)").text
+    assert "1 paper more, 2 papers less, 0 papers as before" in " ".join(list_texts(part, "//p"))
+    assert list_texts(part, "//ins")[1:] == ["+ Clocks & caches"]
+    assert "Against" not in ask(shared.http, "/live", q="ti:clocks", was="AND").text
+
+
+def test_a_mistake_is_marked_where_it_stands_and_what_works_is_a_click_away(shared: Desk) -> None:
+    page = shared.http.get("/", params={"q": "<b> abstract:GPU"}).text
+    assert "abstract: is not a known prefix." in page
+    assert list_texts(page, "//p[@class='typed']//mark") == ["abstract:GPU"]
+    assert html.fromstring(page).xpath("//div[@id='said']//a/@href") == ["?q=%3Cb%3E%20abs%3AGPU"]
+    assert "<b> " not in page
+
+
+@pytest.mark.parametrize("text", ["(" * 1_999, "a*" * 999, "x " * 1_000, "x" * 20_000, "\x00", "�", "AND", '"'])
+def test_a_hostile_query_is_answered_with_a_page(shared: Desk, text: str) -> None:
+    for path in ("/", "/live"):
+        answer = ask(shared.http, path, q=text)
+        assert answer.status_code == 200
+        assert len(answer.content) < MOST_BYTES
+
+
+def test_a_paper_by_thousands_makes_no_page_too_long(tmp_path: Path) -> None:
+    with begin(tmp_path, DIGEST_WEB_SIGNUP="open", extra="offered = true\n") as http:
+        assert len(ask(http, "/", q="cat:cs.PF").content) <= MOST_BYTES
+
+
+def test_where_sign_up_is_on_the_page_takes_an_address_and_what_can_be_joined(tmp_path: Path) -> None:
+    with begin(tmp_path, DIGEST_WEB_SIGNUP="open", extra='offered = true\ntitle = "Our <papers>"\n') as http:
+        page = ask(http, "/", q=" cat:cs.PF").text
+    (form,) = html.fromstring(page).xpath("//form[@method='post']")
+    assert form.get("action") == "subscribe"
+    fields = dict.fromkeys(form.xpath(".//@name"))
+    assert list(fields) == ["token", "query", "joins", "address", "days", "hour", "zone", "kinds", "feed"]
+    assert form.fields["query"] == " cat:cs.PF"
+    assert form.xpath(".//input[@name='joins']/@value") == ["perf-team"]
+    assert "Our &lt;papers&gt;" in page
+    assert form.xpath(".//select[@name='days']/option/@value") == list(DAYS)
+    assert set(form.xpath(".//input[@name='kinds']/@value")) <= set(DELIVERABLE_KINDS)
+    assert form.xpath(".//input[@name='kinds' and @checked]/@value") == ["new", "cross-list"]
+    for days in form.xpath(".//select[@name='days']/option/@value"):
+        assert write_cadence(days, form.fields["hour"], form.fields["zone"])
+    for field in form.xpath(".//input[not(@type='hidden')] | .//select"):
+        assert field.xpath("ancestor::label") or form.xpath(f".//label[@for='{field.get('id')}']")
+
+
+def test_the_form_waits_for_a_query_where_nothing_can_be_joined(tmp_path: Path) -> None:
+    with begin(tmp_path, DIGEST_WEB_SIGNUP="open") as http:
+        hidden = "//section[@id='subscribe']/@hidden"
+        assert [len(html.fromstring(ask(http, "/", q=text).text).xpath(hidden)) for text in ("", "gpu")] == [1, 0]
+
+
+def test_before_the_first_check_it_says_what_will_be_here(tmp_path: Path) -> None:
+    with begin(tmp_path, runs=False) as http:
+        assert "No papers are stored here yet. From tomorrow on" in http.get("/", params={"q": "gpu"}).text
+        assert ">No announcement has been checked yet." in http.get("/").text
+
+
+def test_where_only_searches_are_stored_no_box_is_shown(tmp_path: Path) -> None:
+    with begin(tmp_path, runs=False, DIGEST_ARXIV_SOURCE="query") as http:
+        page = http.get("/", params={"q": "gpu"}).text
+    assert "others cannot be tried here" in page
+    assert not html.fromstring(page).xpath("//form")
+
+
+def test_the_script_is_small_and_kept_by_browsers(shared: Desk) -> None:
+    answer = shared.http.get("/live.js")
+    assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert len(answer.content) <= MOST_SCRIPT
+    again = shared.http.get("/live.js", headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert not re.search(rb"innerHTML|eval|document\.write|http:|https:", answer.content)
+
+
+def test_trying_asks_arxiv_nothing(desk: Desk) -> None:
+    asked = len(desk.world.arxiv.requests)
+    ask(desk.http, "/", q="anything at all")
+    ask(desk.http, "/live", q="https://arxiv.org/list/cs.PF/new", was="gpu")
+    assert len(desk.world.arxiv.requests) == asked

@@ -1,0 +1,70 @@
+"""Papers in a store as a complete harvest brings them, with their announcements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import update
+
+from digest.compare import content_hash
+from digest.model.announcements import Change, Kind, earliest_mailing, latest_mailing
+from digest.store import papers as paper_store
+from digest.store import runs as run_store
+from digest.store.schema import marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date, datetime
+
+    from digest.model.papers import Paper
+    from digest.store import Store
+
+_AT_ONCE: Final = 1_000
+_FOUR_WEEKS: Final = timedelta(weeks=4)
+_LOOK_BACK: Final = timedelta(days=60)
+
+
+def gather(papers: Iterable[Paper], last: datetime) -> list[Paper]:
+    """Return papers as if submitted until a moment, so many weeks earlier that each keeps its weekday."""
+    late = ((paper, max(-((last - paper.published) // _FOUR_WEEKS), 0) * _FOUR_WEEKS) for paper in papers)
+    return [replace(paper, published=paper.published - by, updated=paper.updated - by) for paper, by in late]
+
+
+def store_month(
+    store: Store,
+    papers: Sequence[Paper],
+    now: datetime,
+    *,
+    since: date | None = None,
+    first: date | None = None,
+    kind: Kind = Kind.NEW,
+) -> None:
+    """Store papers that one complete harvest brought, and match them.
+
+    Args:
+        store: the database.
+        papers: none of which is stored, but where they are cross-lists.
+        now: when the harvest began (UTC).
+        since: from which day on everything is there; two months before where none is given.
+        first: the earliest announcement that may have brought one.
+        kind: what they are.
+    """
+    with store.begin() as conn:
+        window = since or (now - _LOOK_BACK).date()
+        run_id = run_store.start_run(conn, source="harvest", at=now, window_from=window, is_bootstrap=True)
+        stored = []
+        for start in range(0, len(papers), _AT_ONCE):
+            chunk = papers[start : start + _AT_ONCE]
+            known = paper_store.load_known(conn, [paper.id for paper in chunk])
+            changes = [Change(kind, paper, known.get(paper.id)) for paper in chunk]
+            stored += paper_store.save_changes(conn, changes, content_hash, run_id=run_id, at=now)
+        days = {one.paper_key: min(earliest_mailing(one.paper.published), latest_mailing(now)) for one in stored}
+        if kind is Kind.NEW:
+            paper_store.assign_mailings(conn, {key: max(day, first or day) for key, day in days.items()})
+        figures = {"pages": 1, "papers": len(papers), "new": len(papers), "changed": 0}
+        run_store.finish_run(conn, run_id, outcome="complete", at=now, **figures)
+        run_store.move_cursor(conn, source="harvest", run_id=run_id, started_at=now, mark=(202611, 2))
+        matched = paper_store.load_mark(conn, paper_store.STORED)
+        conn.execute(update(marks).where(marks.c.name == paper_store.MATCHED).values(value=matched))

@@ -1,0 +1,125 @@
+"""The trial of a query: what is said of one that cannot be read, of how much it brings, and of what comes near."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from digest.inspect.trial import describe_mails, describe_rate, list_narrower, list_wider, read_text, view_problem
+from digest.model.errors import QueryError
+from digest.query import parse_query
+from digest.query.canonical import print_tree
+from digest.render.contexts import ProblemView
+
+
+def find_problem(text: str) -> ProblemView:
+    with pytest.raises(QueryError) as caught:
+        read_text(text)
+    return view_problem(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "suggestion"),
+    [
+        ("abstract:GPU AND cat:cs.PF", "abstract:GPU", "abs:GPU AND cat:cs.PF"),
+        ("abstract:GPU AND (tail OR latency", "abstract:GPU", "abs:GPU AND (tail OR latency)"),
+        ("gpu AND", "AND", "gpu"),
+        ("abs:GPU AND (", "(", "abs:GPU"),
+        ("abs:GPU AND ti:", "ti:", "abs:GPU"),
+        ("gpu OR OR latency", "OR", "gpu OR latency"),
+        ("(tail latency", "(", "(tail latency)"),
+        ("tail latency)", ")", "tail latency"),
+        ('"tail latency', '"tail latency', '"tail latency"'),
+        ("gpu AND tran*form", "*form", "gpu AND tran*"),
+        ('author:Percy Liang AND "x y"', "Percy", 'author:"Percy Liang" AND "x y"'),
+        ("cat:cs.?V", "cs.?V", "cat:cs.CV"),
+        ("gpu || latency", "||", "gpu OR latency"),
+        ("submittedDate:yesterday gpu", "yesterday", "gpu"),
+        ("the AND of", "the", ""),
+        ("cat:", "cat:", '"cat"'),
+    ],
+)
+def test_a_mistake_is_marked_at_its_place_with_the_nearest_form_that_works(
+    text: str, marked: str, suggestion: str
+) -> None:
+    problem = find_problem(text)
+    assert (problem.marked, problem.suggestion) == (marked, suggestion)
+    assert problem.before + problem.marked + problem.behind == text
+
+
+def test_a_text_longer_than_a_saved_query_may_be_is_not_read() -> None:
+    problem = find_problem("gpu " * 501)
+    assert problem.message == "This is longer than 2,000 characters"
+    assert len(problem.before) == 2_000
+
+
+@given(st.text(st.sampled_from('ab "()*:,?&|+.-\\$OR'), max_size=24) | st.text(max_size=24))
+def test_whatever_is_typed_is_read_or_answered_with_a_form_that_works(text: str) -> None:
+    problem = None
+    try:
+        read_text(text)
+    except QueryError as error:
+        problem = view_problem(error)
+    if problem is not None and problem.suggestion:
+        read_text(problem.suggestion)
+
+
+@pytest.mark.parametrize(
+    ("papers", "mailings", "said"),
+    [
+        (132, 22, "about 6 papers a day"),
+        (22, 22, "about 1 paper a day"),
+        (9, 22, "about 2 papers a week"),
+        (3, 22, "about 3 papers a month"),
+        (1, 22, "about 1 paper a month"),
+        (0, 22, "no papers"),
+        (0, 0, "no papers"),
+    ],
+)
+def test_a_rate_is_said_in_the_span_that_brings_one_at_least(papers: int, mailings: int, said: str) -> None:
+    assert describe_rate(papers, mailings) == said
+
+
+@pytest.mark.parametrize(
+    ("brought", "said"),
+    [
+        ([6] * 22, "About 6 papers a day, one mail each weekday"),
+        ([2] * 20 + [0, 0], "About 2 papers a day, one mail on most weekdays"),
+        ([1] * 4 + [0] * 18, "About 4 papers a month, a mail only when there are any"),
+        ([0] * 22, "No papers in the last 30 days"),
+        ([4, 0, 8], "12 papers in the last 30 days"),
+    ],
+)
+def test_what_somebody_would_get_is_said_in_papers_and_mails(brought: list[int], said: str) -> None:
+    assert describe_mails(brought, 30) == said
+
+
+def test_a_store_of_a_day_says_so() -> None:
+    assert describe_mails([0], 1) == "No papers in the last 1 day"
+
+
+def test_a_broad_query_is_narrowed_by_its_own_categories_and_to_titles() -> None:
+    def narrow(text: str) -> list[str]:
+        return [print_tree(tree) for _, tree in list_narrower(parse_query(text).tree, ["cs.LG", "cs.CV"])]
+
+    assert narrow("abs:deep learning") == [
+        "abs:deep AND all:learning AND cat:cs.LG",
+        "ti:deep AND ti:learning",
+        "abs:deep AND all:learning AND cat:cs.CV",
+    ]
+    assert narrow("cat:cs") == ["cat:cs.LG", "cat:cs", "cat:cs.CV"]
+
+
+def test_a_rare_query_is_widened_by_its_phrases_its_fields_and_each_clause() -> None:
+    tree = parse_query('ti:"tail latency" AND cat:cs.PF AND (gpu OR ti:cuda) ANDNOT au:smith').tree
+    assert [(change, print_tree(wider)) for change, wider in list_wider(tree)] == [
+        (
+            "the words apart from one another",
+            "(ti:tail AND ti:latency) AND cat:cs.PF AND (all:gpu OR ti:cuda) ANDNOT au:smith",
+        ),
+        ("the words in any field", 'all:"tail latency" AND cat:cs.PF AND (all:gpu OR all:cuda) ANDNOT au:smith'),
+        ('without ti:"tail latency"', "cat:cs.PF AND (all:gpu OR ti:cuda) ANDNOT au:smith"),
+        ("without cat:cs.PF", 'ti:"tail latency" AND (all:gpu OR ti:cuda) ANDNOT au:smith'),
+        ("without one part", 'ti:"tail latency" AND cat:cs.PF ANDNOT au:smith'),
+    ]
