@@ -229,9 +229,9 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
         replace(_PREFERENCES, wish=None, may_add=True, said="<b>", mistakes={"": "It is wrong"}, home=""),
         replace(_PREFERENCES, memberships=(), is_paused=True, mistakes={"when": "x", "kinds": "x", "until": "x"}),
     ),
-    "web/query.html": (
-        contexts.QueryContext("query", "../x", "sample", _HOME, "gpu", "abs:GPU", "abs:GPU"),
-        contexts.QueryContext("query", "../x", "sample", "", text="(", mistake="it ends early\n(\n ^"),
+    "web/query.html": tuple(
+        contexts.QueryContext(trial, "query", "../../", "p/x", "sample", _HOME, was, mistake)
+        for trial, was, mistake in zip(sample_trials(), ("abs:GPU", "", "", ""), ("", "x", "", ""), strict=False)
     ),
     "web/private.html": (
         contexts.PrivateContext("x", "sample", ""),

@@ -438,22 +438,22 @@ class QueryContext:
     """`web/query.html`: one of a person's saved queries, or a new one, with what it would bring.
 
     Attributes:
+        trial: the trial of what is typed, or stored, and what that changes.
         action: the address the form goes to.
-        back: the address of the person's preferences.
+        root: what leads to the first page.
+        back: the address of the person's preferences, from there.
         token: tells the server that this page posts.
         home: the installation's front page.
-        name: its name; "" for a new one.
-        text: as typed, or as stored.
         was: as stored; "" for a new one.
-        mistake: why it can't be saved, "" for no reason.
+        mistake: why it can't be saved, "" for no reason or one that its trial tells.
     """
 
+    trial: TrialView
     action: str
+    root: str
     back: str
     token: str
     home: str
-    name: str = ""
-    text: str = ""
     was: str = ""
     mistake: str = ""
 

@@ -21,7 +21,7 @@ from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, choose_zone, read_pause_end
 from digest.model.clock import write_with_zone
-from digest.model.errors import ConfigurationError, QueryError, UnknownName, UsageError
+from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
 from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, SubscriptionState, Weekly, is_personal
 from digest.plan.links import make_links
@@ -288,16 +288,19 @@ def serve_query(request: Request) -> Response:
     if name and name not in queries:
         raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
     was = queries.get(name, "")
-    pointer = [error.pointer()] if isinstance(error, QueryError) and error.text else []
+    text = was if typed is None else typed
+    trial = shell.trials.try_text(text)
+    if was and text != was:
+        trial = replace(trial, difference=shell.trials.compare(was, text))
     context = QueryContext(
+        trial=trial,
         action=name or "query",
-        back=f"{lead_home(request)}p/{token}",
+        root=lead_home(request),
+        back=f"p/{token}",
         token=make_form_token(shell, request.scope["path"]),
         home=shell.site.config.web.base_url,
-        name=name,
-        text=was if typed is None else typed,
         was=was,
-        mistake="\n".join([f"{error.message}.", *pointer, error.hint]).strip() if error else "",
+        mistake=f"{error.message}. {error.hint}" if error and not trial.problem else "",
     )
     return shell.pages.show("query.html", context, 400 if error else 200)
 
