@@ -52,7 +52,9 @@ DIGESTS: dict[str, Digest] = {
 SENDER = "Digest <digest@example.org>"
 GIVEN = {
     **dict.fromkeys(("address", "hour", "zone", "feed", "joins"), ()),
-    "q": ["ti:(gpu OR"], "days": ["daily"], "kinds": ["new"],
+    "q": ["ti:(gpu OR"],
+    "days": ["daily"],
+    "kinds": ["new"],
 }
 CONFIRM = ConfirmContext(
     "a…@example.org",
