@@ -12,7 +12,7 @@ from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, DeliveryState, Feed, Links
 from digest.model.people import DAYS, KINDS, OwnQuery, Wish
 from digest.model.subscriptions import Destination
-from digest.render import contexts, coverage, digests, papers
+from digest.render import contexts, coverage, digests, papers, people
 from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import POST_SUFFIX, find_context
 from digest.render.digests import write_page, write_post
@@ -39,6 +39,7 @@ _PARTS = {
     "email/media.css": "the mail's styles for dark mode and narrow screens",
     "web/style.css": "the pages' styles",
     "web/frame.html": "what all pages share",
+    "web/live.js": "shows the trial of a query while it is typed",
 }
 """Templates that others take in. They see what those see, style sheets nothing."""
 
@@ -191,18 +192,13 @@ _ALARMS = (
 
 _HOME = SAMPLE_LINKS.home
 
-_PREFERENCES = contexts.PreferencesContext(
-    address="r…@example.org",
-    memberships=(
-        contexts.MembershipView("p-0", "Your papers", "It comes daily at 09:00 UTC.", is_own=True),
-        contexts.MembershipView("team", "<i>", "You unsubscribed on Fri 20 Nov.", undo_until="Fri 27 Nov"),
-    ),
-    wish=Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False))),
-    days=DAYS,
-    when=("weekdays", "9", "Europe/Berlin"),
-    action="sample",
-    token="sample",  # noqa: S106 - a sample
-    home=_HOME,
+_PREFERENCES = people.PreferencesContext(
+    "r…@example.org",
+    (people.MembershipView("team", "<i>", "You unsubscribed.", has_left=True, undo_until="Fri 27 Nov"),),
+    Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False))),
+    DAYS,
+    ("weekdays", "9", "Europe/Berlin"),
+    *("x", "x", _HOME),
 )
 _GIVEN = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
 _LINK = contexts.LinkContext("x", "<i>", "Digest <d@example.org>", _HOME, "no address", is_link=False)
@@ -227,17 +223,16 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     "web/preferences.html": (
         _PREFERENCES,
         replace(_PREFERENCES, wish=None, may_add=True, said="<b>", mistakes={"": "It is wrong"}, home=""),
-        replace(_PREFERENCES, memberships=(), is_paused=True, mistakes={"when": "x", "kinds": "x", "until": "x"}),
+        replace(_PREFERENCES, memberships=(), is_paused=True, mistakes={"when": "x", "kinds": "x"}),
     ),
     "web/query.html": tuple(
-        contexts.QueryContext(trial, "query", "../../", "p/x", "sample", _HOME, was, mistake)
-        for trial, was, mistake in zip(sample_trials(), ("abs:GPU", "", "", ""), ("", "x", "", ""), strict=False)
+        people.QueryContext(trial, "query", "../../", "p/x", "x", _HOME, "abs:GPU" * trial.is_ready, "<i>")
+        for trial in sample_trials()
     ),
     "web/private.html": (
-        contexts.PrivateContext("x", "sample", ""),
-        contexts.PrivateContext("x", "sample", _HOME, "k", feed="/f/x", said="<b>"),
-        contexts.PrivateContext("x", "sample", _HOME, "k", mistakes={"move": "x", "erase": "x"}),
-        contexts.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
+        people.PrivateContext("x", "x", _HOME),
+        people.PrivateContext("x", "x", "", "k", "r@example.org", "/f/x", "<b>", {"move": "x", "erase": "x"}),
+        people.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
     ),
     "email/letter.txt": (contexts.LetterContext("move", "Your link", _HOME, "example.org", "", "Digest", _HOME),),
     "web/subscribe.html": (contexts.SubscribeContext("bad", "a\n^", "x", _GIVEN, DAYS, KINDS, {"t": "T"}, _HOME),),
@@ -263,7 +258,7 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
 
 _VIEWS = {
     name.removesuffix("View").lower(): view
-    for module in (contexts, coverage, digests, papers)
+    for module in (contexts, coverage, digests, papers, people)
     for name, view in vars(module).items()
     if name.endswith("View")
 } | {"links": Links}

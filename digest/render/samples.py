@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from digest.model.announcements import Kind
 from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
+from digest.model.people import DAYS, KINDS
 from digest.model.subscriptions import Grouping
 from digest.render.contexts import (
     ArchiveLink,
@@ -318,9 +319,11 @@ def sample_trials() -> tuple[TrialView, ...]:
 
 def sample_start(trial: TrialView, *, is_full: bool = True) -> StartContext:
     """Return the page to begin, with everything or with as little as it may have."""
-    offers, archives = ({"gpu": "GPU <b>"}, (ArchiveLink("GPU <b>", "a/x"),)) if is_full else ({}, ())
+    joins, archives = ({"gpu": "GPU <b>"}, (ArchiveLink("GPU <b>", "a/x"),)) if is_full else ({}, ())
+    given = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
     coverage = describe_coverage(make_coverage(None, is_complete=is_full))
-    return StartContext(trial, is_full, "t0k3n", offers, archives, coverage, "ops@example.org" * is_full)
+    contact = "ops@example.org" * is_full
+    return StartContext(trial, is_full, "t0k3n", given, DAYS, KINDS, joins, archives, coverage, contact)
 
 
 def _find(paper: Paper, field: Field, text: str) -> tuple[Span, ...]:

@@ -25,7 +25,7 @@ from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
 from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, SubscriptionState, Weekly, is_personal
 from digest.plan.links import make_links
-from digest.render.contexts import MembershipView, PreferencesContext, QueryContext
+from digest.render.people import MembershipView, PreferencesContext, QueryContext
 from digest.render.text import name_zone, write_day, write_long_day
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store

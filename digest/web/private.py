@@ -22,7 +22,7 @@ from digest.model.errors import Forbidden, UsageError
 from digest.model.people import FRESH, Ask, Wish
 from digest.model.subscriptions import normalise_address
 from digest.plan.links import make_links
-from digest.render.contexts import PrivateContext
+from digest.render.people import PrivateContext
 from digest.store import people as people_store
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from digest.web.endpoints import Shell
     from digest.web.forms import Form
 
-_FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
+FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 
 
 def subscribe(request: Request) -> Response:
@@ -67,7 +67,7 @@ def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
         problem=f"{error.message}. {error.hint}",
         pointer=error.pointer() if isinstance(error, QueryError) else "",
         token=make_form_token(shell, "/subscribe"),
-        given={name: form.get_all(name) for name in _FIELDS},
+        given={name: form.get_all(name) for name in FIELDS},
         days=DAYS,
         kinds=KINDS,
         joins={one.name: one.title or one.name for one in people.list_offered(shell.site.config)},

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.routing import Route
 
+from digest.deliver import people
+from digest.model.people import DAYS, KINDS, Wish
 from digest.poll.coverage import load_coverage
 from digest.render.contexts import StartContext, TrialContext
 from digest.render.coverage import describe_coverage
 from digest.web.endpoints import find_contact, shell_of
 from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag
+from digest.web.forms import make_form_token
+from digest.web.signup import FIELDS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -23,15 +27,22 @@ if TYPE_CHECKING:
 
 def show_start(request: Request) -> Response:
     """Show the page to begin, and what comes of the query in its box."""
-    shell = shell_of(request)
+    shell, text = shell_of(request), request.query_params.get("q", "")
     site, config = shell.site, shell.site.config
     with site.store.read() as conn:
         coverage = load_coverage(conn, config.arxiv.source, site.clock.now())
+    usual = {"q": text, "days": "weekdays", "hour": "9", "zone": str(config.zone or "UTC")}
+    takes_signups = not config.web.signup.is_off
     context = StartContext(
-        trial=shell.trials.try_text(request.query_params.get("q", "")),
-        takes_signups=not config.web.signup.is_off,
-        form_token="",  # made by `web.forms` for the path /subscribe
-        offers={one.name: one.title or one.name for one in config.subscriptions if one.offered},
+        trial=shell.trials.try_text(text),
+        takes_signups=takes_signups,
+        token=make_form_token(shell, "/subscribe") if takes_signups else "",
+        given=dict.fromkeys(FIELDS, ())
+        | {name: (value,) for name, value in usual.items()}
+        | {"kinds": Wish().kinds},
+        days=DAYS,
+        kinds=KINDS,
+        joins={one.name: one.title or one.name for one in people.list_offered(config)},
         archives=list_archives(shell),
         coverage=describe_coverage(
             replace(coverage, matched=None, mailing=coverage.checked_at and coverage.mailing)
@@ -57,7 +68,7 @@ def show_trial(request: Request) -> Response:
 
 def serve_script(request: Request) -> Response:
     """Answer with what makes trials follow the typing; 304 where the browser has it."""
-    body = shell_of(request).site.renderer.templates.find_file("web/live.js").read_bytes()
+    body = shell_of(request).site.renderer.templates.read_source("web/live.js").encode()
     headers = {"ETag": make_etag(body), "Cache-Control": CACHE_CONTROL}
     if is_unmodified(request.headers, headers["ETag"]):
         return Response(status_code=304, headers=headers)

@@ -11,6 +11,8 @@ process, over eight connections, into an SMTP server beside it; there the clock 
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import socket
 import subprocess
 import sys
@@ -65,7 +67,9 @@ def choose_papers(now: datetime) -> tuple[str, list[Paper]]:
 
 
 def read_megabytes() -> float:
-    """Return how much memory this process has."""
+    """Return how much memory this process has; what is free goes back to the system first."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 1e6
 
 

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     """Of each paper, whether it is meant."""
     _Row: TypeAlias = tuple[NDArray[np.integer], NDArray[np.integer]]
     """Numbers: from each of some on to before each of others."""
-    _Texts: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], int]
-    """Of a chunk: the numbers of all words, which text each is of as a `Batch` says it, and how many papers."""
+    _Texts: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int64]]
+    """Of a chunk: the numbers of all words, and how many each text has: by column, whole, then parted."""
     _Pieces: TypeAlias = Sequence[NDArray[np.integer]]
     """The numbers of the parts of names, how many each has; occurrences of names, and whose they are."""
 
 
-_CHUNK: Final = 500
+_CHUNK: Final = 250
 """Papers read at once: what is read is turned into numbers before the next come."""
 
 
@@ -59,7 +59,8 @@ class KeptPapers:
         self._values, self._size, count = _Values(), 0, 0
         for chunk in _cut(papers):
             batch = scan(chunk)
-            texts.append((_number(batch.surfaces, words)[batch.words], batch.texts, len(chunk)))
+            sizes = np.bincount(batch.texts, minlength=2 * len(TEXTS) * len(chunk))
+            texts.append((_number(batch.surfaces, words)[batch.words], sizes))
             of_parts = (_number(batch.parts, parts)[batch.name_parts], np.diff(batch.part_bounds))
             names.append((*of_parts, batch.names.numbers + count, batch.names.papers + self._size))
             self._values.read(chunk, self._size)
@@ -154,11 +155,11 @@ class _Words:
         for column, prefix in enumerate(TEXTS):
             found: list[NDArray[np.int32]] = []
             sizes: list[NDArray[np.int64]] = []
-            for reading, (numbers, owners, size) in product((0, 1), texts):
-                first = (2 * column + reading) * size
-                part = slice(*np.searchsorted(owners, (first, first + size)))
-                found.append(numbers[part])
-                sizes.append(np.bincount(owners[part] - first, minlength=size))
+            for reading, (numbers, counts) in product((0, 1), texts):
+                every = len(counts) // (2 * len(TEXTS))
+                first = (2 * column + reading) * every
+                sizes.append(counts[first : first + every])
+                found.append(numbers[counts[:first].sum() :][: sizes[-1].sum()])
             self._columns[prefix] = _Column(ranks.take(np.concatenate(found)), np.concatenate(sizes), len(order))
 
     def find(self, condition: Condition) -> Marks:
