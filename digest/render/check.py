@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, DeliveryState, Feed, Links
-from digest.model.people import DAYS, KINDS
+from digest.model.people import DAYS, KINDS, OwnQuery, Wish
 from digest.model.subscriptions import Destination
-from digest.render import contexts, coverage, digests, papers
+from digest.render import contexts, coverage, digests, papers, people
 from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import POST_SUFFIX, find_context
 from digest.render.digests import write_page, write_post
@@ -191,6 +191,15 @@ _ALARMS = (
 )
 
 _HOME = SAMPLE_LINKS.home
+
+_PREFERENCES = people.PreferencesContext(
+    "r…@example.org",
+    (people.MembershipView("team", "<i>", "You unsubscribed.", has_left=True, undo_until="Fri 27 Nov"),),
+    Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False))),
+    DAYS,
+    ("weekdays", "9", "Europe/Berlin"),
+    *("x", "x", _HOME),
+)
 _GIVEN = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
 _LINK = contexts.LinkContext("x", "<i>", "Digest <d@example.org>", _HOME, "no address", is_link=False)
 _COMING = (("Your papers", "", ""), ("<i>", "daily", "Fri 20 Nov"))
@@ -210,6 +219,20 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
         ),
         contexts.LeftContext("demo-team", undo_until="Fri 27 Nov", action="/u/x", token="sample"),  # noqa: S106 - a sample
         contexts.LeftContext(""),
+    ),
+    "web/preferences.html": (
+        _PREFERENCES,
+        replace(_PREFERENCES, wish=None, may_add=True, said="<b>", mistakes={"": "It is wrong"}, home=""),
+        replace(_PREFERENCES, memberships=(), is_paused=True, mistakes={"when": "x", "kinds": "x"}),
+    ),
+    "web/query.html": tuple(
+        people.QueryContext(trial, "query", "../../", "p/x", "x", _HOME, "abs:GPU" * trial.is_ready, "<i>")
+        for trial in sample_trials()
+    ),
+    "web/private.html": (
+        people.PrivateContext("x", "x", _HOME),
+        people.PrivateContext("x", "x", "", "k", "r@example.org", "/f/x", "<b>", {"move": "x", "erase": "x"}),
+        people.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
     ),
     "email/letter.txt": (contexts.LetterContext("move", "Your link", _HOME, "example.org", "", "Digest", _HOME),),
     "web/subscribe.html": (contexts.SubscribeContext("bad", "a\n^", "x", _GIVEN, DAYS, KINDS, {"t": "T"}, _HOME),),
@@ -235,7 +258,7 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
 
 _VIEWS = {
     name.removesuffix("View").lower(): view
-    for module in (contexts, coverage, digests, papers)
+    for module in (contexts, coverage, digests, papers, people)
     for name, view in vars(module).items()
     if name.endswith("View")
 } | {"links": Links}

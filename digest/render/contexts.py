@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from digest.render.people import PreferencesContext, PrivateContext, QueryContext
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -581,6 +583,9 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/digest.html": PageContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
+    "web/preferences.html": PreferencesContext,
+    "web/query.html": QueryContext,
+    "web/private.html": PrivateContext,
     "web/stored.html": StoredContext,
     "web/subscribe.html": SubscribeContext,
     "web/link.html": LinkContext,

@@ -44,6 +44,7 @@ SAMPLE_LINKS = Links(
     feed="https://digest.example.org/f/U29tZSBzZWNyZXQgZmVlZC.atom",
     home="https://digest.example.org/",
     refs="https://digest.example.org/refs",
+    preferences="https://digest.example.org/p/WW91cnMgYW5kIG5vYm9keX",
 )
 
 _ABSTRACT = (

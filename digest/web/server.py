@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from digest.inspect.trial import TrialDesk
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
-from digest.web import endpoints, signup, start
+from digest.web import endpoints, preferences, private, signup, start
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
@@ -60,6 +60,8 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app = Starlette(
         routes=[
             *endpoints.ROUTES,
+            *preferences.ROUTES,
+            *private.ROUTES,
             *signup.ROUTES,
             *start.ROUTES,
         ],
