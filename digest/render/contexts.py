@@ -608,24 +608,14 @@ class StartContext:
 
     Attributes:
         trial: the trial of the query in the box.
-        takes_signups: people may subscribe by themselves.
-        token: tells the server that this page posts.
-        given: what stands in the form, by the fields' names.
-        days: which days can be chosen, and how each is read.
-        kinds: the same for kinds of announcement.
-        joins: the same for the operator's subscriptions.
+        form: the form to subscribe, with what `web/subscribe.html` sees; None where nobody may.
         archives: past digests that everybody may read.
         coverage: what was checked last.
         contact: the operator's address, "" where none is given.
     """
 
     trial: TrialView
-    takes_signups: bool
-    token: str
-    given: Mapping[str, Sequence[str]]
-    days: Mapping[str, str]
-    kinds: Mapping[Kind, str]
-    joins: Mapping[str, str]
+    form: SubscribeContext | None
     archives: tuple[ArchiveLink, ...]
     coverage: CoverageView
     contact: str

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.routing import Route
 
-from digest.deliver import people
-from digest.model.people import DAYS, KINDS, Wish
+from digest.model.people import Wish
 from digest.poll.coverage import load_coverage
 from digest.render.contexts import StartContext, TrialContext
 from digest.render.coverage import describe_coverage
 from digest.web.endpoints import find_contact, shell_of
 from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag
-from digest.web.forms import make_form_token
-from digest.web.signup import FIELDS
+from digest.web.signup import fill_form
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -32,17 +30,10 @@ def show_start(request: Request) -> Response:
     with site.store.read() as conn:
         coverage = load_coverage(conn, config.arxiv.source, site.clock.now())
     usual = {"q": text, "days": "weekdays", "hour": "9", "zone": str(config.zone or "UTC")}
-    takes_signups = not config.web.signup.is_off
+    given = {name: (value,) for name, value in usual.items()} | {"kinds": Wish().kinds}
     context = StartContext(
         trial=shell.trials.try_text(text),
-        takes_signups=takes_signups,
-        token=make_form_token(shell, "/subscribe") if takes_signups else "",
-        given=dict.fromkeys(FIELDS, ())
-        | {name: (value,) for name, value in usual.items()}
-        | {"kinds": Wish().kinds},
-        days=DAYS,
-        kinds=KINDS,
-        joins={one.name: one.title or one.name for one in people.list_offered(config)},
+        form=None if config.web.signup.is_off else fill_form(shell, given),
         archives=list_archives(shell),
         coverage=describe_coverage(
             replace(coverage, matched=None, mailing=coverage.checked_at and coverage.mailing)

@@ -39,8 +39,8 @@ NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 ADA = "ada@example.org"
 QUERIES = Wish(cadence="daily at 06:00 Europe/Berlin").add_query("tail latency").add_query("cat:cs.PF")
-TEAM = {"name": "team", "queries": "perf", "to": "mailto:team@example.org", "offered": True}
-OTHER = {"name": "other", "queries": "perf", "to": "mailto:ada@example.org"}
+TEAM: dict[str, object] = {"name": "team", "queries": "perf", "to": "mailto:team@example.org", "offered": True}
+OTHER: dict[str, object] = {"name": "other", "queries": "perf", "to": "mailto:ada@example.org"}
 
 
 class Office:
@@ -85,7 +85,7 @@ class Office:
         """Press the button of a letter; None where its link is over."""
         with self.store.begin() as conn:
             found = signup_store.load_signup(conn, link, None, self.now)
-            return found and people.confirm(conn, self.config, self.maker, found, at=self.now)
+            return people.confirm(conn, self.config, self.maker, found, at=self.now) if found else None
 
     def subscribe(self, wish: Wish = QUERIES, *, to: str = ADA) -> Preferences:
         self.ask(wish, to=to)

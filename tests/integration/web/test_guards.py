@@ -229,6 +229,9 @@ def test_no_page_holds_what_the_policy_forbids(desk: Desk) -> None:
     pages = [answer.text for answer in ask_all(desk) if "text/html" in answer.headers.get("content-type", "")]
     assert len(pages) > 20
     for page in filter(None, pages):
+        if not page.startswith("<!doctype"):  # the live part, which a page of ours takes in
+            assert not re.search(r"<(?:style|script|meta|link)|\s(?:style|on\w+)\s*=", page)
+            continue
         (block,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
         assert f"sha256-{b64encode(hashlib.sha256(block.encode()).digest()).decode()}" == style
         body = page.replace(block, "")
