@@ -12,7 +12,7 @@ from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, DeliveryState, Feed, Links
 from digest.model.people import DAYS, KINDS, OwnQuery, Wish
 from digest.model.subscriptions import Destination
-from digest.render import contexts, coverage, digests, papers, people
+from digest.render import contexts, coverage, digests, papers
 from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import POST_SUFFIX, find_context
 from digest.render.digests import write_page, write_post
@@ -192,9 +192,9 @@ _ALARMS = (
 
 _HOME = SAMPLE_LINKS.home
 
-_PREFERENCES = people.PreferencesContext(
+_PREFERENCES = contexts.PreferencesContext(
     "r…@example.org",
-    (people.MembershipView("team", "<i>", "You unsubscribed.", has_left=True, undo_until="Fri 27 Nov"),),
+    (("p-0", "Your papers", "It comes.", True, "leave"), ("team", "<i>", "You unsubscribed.", False, "undo")),
     Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False))),
     DAYS,
     ("weekdays", "9", "Europe/Berlin"),
@@ -222,17 +222,17 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     ),
     "web/preferences.html": (
         _PREFERENCES,
-        replace(_PREFERENCES, wish=None, may_add=True, said="<b>", mistakes={"": "It is wrong"}, home=""),
+        replace(_PREFERENCES, wish=None, may_add=True, said="<b>", mistakes={"": "It is wrong"}),
         replace(_PREFERENCES, memberships=(), is_paused=True, mistakes={"when": "x", "kinds": "x"}),
     ),
     "web/query.html": tuple(
-        people.QueryContext(trial, "query", "../../", "p/x", "x", _HOME, "abs:GPU" * trial.is_ready, "<i>")
+        contexts.QueryContext(trial, "query", "../x", "x", "../../", "abs:GPU" * trial.is_ready, "<i>")
         for trial in sample_trials()
     ),
     "web/private.html": (
-        people.PrivateContext("x", "x", _HOME),
-        people.PrivateContext("x", "x", "", "k", "r@example.org", "/f/x", "<b>", {"move": "x", "erase": "x"}),
-        people.PrivateContext("", "", "", said="Nothing is stored.", is_over=True),
+        contexts.PrivateContext("x", "x", _HOME),
+        contexts.PrivateContext("x", "x", _HOME, "k", "r@example.org", "/f/x", "<b>", {"move": "x", "erase": "x"}),
+        contexts.PrivateContext("", "", _HOME, said="Nothing is stored."),
     ),
     "email/letter.txt": (contexts.LetterContext("move", "Your link", _HOME, "example.org", "", "Digest", _HOME),),
     "web/subscribe.html": (contexts.SubscribeContext("bad", "a\n^", "x", _GIVEN, DAYS, KINDS, {"t": "T"}, _HOME),),
@@ -258,7 +258,7 @@ _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
 
 _VIEWS = {
     name.removesuffix("View").lower(): view
-    for module in (contexts, coverage, digests, papers, people)
+    for module in (contexts, coverage, digests, papers)
     for name, view in vars(module).items()
     if name.endswith("View")
 } | {"links": Links}

@@ -7,10 +7,8 @@ Slack's templates have `link(url, label)` and `name_authors(paper)`. The termina
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-
-from digest.render.people import PreferencesContext, PrivateContext, QueryContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
 
     from digest.model.announcements import Kind
     from digest.model.messages import Links
+    from digest.model.people import Wish
     from digest.render.coverage import CoverageView
     from digest.render.digests import DigestView, GroupView, RestView
     from digest.render.papers import PaperView
@@ -373,6 +372,94 @@ class StoredContext:
     kinds: tuple[StoredKind, ...]
     contact: str = ""
     home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PreferencesContext:
+    """`web/preferences.html`: what comes to one person, and the forms that change it.
+
+    Attributes:
+        address: theirs, as far as the page may tell (masked).
+        memberships: each subscription that writes to them or that they left: its name (`*` for all of them), its
+            title, what comes of it in sentences, whether it is their own, and what its button does: `leave`,
+            `undo` or "" for none.
+        wish: what they want of their own subscription: `queries` (each with `name`, `text` and `is_on`), `kinds`,
+            `abstracts`, `weekly`, `has_feed`; None where they have none.
+        days: what is offered for the days, and how it is called.
+        when: the days, hour and time zone of their own subscription, or as typed.
+        action: the address the forms post to; that of a saved query lies below it.
+        token: tells the server that this page posts.
+        home: the first page.
+        is_paused: their own subscription sends nothing for now.
+        until: the day up to which it was to be paused, as typed.
+        may_add: they may have a first saved query of their own.
+        said: what was just changed, in sentences; "" for nothing.
+        mistakes: what is wrong, by the field that it is about.
+    """
+
+    address: str
+    memberships: tuple[tuple[str, str, str, bool, str], ...]
+    wish: Wish | None
+    days: Mapping[str, str]
+    when: tuple[str, str, str]
+    action: str
+    token: str
+    home: str
+    is_paused: bool = False
+    until: str = ""
+    may_add: bool = False
+    said: str = ""
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """`web/query.html`: one of a person's saved queries, or a new one, with what it would bring.
+
+    Attributes:
+        trial: the trial of what is typed, or stored, and what that changes.
+        action: the address the form goes to.
+        back: the address of the person's preferences.
+        token: tells the server that this page posts.
+        home: the first page.
+        was: as stored; "" for a new one.
+        mistake: why it can't be saved, "" for no reason or one that its trial tells.
+    """
+
+    trial: TrialView
+    action: str
+    back: str
+    token: str
+    home: str
+    was: str = ""
+    mistake: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateContext:
+    """`web/private.html`: what a forwarded mail must not give away. At first, the button that opens it alone.
+
+    Attributes:
+        action: the address the forms post to, "" once all was erased.
+        token: tells the server that this page posts.
+        home: the first page.
+        key: opens it again for each form; "" before it is opened.
+        address: the person's mail address.
+        feed: the address of their own feed, "" for none.
+        said: what was just done, in sentences; "" for nothing.
+        mistakes: what is wrong, by the field that it is about.
+        typed: the other address as typed.
+    """
+
+    action: str
+    token: str
+    home: str
+    key: str = ""
+    address: str = ""
+    feed: str = ""
+    said: str = ""
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+    typed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

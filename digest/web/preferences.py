@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -25,7 +24,7 @@ from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
 from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, SubscriptionState, Weekly, is_personal
 from digest.plan.links import make_links
-from digest.render.people import MembershipView, PreferencesContext, QueryContext
+from digest.render.contexts import PreferencesContext, QueryContext
 from digest.render.text import name_zone, write_day, write_long_day
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
@@ -227,9 +226,8 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
         when=when,
         action=f"{lead_home(request)}p/{token}",
         token=make_form_token(shell, f"/p/{token}"),
-        home=config.web.base_url,
+        home=lead_home(request),
         is_paused=found.is_paused,
-        tomorrow=(now + timedelta(days=1)).date().isoformat(),
         until=form.get("until"),
         may_add=config.web.signup.admits(found.person.address),
         said=said,
@@ -238,18 +236,17 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
     return shell.pages.show("preferences.html", context, 400 if error else 200)
 
 
-def _view_memberships(found: Preferences, now: datetime) -> Iterator[MembershipView]:
+def _view_memberships(found: Preferences, now: datetime) -> Iterator[tuple[str, str, str, bool, str]]:
     """Show what comes, one by one; what was left all at once comes back all at once."""
     is_all = found.has_left_everything
     for one in found.memberships[: 1 if is_all else None]:
         name, title = (_ALL, "Everything") if is_all else (one.name, one.title)
-        is_own = is_all or is_personal(one.origin)
-        if one.left_at is None:
-            yield MembershipView(name, title, _say_next(found.dues[one.id], now, "The"), is_own)
-            continue
-        undo_until = write_day((one.left_at + UNDO).date()) if found.can_undo(one, now) else ""
-        says = f"You unsubscribed on {write_day(one.left_at.date())}."
-        yield MembershipView(name, title, says, is_own, has_left=True, undo_until=undo_until)
+        says, button = _say_next(found.dues[one.id], now, "The"), "leave"
+        if one.left_at is not None:
+            button = "undo" if found.can_undo(one, now) else ""
+            says = f"You unsubscribed on {write_day(one.left_at.date())}."
+            says += f" You can undo it here until {write_day((one.left_at + UNDO).date())}." if button else ""
+        yield name, title, says, is_all or is_personal(one.origin), button
 
 
 def _say_next(due: DueSubscription, now: datetime, whose: str) -> str:
@@ -295,10 +292,9 @@ def serve_query(request: Request) -> Response:
     context = QueryContext(
         trial=trial,
         action=name or "query",
-        root=lead_home(request),
-        back=f"p/{token}",
+        back=f"{lead_home(request)}p/{token}",
         token=make_form_token(shell, request.scope["path"]),
-        home=shell.site.config.web.base_url,
+        home=lead_home(request),
         was=was,
         mistake=f"{error.message}. {error.hint}" if error and not trial.problem else "",
     )

@@ -22,7 +22,7 @@ from digest.model.errors import Forbidden, UsageError
 from digest.model.people import FRESH, Ask, Wish
 from digest.model.subscriptions import normalise_address
 from digest.plan.links import make_links
-from digest.render.people import PrivateContext
+from digest.render.contexts import PrivateContext
 from digest.store import people as people_store
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
@@ -56,7 +56,7 @@ def open_private(request: Request) -> Response:
             signup_store.delete_signup(conn, signup.id)
     if is_pressed:
         return _show(request, _make_key(shell, person, str(int((now + FRESH).timestamp()))))
-    context = PrivateContext(token, make_form_token(shell, f"/k/{token}"), site.config.web.base_url)
+    context = PrivateContext(token, make_form_token(shell, f"/k/{token}"), lead_home(request))
     return shell.pages.show("private.html", context)
 
 
@@ -89,7 +89,7 @@ def change_private(request: Request) -> Response:
         headers = {"Content-Disposition": 'attachment; filename="digest.json"'}
         return Response(said, headers=headers, media_type="application/json")
     if action == "erase":
-        context = PrivateContext("", "", shell.site.config.web.base_url, said=said, is_over=True)
+        context = PrivateContext("", "", lead_home(request), said=said)
         return shell.pages.show("private.html", context)
     return _show(request, form.get("key"), said, error, form)
 
@@ -138,7 +138,7 @@ def _show(
     context = PrivateContext(
         action=f"{lead_home(request)}private",
         token=make_form_token(shell, "/private"),
-        home=config.web.base_url,
+        home=lead_home(request),
         key=key,
         address=found.person.address,
         feed=feed,
