@@ -13,15 +13,16 @@ from digest.deliver import unsubscribe
 from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import UnknownName, UsageError
-from digest.model.people import KINDS, LONGEST_QUERY, MOST_QUERIES, UNDO, Ask, Wish
+from digest.model.people import KINDS, LONGEST_QUERY, MOST_QUERIES, UNDO, Ask, OwnQuery, Wish
 from digest.model.subscriptions import (
     EVERYTHING,
     Destination,
     DestinationKind,
     Subscription,
+    SubscriptionState,
     is_personal,
 )
-from digest.plan.links import remember_preferences
+from digest.plan.links import make_links, remember_preferences
 from digest.plan.turns import Turns, first_due, next_due
 from digest.query import parse_query
 from digest.store import matches as match_store
@@ -32,7 +33,7 @@ from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -58,17 +59,22 @@ class Preferences:
         person: who.
         wish: what they want: their saved queries, when and how.
         own: their own subscription; None where they only read what the operator's file decides.
-        is_paused: it sends nothing for now.
-        paused_until: until when (UTC); None for until they resume it.
         memberships: every live subscription that writes to them or that they left, their own first.
+        dues: these as stored, by key.
+        has_left_everything: they unsubscribed from all of it, for good.
     """
 
     person: Person
     wish: Wish
     own: DueSubscription | None
-    is_paused: bool
-    paused_until: datetime | None
     memberships: tuple[Membership, ...]
+    dues: Mapping[int, DueSubscription]
+    has_left_everything: bool = False
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether their own subscription sends nothing for now."""
+        return self.own is not None and self.own.state == SubscriptionState.PAUSED
 
     @property
     def keeps_times(self) -> bool:
@@ -88,26 +94,24 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
     if person is None:
         return None
     memberships = tuple(people_store.load_memberships(conn, person.destination))
-    own = next((one for one in memberships if is_personal(one.origin)), None)
-    queries = tuple(people_store.load_own_queries(conn, person))
-    joins = tuple(one.name for one in memberships if one.is_joined and one.left_at is None)
-    if own is None:
-        return Preferences(
-            person, Wish(queries, joins=joins), None, is_paused=False, paused_until=None, memberships=memberships
-        )
-    (due,) = subscription_store.load_subscriptions(conn, [own.id])
-    stored = due.subscription
+    dues = {due.id: due for due in subscription_store.load_subscriptions(conn, [one.id for one in memberships])}
+    own = next((dues[one.id] for one in memberships if is_personal(one.origin)), None)
     wish = Wish(
-        queries=queries,
-        cadence=str(stored.cadence),
-        kinds=stored.kinds,
-        abstracts=stored.abstracts,
-        weekly=stored.weekly,
-        has_feed=any(place.kind is DestinationKind.FEED for place in stored.destinations),
-        joins=joins,
+        queries=tuple(people_store.load_own_queries(conn, person)),
+        joins=tuple(one.name for one in memberships if one.is_joined and one.left_at is None),
     )
-    is_paused, until = people_store.load_pause(conn, own.id)
-    return Preferences(person, wish, due, is_paused, until, memberships)
+    if own is not None:
+        stored = own.subscription
+        wish = replace(
+            wish,
+            cadence=str(stored.cadence),
+            kinds=stored.kinds,
+            abstracts=stored.abstracts,
+            weekly=stored.weekly,
+            has_feed=any(place.kind is DestinationKind.FEED for place in stored.destinations),
+        )
+    has_left_everything = EVERYTHING in subscriber_store.load_departures(conn, person.destination)
+    return Preferences(person, wish, own, memberships, dues, has_left_everything)
 
 
 def make_wish(
@@ -132,12 +136,21 @@ def make_wish(
         has_feed=has_feed,
         joins=tuple(name for name in offered if name in joins),
     )
-    if text.strip() and len(text) <= LONGEST_QUERY:
-        words = text.strip()
-        text = parse_query(f"cat:{words}" if taxonomy.is_category(words) else words).expression
-    wish = wish.add_query(text) if text.strip() else wish
+    wish = wish.add_query(read_words(text)) if text.strip() else wish
     check_wish(wish)
     return wish
+
+
+def read_words(text: str) -> str:
+    """Return the query that somebody means by what they typed: words, a query, a category alone, an address.
+
+    Raises:
+        QueryError: it can't be read.
+    """
+    words = text.strip()
+    if len(words) > LONGEST_QUERY:
+        return words  # see `check_wish`
+    return parse_query(f"cat:{words}" if taxonomy.is_category(words) else words).expression
 
 
 def check_wish(wish: Wish) -> None:
@@ -161,12 +174,14 @@ def check_wish(wish: Wish) -> None:
 def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *, at: datetime) -> None:
     """Bring a person's saved queries and own subscription in line with what they want; twice is as once.
 
-    A new saved query brings its first digest. Those off stay stored and bring nothing.
+    A new saved query brings its first digest. Those off stay stored and bring nothing; turned on again, they
+    bring what is announced from then on.
 
     Raises:
         UsageError: see `check_wish`.
     """
     check_wish(wish)
+    were_off = {query.name for query in people_store.load_own_queries(conn, person) if not query.is_on}
     texts = {query.name: (query.text, parse_query(query.text).canonical, "") for query in wish.queries}
     query_store.sync_queries(conn, texts, person.origin, at)
     feed = (Destination(DestinationKind.FEED),) if wish.has_feed else ()
@@ -182,6 +197,38 @@ def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *,
     )
     subscription_store.sync_subscriptions(conn, [own] if wish.queries else [], person.origin, at, Turns(at))
     people_store.set_owner(conn, person)
+    people_store.close_first_digests(conn, person, were_off)
+
+
+def save_query(
+    conn: Connection, config: Config, preferences: Preferences, name: str, text: str, *, at: datetime
+) -> None:
+    """Give one of a person's saved queries another text, or add one where no name is given; either is on then.
+
+    An edited one goes on where matching stands: it sends nothing again, and no first digest.
+
+    Raises:
+        QueryError: the text can't be read.
+        UsageError: they have it already, or as many as they may, or may have none of their own.
+    """
+    wish, person, maker = preferences.wish, preferences.person, make_links(conn, config)
+    if preferences.own is None and not config.web.signup.admits(person.address):
+        require_own(preferences)
+    if name and name not in {one.name for one in wish.queries}:
+        raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
+    text = read_words(text)
+    canonical = _canonical(text)
+    twin = next((one.name for one in wish.queries if _canonical(one.text) == canonical), name)
+    if name and twin != name:
+        raise UsageError("you have this saved query already", hint="Go back, and delete one of the two.")
+    if twin:
+        edited = OwnQuery(twin, text)
+        wish = replace(wish, queries=tuple(edited if one.name == twin else one for one in wish.queries))
+    else:
+        wish = wish.add_query(text)
+    save_wish(conn, maker, person, wish, at=at)
+    if preferences.own is None:
+        people_store.log_consent(conn, person, own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
 
 
 def own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
@@ -328,7 +375,7 @@ def pause(conn: Connection, preferences: Preferences, until: datetime | None, *,
     Raises:
         UsageError: they have none, or the moment is over.
     """
-    own = _require_own(preferences)
+    own = require_own(preferences)
     if until is not None and until <= at:
         raise UsageError("this day is over already", hint="Choose a later day.")
     subscription_store.pause(conn, own.id, until)
@@ -342,7 +389,7 @@ def resume(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
     Raises:
         UsageError: they have none.
     """
-    own = _require_own(preferences)
+    own = require_own(preferences)
     turn = next_due(own.subscription, at, own.last_slot)
     is_at_once = own.subscription.cadence.kind is CadenceKind.AT_ONCE
     if turn is None and is_at_once and match_store.load_pending_matches(conn, own.id, own.plan_after):
@@ -350,7 +397,12 @@ def resume(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
     subscription_store.resume(conn, own.id, turn)
 
 
-def _require_own(preferences: Preferences) -> DueSubscription:
+def require_own(preferences: Preferences) -> DueSubscription:
+    """Return a person's own subscription.
+
+    Raises:
+        UsageError: they have none: the operator's file decides over what they get.
+    """
     if preferences.own is None:
         raise UsageError(
             "the operator of this service decides when these digests come",
@@ -360,12 +412,12 @@ def _require_own(preferences: Preferences) -> DueSubscription:
 
 
 def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
-    """Take back that a person left a subscription, within `UNDO`.
+    """Take back that a person left a subscription, or `EVERYTHING`, within `UNDO`.
 
     Raises:
         UsageError: it is too late, or they had not left it.
     """
-    found = next((one for one in preferences.memberships if one.name == name), None)
+    found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
     if found is None or not preferences.can_undo(found, at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
     left = subscriber_store.load_departures(conn, preferences.person.destination)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from digest.model.announcements import Kind
-from digest.model.cadences import Cadence
+from digest.model.cadences import EVERY_DAY, WEEKDAYS, WORKING_DAYS, Cadence, CadenceKind
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.subscriptions import Abstracts, Weekly
 
@@ -199,6 +199,15 @@ def write_cadence(days: str, hour: str, zone: str) -> str:
         return str(Cadence.parse(f"{days} at {int(hour):02}:00 {zone or 'UTC'}"))
     except ConfigurationError as error:
         raise UsageError(f"{zone[:60]!r} is not a time zone", hint="Write it like Europe/Berlin.") from error
+
+
+def read_cadence_fields(cadence: Cadence) -> tuple[str, str, str]:
+    """Return the days, hour and zone of which `write_cadence` makes this cadence."""
+    if cadence.kind is not CadenceKind.CLOCK:
+        return "announcement", "9", "UTC"
+    one_day = {frozenset({number}): f"{name}s" for number, name in enumerate(WEEKDAYS)}
+    days = {WORKING_DAYS: "weekdays", EVERY_DAY: "daily", **one_day}.get(cadence.days, "weekdays")
+    return days, str(cadence.at.hour), cadence.zone
 
 
 def name_query(text: str, taken: Collection[str]) -> str:

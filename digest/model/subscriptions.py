@@ -340,6 +340,7 @@ class DueSubscription:
         created_at: when it was first stored (UTC).
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
+        paused_until: the end of its pause (UTC); None for none, or until further notice.
         is_personal: a person's own, made on a page; else the operator's file names it.
     """
 
@@ -352,4 +353,5 @@ class DueSubscription:
     created_at: datetime
     revisions: tuple[ActiveRevision, ...] = ()
     feed_generation: int = 0
+    paused_until: datetime | None = None
     is_personal: bool = False

@@ -7,7 +7,7 @@ Slack's templates have `link(url, label)` and `name_authors(paper)`. The termina
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from digest.model.announcements import Kind
+    from digest.model.errors import QueryError
     from digest.model.messages import Links
+    from digest.model.people import Wish
     from digest.render.coverage import CoverageView
-    from digest.render.digests import DigestView, GroupView, RestView
+    from digest.render.digests import DigestView, GroupView, QueryView, RestView
     from digest.render.papers import PaperView
 
 
@@ -232,6 +234,69 @@ class PageContext:
 
 
 @dataclass(frozen=True, slots=True)
+class PastView:
+    """A past digest, or what a search found in it.
+
+    Attributes:
+        digest: its words: `digest.day`, and on a day without papers `digest.headline`.
+        month: when it came, `November 2026`.
+        url: its page; `#paper-3` behind it leads to the third paper.
+        papers: its first papers, or those that were found.
+        left_out: how many more there are.
+    """
+
+    digest: DigestView
+    month: str
+    url: str
+    papers: tuple[PaperView, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveContext:
+    """`web/archive.html`: the past digests of a subscription, or what a search found in them.
+
+    Attributes:
+        title: what the subscription is called.
+        queries: its saved queries as they read now.
+        past: digests, newest first.
+        search: what is searched for, "" for nothing.
+        problem: why that can't be read, with `message`, `pointer()` and `hint`; None where it can.
+        go_on: the address of what is older, "" where there is nothing more.
+        is_public: everybody may find it.
+        home: the installation's front page, "" where it has no public address.
+    """
+
+    title: str
+    queries: tuple[QueryView, ...]
+    past: tuple[PastView, ...]
+    search: str = ""
+    problem: QueryError | None = None
+    go_on: str = ""
+    is_public: bool = False
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedContext:
+    """`web/feed.html`: what a browser shows at a feed's address.
+
+    Attributes:
+        title: what the feed is called.
+        papers: the newest ones.
+        atom: its address as Atom.
+        json: its address as JSON Feed.
+        home: the installation's front page, "" where it has no public address.
+    """
+
+    title: str
+    papers: tuple[PaperView, ...]
+    atom: str
+    json: str
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LeaveContext:
     """`web/leave.html`: asks whether to leave; only the button's POST does anything.
 
@@ -371,6 +436,94 @@ class StoredContext:
     kinds: tuple[StoredKind, ...]
     contact: str = ""
     home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PreferencesContext:
+    """`web/preferences.html`: what comes to one person, and the forms that change it.
+
+    Attributes:
+        address: theirs, as far as the page may tell (masked).
+        memberships: each subscription that writes to them or that they left: its name (`*` for all of them), its
+            title, what comes of it in sentences, whether it is their own, and what its button does: `leave`,
+            `undo` or "" for none.
+        wish: what they want of their own subscription: `queries` (each with `name`, `text` and `is_on`), `kinds`,
+            `abstracts`, `weekly`, `has_feed`; None where they have none.
+        days: what is offered for the days, and how it is called.
+        when: the days, hour and time zone of their own subscription, or as typed.
+        action: the address the forms post to; that of a saved query lies below it.
+        token: tells the server that this page posts.
+        home: the first page.
+        is_paused: their own subscription sends nothing for now.
+        until: the day up to which it was to be paused, as typed.
+        may_add: they may have a first saved query of their own.
+        said: what was just changed, in sentences; "" for nothing.
+        mistakes: what is wrong, by the field that it is about.
+    """
+
+    address: str
+    memberships: tuple[tuple[str, str, str, bool, str], ...]
+    wish: Wish | None
+    days: Mapping[str, str]
+    when: tuple[str, str, str]
+    action: str
+    token: str
+    home: str
+    is_paused: bool = False
+    until: str = ""
+    may_add: bool = False
+    said: str = ""
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """`web/query.html`: one of a person's saved queries, or a new one, with what it would bring.
+
+    Attributes:
+        trial: the trial of what is typed, or stored, and what that changes.
+        action: the address the form goes to.
+        back: the address of the person's preferences.
+        token: tells the server that this page posts.
+        home: the first page.
+        was: as stored; "" for a new one.
+        mistake: why it can't be saved, "" for no reason or one that its trial tells.
+    """
+
+    trial: TrialView
+    action: str
+    back: str
+    token: str
+    home: str
+    was: str = ""
+    mistake: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateContext:
+    """`web/private.html`: what a forwarded mail must not give away. At first, the button that opens it alone.
+
+    Attributes:
+        action: the address the forms post to, "" once all was erased.
+        token: tells the server that this page posts.
+        home: the first page.
+        key: opens it again for each form; "" before it is opened.
+        address: the person's mail address.
+        feed: the address of their own feed, "" for none.
+        said: what was just done, in sentences; "" for nothing.
+        mistakes: what is wrong, by the field that it is about.
+        typed: the other address as typed.
+    """
+
+    action: str
+    token: str
+    home: str
+    key: str = ""
+    address: str = ""
+    feed: str = ""
+    said: str = ""
+    mistakes: Mapping[str, str] = field(default_factory=dict)
+    typed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,24 +672,14 @@ class StartContext:
 
     Attributes:
         trial: the trial of the query in the box.
-        takes_signups: people may subscribe by themselves.
-        token: tells the server that this page posts.
-        given: what stands in the form, by the fields' names.
-        days: which days can be chosen, and how each is read.
-        kinds: the same for kinds of announcement.
-        joins: the same for the operator's subscriptions.
+        form: the form to subscribe, with what `web/subscribe.html` sees; None where nobody may.
         archives: past digests that everybody may read.
         coverage: what was checked last.
         contact: the operator's address, "" where none is given.
     """
 
     trial: TrialView
-    takes_signups: bool
-    token: str
-    given: Mapping[str, Sequence[str]]
-    days: Mapping[str, str]
-    kinds: Mapping[Kind, str]
-    joins: Mapping[str, str]
+    form: SubscribeContext | None
     archives: tuple[ArchiveLink, ...]
     coverage: CoverageView
     contact: str
@@ -589,8 +732,13 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
     "web/digest.html": PageContext,
+    "web/archive.html": ArchiveContext,
+    "web/feed.html": FeedContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
+    "web/preferences.html": PreferencesContext,
+    "web/query.html": QueryContext,
+    "web/private.html": PrivateContext,
     "web/stored.html": StoredContext,
     "web/subscribe.html": SubscribeContext,
     "web/link.html": LinkContext,

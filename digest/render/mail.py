@@ -1,8 +1,8 @@
 """A digest as a mail: subject, text and HTML from templates, within what mail readers show.
 
-The mails of one digest differ by their readers' own link alone. So a mail is rendered once, for a link that is
-nobody's, and each reader's own is put in its place. Both have as many letters: links of another length may break
-lines elsewhere, and have a form of their own.
+The mails of one digest differ by their readers' own links alone. So a mail is rendered once, for links that are
+nobody's, and each reader's own are put in their place. Both have as many letters: links of another length may
+break lines elsewhere, and have a form of their own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from digest.render.mime import (
 from digest.render.text import clean_markup, clean_text, flow_text, shorten, wrap_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from digest.model.messages import Delivery, Digest, Links
@@ -96,25 +96,30 @@ class EncodedMail:
 
 
 class PartForm:
-    """A part of a mail that is encoded but for the lines with a link.
+    """A part of a mail that is encoded but for the lines with a link of its reader's own.
 
     Args:
         part: the part.
-        link: the link in it; "" for none.
+        links: those links in it.
     """
 
-    def __init__(self, part: str, link: str) -> None:
-        self._link = link
-        lines = groupby(part.split("\n"), key=lambda line: link != "" and link in line)
+    def __init__(self, part: str, links: Sequence[str]) -> None:
+        self._links = links
+        lines = groupby(part.split("\n"), key=lambda line: any(link in line for link in links))
         self._pieces = ["\n".join(run) if has_link else encode_part("\n".join(run)) for has_link, run in lines]
-        """Encoded lines, and those to be encoded with another link in them."""
+        """Encoded lines, and those to be encoded with other links in them."""
 
-    def fill(self, link: str) -> bytes:
-        """Return the part with another link, encoded."""
+    def fill(self, links: Sequence[str]) -> bytes:
+        """Return the part with other links in place of those, in their order, encoded."""
         return b"\r\n".join(
-            quote_printable(piece.replace(self._link, link)) if isinstance(piece, str) else piece
+            quote_printable(self._replace(piece, links)) if isinstance(piece, str) else piece
             for piece in self._pieces
         )
+
+    def _replace(self, piece: str, links: Sequence[str]) -> str:
+        for link, other in zip(self._links, links, strict=True):
+            piece = piece.replace(link, other)
+        return piece
 
 
 class MailForms:
@@ -136,18 +141,24 @@ class MailForms:
         Raises:
             TemplateError: a template cannot be rendered, or takes more room than a mail has.
         """
-        nobody = replace(links, unsubscribe=_blank(links.unsubscribe))
+        nobody = replace(links, unsubscribe=_blank(links.unsubscribe), preferences=_blank(links.preferences))
         key = (id(digest), nobody)
         form = self._known.get(key)
         if form is None:
-            text, link = self._render(digest, nobody), nobody.unsubscribe
-            form = (digest, text.subject, PartForm(text.plain, link), PartForm(text.html, link))
+            text, blanks = self._render(digest, nobody), _list_personal(nobody)
+            form = (digest, text.subject, PartForm(text.plain, blanks), PartForm(text.html, blanks))
             with self._lock:
                 self._known[key] = form
                 while len(self._known) > KEPT_DIGESTS:
                     del self._known[next(iter(self._known))]
         _, subject, plain, html = form
-        return EncodedMail(subject, plain.fill(links.unsubscribe), html.fill(links.unsubscribe))
+        own = _list_personal(links)
+        return EncodedMail(subject, plain.fill(own), html.fill(own))
+
+
+def _list_personal(links: Links) -> list[str]:
+    """Return the links that each reader has for themselves, where there are any."""
+    return [link for link in (links.unsubscribe, links.preferences) if link]
 
 
 def _blank(link: str) -> str:

@@ -21,6 +21,7 @@ from digest.render.contexts import (
     DifferenceView,
     ProblemView,
     StartContext,
+    SubscribeContext,
     TrialView,
     VariantView,
 )
@@ -43,6 +44,7 @@ SAMPLE_LINKS = Links(
     feed="https://digest.example.org/f/U29tZSBzZWNyZXQgZmVlZC.atom",
     home="https://digest.example.org/",
     refs="https://digest.example.org/refs",
+    preferences="https://digest.example.org/p/WW91cnMgYW5kIG5vYm9keX",
 )
 
 _ABSTRACT = (
@@ -318,11 +320,11 @@ def sample_trials() -> tuple[TrialView, ...]:
 
 def sample_start(trial: TrialView, *, is_full: bool = True) -> StartContext:
     """Return the page to begin, with everything or with as little as it may have."""
-    joins, archives = ({"gpu": "GPU <b>"}, (ArchiveLink("GPU <b>", "a/x"),)) if is_full else ({}, ())
     given = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
+    form = SubscribeContext("", "", "t0k3n", given, DAYS, KINDS, {"gpu": "GPU <b>"}, "") if is_full else None
     coverage = describe_coverage(make_coverage(None, is_complete=is_full))
-    contact = "ops@example.org" * is_full
-    return StartContext(trial, is_full, "t0k3n", given, DAYS, KINDS, joins, archives, coverage, contact)
+    archives = (ArchiveLink("GPU <b>", "a/x"),) * is_full
+    return StartContext(trial, form, archives, coverage, "ops@example.org" * is_full)
 
 
 def _find(paper: Paper, field: Field, text: str) -> tuple[Span, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, insert, not_, or_, select, update
 
+from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery
 from digest.model.subscriptions import (
     EVERYTHING,
@@ -23,6 +24,7 @@ from digest.store.schema import (
     attempts,
     consents,
     deliveries,
+    destination_addresses,
     digests,
     query_revisions,
     saved_queries,
@@ -35,8 +37,10 @@ from digest.store.schema import (
     tokens,
 )
 from digest.store.subscribers import DestinationState
+from digest.store.subscriptions import NO_FIRST_DIGEST
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -93,8 +97,11 @@ class Membership:
 
 
 def load_person(conn: Connection, address: str) -> Person | None:
-    """Return who has a mail address, given in its one spelling."""
-    row = conn.execute(select(subscribers).where(subscribers.c.address == address)).one_or_none()
+    """Return who has a mail address, given in its one spelling; locked where the connection writes."""
+    found = select(subscribers).where(subscribers.c.address == address)
+    if not conn.get_execution_options().get("postgresql_readonly"):
+        found = found.with_for_update()  # two changes at once take turns
+    row = conn.execute(found).one_or_none()
     return Person(row.id, row.address, SubscriberState(row.state), row.how, row.since) if row else None
 
 
@@ -140,6 +147,14 @@ def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     return [OwnQuery(row.name, row.text, bool(row.is_on)) for row in conn.execute(found)]
 
 
+def close_first_digests(conn: Connection, person: Person, names: Collection[str]) -> None:
+    """Let some of a person's saved queries bring what is matched from now on, and no first digest."""
+    mine = (saved_queries.c.origin == person.origin, saved_queries.c.name.in_(names))
+    links = subscription_queries.c
+    owed = (links.query_id.in_(select(saved_queries.c.id).where(*mine)), links.first_digest_run_id.is_(None))
+    conn.execute(update(subscription_queries).where(*owed).values(first_digest_run_id=NO_FIRST_DIGEST))
+
+
 def load_own_name(conn: Connection, person: Person) -> str:
     """Return the name of a person's own subscription, though it may have ended; "" where there never was one."""
     own = select(subscriptions.c.name).where(subscriptions.c.origin == person.origin)
@@ -150,13 +165,6 @@ def set_owner(conn: Connection, person: Person) -> None:
     """Note on a person's own subscription whose it is."""
     own = update(subscriptions).where(subscriptions.c.origin == person.origin)
     conn.execute(own.values(subscriber_id=person.id))
-
-
-def load_pause(conn: Connection, subscription_id: int) -> tuple[bool, datetime | None]:
-    """Return whether a subscription is paused, and until when (UTC); None for until further notice."""
-    columns = (subscriptions.c.state, subscriptions.c.paused_until)
-    row = conn.execute(select(*columns).where(subscriptions.c.id == subscription_id)).one()
-    return row.state == SubscriptionState.PAUSED, row.paused_until
 
 
 def load_memberships(conn: Connection, destination: Destination) -> list[Membership]:
@@ -178,7 +186,7 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
             row.title or row.name,
             row.origin,
             row.is_joined,
-            left.get(row.name) or left.get(EVERYTHING),
+            left.get(EVERYTHING) or left.get(row.name),
         )
         for row in conn.execute(found)
     ]
@@ -213,17 +221,32 @@ def join(conn: Connection, subscription_id: int, destination: Destination, *, at
 
 
 def change_address(conn: Connection, person: Person, address: str, *, at: datetime) -> None:
-    """Give a person another address: what they joined goes there from now on. Their own subscription is synced."""
+    """Give a person another address, and all that is theirs with it: what comes, what came, and what they left.
+
+    What the operator's file sends to the old address stays there, and so does a message that is on its way.
+    """
     conn.execute(
         update(subscribers).where(subscribers.c.id == person.id).values(address=address, how="moved", since=at)
     )
     old, new = str(person.destination), str(Destination(DestinationKind.MAIL, address))
-    places = subscription_destinations.c
-    mine = (places.destination == old, places.is_joined)
-    conn.execute(update(subscription_destinations).where(*mine).values(destination=new))
-    theirs = tokens.c.destination == old
-    conn.execute(delete(tokens).where(theirs, tokens.c.purpose != TokenPurpose.LEAVE))
-    conn.execute(update(tokens).where(theirs).values(destination=new))  # unsubscribing in an old mail still works
+    places, sent = subscription_destinations.c, deliveries.c
+    joined = select(places.subscription_id).where(places.destination == old, places.is_joined)
+    own = or_(subscriptions.c.origin == person.origin, subscriptions.c.id.in_(joined))
+    mine = {row.id: row.name for row in conn.execute(select(subscriptions.c.id, subscriptions.c.name).where(own))}
+    theirs = select(digests.c.id).where(digests.c.subscription_id.in_(mine))
+    to_old = update(deliveries).where(sent.destination == old, sent.digest_id.in_(theirs))
+    anew = {"destination": new, "body": None, "media_type": None}  # the bytes of an earlier try name the old one
+    conn.execute(to_old.where(sent.state == DeliveryState.READY).values(anew))
+    for moving in (
+        to_old.where(sent.ended_at.is_not(None)),
+        update(subscription_destinations).where(places.destination == old, places.subscription_id.in_(mine)),
+        # Unsubscribing in an old mail still works.
+        update(tokens).where(tokens.c.destination == old, tokens.c.purpose == TokenPurpose.LEAVE),
+    ):
+        conn.execute(moving.values(destination=new))
+    for gone in (tokens, destination_addresses):
+        conn.execute(delete(gone).where(gone.c.destination == old))
+    conn.execute(delete(suppressions).where(_is_at(old), suppressions.c.subscription.in_(mine.values())))
 
 
 def load_everything(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
@@ -248,8 +271,10 @@ def load_everything(conn: Connection, address: str, person_id: int) -> dict[str,
         digests: digests.c.subscription_id.in_(own),
         deliveries: deliveries.c.destination == key,
         attempts: attempts.c.delivery_id.in_(sent),
+        destination_addresses: destination_addresses.c.destination == key,
+        tokens: tokens.c.destination == key,
     }
-    hidden = {"token", "body", "owner", "lease_until"}
+    hidden = {"token", "hash", "body", "owner", "lease_until"}
     return {
         table.name: [
             {name: value for name, value in row.items() if name not in hidden}
@@ -296,7 +321,10 @@ def erase(conn: Connection, address: str, person_id: int, *, keep_suppressions: 
         delete(query_matches).where(query_matches.c.revision_id.in_(revisions)),
         delete(query_revisions).where(query_revisions.c.query_id.in_(queries)),
         delete(saved_queries).where(saved_queries.c.id.in_(queries)),
-        delete(signups).where(signups.c.address == address),
+        delete(signups).where(
+            or_(signups.c.address == address, signups.c.wish.contains(f'"{address}"', autoescape=True))
+        ),
+        delete(destination_addresses).where(destination_addresses.c.destination == key),
         delete(consents).where(consents.c.subscriber_id == person_id),
         delete(subscribers).where(subscribers.c.id == person_id),
     ):

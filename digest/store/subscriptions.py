@@ -271,6 +271,7 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
         created_at=row.created_at,
         revisions=revisions,
         feed_generation=row.feed_generation,
+        paused_until=row.paused_until,
         is_personal=is_personal(row.origin),
     )
 

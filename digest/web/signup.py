@@ -27,6 +27,7 @@ from digest.web.endpoints import find_contact, mask, shell_of
 from digest.web.forms import make_form_token, name_network, read_form, require_own_form
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from digest.web.endpoints import Shell
     from digest.web.forms import Form
 
-FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
+_FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 
 
 def subscribe(request: Request) -> Response:
@@ -63,17 +64,25 @@ def subscribe(request: Request) -> Response:
 
 
 def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
-    context = SubscribeContext(
-        problem=f"{error.message}. {error.hint}",
+    context = fill_form(shell, {name: form.get_all(name) for name in _FIELDS}, error)
+    return shell.pages.show("subscribe.html", context, 400)
+
+
+def fill_form(
+    shell: Shell, given: Mapping[str, Sequence[str]], error: UsageError | None = None
+) -> SubscribeContext:
+    """Return the form to subscribe with what stands in its fields, and what is wrong with that."""
+    config = shell.site.config
+    return SubscribeContext(
+        problem=f"{error.message}. {error.hint}" if error else "",
         pointer=error.pointer() if isinstance(error, QueryError) else "",
         token=make_form_token(shell, "/subscribe"),
-        given={name: form.get_all(name) for name in FIELDS},
+        given={name: given.get(name, ()) for name in _FIELDS},
         days=DAYS,
         kinds=KINDS,
-        joins={one.name: one.title or one.name for one in people.list_offered(shell.site.config)},
-        home=shell.site.config.web.base_url,
+        joins={one.name: one.title or one.name for one in people.list_offered(config)},
+        home=config.web.base_url,
     )
-    return shell.pages.show("subscribe.html", context, 400)
 
 
 def _ask(request: Request, ask: Ask, address: str, wish: Wish) -> Response:

@@ -188,7 +188,8 @@ def measure_rendering(readers: int) -> tuple[int, float]:
     identity = MailIdentity(_SENDER, "", "example.org", digest.planned_at)
     size, worked = 0, process_time()
     for number in range(readers):
-        links = replace(SAMPLE_LINKS, unsubscribe=f"https://digest.example.org/u/{number:022}")
+        own = [f"https://digest.example.org/{page}/{number:022}" for page in "up"]
+        links = replace(SAMPLE_LINKS, unsubscribe=own[0], preferences=own[1])
         mail = renderer.render_mail(digest, make_delivery(number, digest.planned_at), links, identity)
         size = len(mail.body)
     return size, (process_time() - worked) / readers * 1e3

@@ -175,9 +175,7 @@ def test_a_token_opens_what_it_was_made_for_and_nothing_else(shared: Desk, purpo
 def test_an_unknown_token_is_answered_with_the_same_bytes_everywhere(shared: Desk) -> None:
     answers = [shared.http.get(path) for token in UNKNOWN for path in secret_paths(shared, token)]
     assert {answer.status_code for answer in answers} == {404}
-    contents = {(answer.url.path[:3], answer.content) for answer in answers}
-    assert len(contents) == len({path for path, _ in contents}), "a mail's link that is over says how to ask again"
-    assert {content for path, content in contents if path != "/c/"} == {shared.http.get("/nothing").content}
+    assert {answer.content for answer in answers} == {shared.http.get("/nothing").content}
 
 
 SECRET_NAMES = re.compile(r"token|secret|signature|\bmac\b", re.IGNORECASE)
@@ -231,6 +229,9 @@ def test_no_page_holds_what_the_policy_forbids(desk: Desk) -> None:
     pages = [answer.text for answer in ask_all(desk) if "text/html" in answer.headers.get("content-type", "")]
     assert len(pages) > 20
     for page in filter(None, pages):
+        if not page.startswith("<!doctype"):  # the live part, which a page of ours takes in
+            assert not re.search(r"<(?:style|script|meta|link)|\s(?:style|on\w+)\s*=", page)
+            continue
         (block,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
         assert f"sha256-{b64encode(hashlib.sha256(block.encode()).digest()).decode()}" == style
         body = page.replace(block, "")

@@ -45,12 +45,17 @@ DIGESTS = {
     **quiet_digests(),
 }
 LEAVE = "https://digest.example.org/u/"
-READERS = [replace(SAMPLE_LINKS, unsubscribe=f"{LEAVE}token-{number:04}") for number in range(5)]
+CHANGE = "https://digest.example.org/p/"
+READERS = [
+    replace(SAMPLE_LINKS, unsubscribe=f"{LEAVE}token-{number:04}", preferences=f"{CHANGE}token-{number:04}")
+    for number in range(5)
+]
 OTHERS = [
     replace(SAMPLE_LINKS, unsubscribe=f"{LEAVE}another-length"),
     replace(SAMPLE_LINKS, unsubscribe=""),
     replace(SAMPLE_LINKS, unsubscribe="", web_view="", home=""),
     replace(READERS[0], web_view=""),
+    replace(READERS[0], preferences=""),
 ]
 
 
@@ -94,14 +99,18 @@ def test_a_digest_is_rendered_once_for_all_readers_and_for_none_of_them() -> Non
 
     def render(_: Digest, links: Links) -> MailText:
         rendered.append(links)
-        said = f"leave:\n{links.unsubscribe}\n"
+        said = f"leave:\n{links.unsubscribe}\nchange: {links.preferences}\n"
         return MailText("s", f"{said}{links.unsubscribe[-4:]}\n", f"<a href='{links.unsubscribe}'>leave</a>")
 
     forms, digest = MailForms(render), DIGESTS["sample"]
     mails = [forms.write(digest, links) for links in READERS * 2]
-    assert [links.unsubscribe for links in rendered] == [f"{LEAVE}{'x' * 10}"]
+    blank = "x" * 10
+    assert [(links.unsubscribe, links.preferences) for links in rendered] == [
+        (f"{LEAVE}{blank}", f"{CHANGE}{blank}")
+    ]
     assert [mail.plain.split() for mail in mails[:5]] == [
-        [b"leave:", links.unsubscribe.encode(), b"xxxx"] for links in READERS
+        [b"leave:", links.unsubscribe.encode(), b"change:", links.preferences.encode(), b"xxxx"]
+        for links in READERS
     ], "what a template cuts out of a link is nobody's"
     assert mails[:5] == mails[5:]
     forms.write(DIGESTS["merged"], READERS[2])
@@ -126,5 +135,8 @@ LINES = st.lists(
 
 @given(LINES, st.sampled_from(["LIVE", "a=b.", "From"]))
 def test_a_part_with_another_link_is_encoded_as_if_it_had_been_there(text: str, link: str) -> None:
-    assert PartForm(text, "LINK").fill(link) == quote_printable(text.replace("LINK", link))
-    assert PartForm(text, "").fill("") == quote_printable(text)
+    assert PartForm(text, ["LINK"]).fill([link]) == quote_printable(text.replace("LINK", link))
+    assert PartForm(text, ["LINK", "word"]).fill([link, "w"]) == quote_printable(
+        text.replace("LINK", link).replace("word", "w")
+    )
+    assert PartForm(text, []).fill([]) == quote_printable(text)

@@ -1,0 +1,316 @@
+"""What comes to one person, and when: the page that every mail to them links to, and their saved queries.
+
+Whoever has the link may do here what whoever was forwarded the mail may do. For all else see `digest.web.private`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from digest.deliver import people
+from digest.deliver.letters import take_request
+from digest.model import secrets
+from digest.model.announcements import Kind
+from digest.model.cadences import Cadence, choose_zone, read_pause_end
+from digest.model.clock import write_with_zone
+from digest.model.errors import ConfigurationError, UnknownName, UsageError
+from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
+from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, SubscriptionState, Weekly, is_personal
+from digest.plan.links import make_links
+from digest.render.contexts import PreferencesContext, QueryContext
+from digest.render.text import name_zone, write_day, write_long_day
+from digest.store import database as token_store
+from digest.store import subscribers as subscriber_store
+from digest.web.endpoints import mask, shell_of
+from digest.web.forms import Form, make_form_token, name_network, read_form, require_own_form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from digest.config import Config
+    from digest.deliver.people import Preferences
+    from digest.model.subscriptions import DueSubscription
+
+_ALL = "*"
+"""What a button sends in place of a subscription's name, for everything: none can be called so."""
+
+NOTHING = Form(())
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A form that a person sent, inside a transaction, and what they get."""
+
+    conn: Connection
+    config: Config
+    found: Preferences
+    form: Form
+    network: str
+    at: datetime
+
+    def ask(self, ask: Ask, address: str, wish: Wish, said: str) -> str:
+        """Have a mail with a link sent; return what is said of it, or that too many were asked for."""
+        maker, at = make_links(self.conn, self.config), self.at
+        free_at = take_request(self.conn, maker, ask, address, wish, network=self.network, at=at)
+        if free_at is None:
+            return said
+        return f"Too many mails were asked for. Try again after {write_with_zone(free_at, self.config.zone)}."
+
+    def save(self, wish: Wish) -> None:
+        """Bring what they get in line with what they want."""
+        people.save_wish(self.conn, make_links(self.conn, self.config), self.found.person, wish, at=self.at)
+
+
+Act = Callable[[Visit], str]
+"""Does what a button says; returns what was done, in a sentence."""
+
+
+def serve_preferences(request: Request) -> Response:
+    """Show what comes to whoever has the link; do what a button of the page says, and show it as it is then."""
+    form, said, error = change(request, _find, _ACTIONS) if request.method == "POST" else (NOTHING, "", None)
+    return _show(request, said, error, form)
+
+
+def change(
+    request: Request, find: Callable[[Connection, Request, Form], Preferences], actions: Mapping[str, Act]
+) -> tuple[Form, str, UsageError | None]:
+    """Do all that a form of ours asks for, or nothing; return it with what was done, or with the mistake.
+
+    `find` finds who sent it, and `actions` are what its buttons do, by its field `action`.
+    """
+    site, form = shell_of(request).site, read_form(request)
+    require_own_form(request, form)
+    act = actions.get(form.get("action"))
+    if act is None:
+        raise UsageError("this page has no such button", hint="Open the page again, and press a button there.")
+    try:
+        with site.store.begin() as conn:
+            network, found = name_network(request, site.config), find(conn, request, form)
+            return form, act(Visit(conn, site.config, found, form, network, site.clock.now())), None
+    except UsageError as error:
+        return form, "", error
+
+
+def _find(conn: Connection, request: Request, _form: Form | None = None) -> Preferences:
+    """Return what the person gets whose link was followed; whatever is nobody's link looks the same."""
+    stored, found = token_store.load_token(conn, secrets.token_hash(request.path_params["token"])), None
+    if stored is not None and stored.purpose is token_store.TokenPurpose.PREFERENCES:
+        found = people.load_preferences(conn, Destination.parse(stored.destination).address)
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+def _save(visit: Visit) -> str:
+    people.require_own(visit.found)
+    wish = _read_wish(visit.found.wish, visit.form)
+    visit.save(replace(wish, cadence=write_cadence(*_read_when(visit.form))))
+    return "Saved."
+
+
+def _read_when(form: Form) -> tuple[str, str, str]:
+    return form.get("days"), form.get("hour"), form.get("zone").strip()
+
+
+def _read_wish(wish: Wish, form: Form) -> Wish:
+    """Return all that the form says but when. Saved queries that its page did not list stay as they are."""
+    listed, ticked = form.get_all("listed"), form.get_all("on")
+    try:
+        abstracts, weekly = Abstracts(form.get("abstracts")), Weekly(form.get("weekly"))
+    except ValueError as error:
+        raise UsageError("this is not offered", hint="Choose from the lists.") from error
+    return replace(
+        wish,
+        queries=tuple(
+            replace(one, is_on=one.name in ticked) if one.name in listed else one for one in wish.queries
+        ),
+        kinds=tuple(kind for kind in Kind if kind in form.get_all("kind")),
+        abstracts=abstracts,
+        weekly=weekly,
+        has_feed=form.get("feed") == "yes",
+    )
+
+
+def _pause(visit: Visit) -> str:
+    own, day = people.require_own(visit.found), visit.form.get("until").strip()
+    try:
+        until = read_pause_end(day, _zone_of(own)) if day else None
+    except ConfigurationError as error:
+        raise UsageError(error.message, hint=error.hint) from error
+    people.pause(visit.conn, visit.found, until, at=visit.at)
+    return "Paused. What matches meanwhile waits."
+
+
+def _resume(visit: Visit) -> str:
+    people.resume(visit.conn, visit.found, at=visit.at)
+    return "Resumed."
+
+
+def _leave(visit: Visit) -> str:
+    name, title = _read_subscription(visit)
+    person = visit.found.person
+    subscriber_store.leave(visit.conn, person.destination, name, how=people.PAGE, at=visit.at)
+    return f"You are unsubscribed from {title}."
+
+
+def _undo(visit: Visit) -> str:
+    name, title = _read_subscription(visit)
+    people.undo(visit.conn, visit.found, name, at=visit.at)
+    return f"You are subscribed to {title} again."
+
+
+def _read_subscription(visit: Visit) -> tuple[str, str]:
+    """Return the name of the subscription that a button is about, and its title."""
+    given = visit.form.get("subscription")
+    titles = {one.name: one.title for one in visit.found.memberships} | {_ALL: "everything"}
+    if given not in titles:
+        raise UnknownName("this subscription is none of yours", hint="Open the page again.")
+    return EVERYTHING if given == _ALL else given, titles[given]
+
+
+def _delete(visit: Visit) -> str:
+    wish = visit.found.wish
+    gone = next((query for query in wish.queries if query.name == visit.form.get("name")), None)
+    if gone is None:
+        return "Deleted."
+    if len(wish.queries) == 1:
+        raise UsageError("this is your only saved query", hint="Turn it off, or unsubscribe.")
+    visit.save(replace(wish, queries=tuple(query for query in wish.queries if query is not gone)))
+    return f"Deleted: {gone.text}"
+
+
+def _fresh(visit: Visit) -> str:
+    said = "A mail with a fresh link is on its way to you. It works once, for 30 minutes."
+    return visit.ask(Ask.FRESH, visit.found.person.address, Wish(), said)
+
+
+_ACTIONS = {act.__name__[1:]: act for act in (_save, _pause, _resume, _leave, _undo, _delete, _fresh)}
+
+
+def lead_home(request: Request) -> str:
+    """Return what leads from the address of a request to the first page, below whatever path a proxy has us."""
+    path: str = request.scope["path"]
+    return "../" * (path.count("/") - 1)
+
+
+def _show(request: Request, said: str = "", error: UsageError | None = None, form: Form = NOTHING) -> Response:
+    """Answer with the page as things are now: what was done, or what is wrong with a form and what was typed."""
+    shell, token = shell_of(request), request.path_params["token"]
+    now, config = shell.site.clock.now(), shell.site.config
+    with shell.site.store.read() as conn:
+        found = _find(conn, request)
+    own, wish, when = found.own, found.wish, read_cadence_fields(Cadence.parse(found.wish.cadence))
+    fields = {"save": "when" if form.get_all("kind") else "kinds", "pause": "until"}
+    action = form.get("action") if error else ""
+    if action == "save" and own:
+        wish, when = _read_wish(wish, form), _read_when(form)
+    if said in ("Saved.", "Resumed.") and own is not None and found.keeps_times:
+        said = f"{said} {_say_next(own, now, 'Your')}"
+    context = PreferencesContext(
+        address=mask(found.person.destination),
+        memberships=tuple(_view_memberships(found, now)),
+        wish=wish if own else None,
+        days=DAYS,
+        when=when,
+        action=f"{lead_home(request)}p/{token}",
+        token=make_form_token(shell, f"/p/{token}"),
+        home=lead_home(request),
+        is_paused=found.is_paused,
+        until=form.get("until"),
+        may_add=config.web.signup.admits(found.person.address),
+        said=said,
+        mistakes={fields.get(action, "") if own else "": f"{error.message}. {error.hint}"} if error else {},
+    )
+    return shell.pages.show("preferences.html", context, 400 if error else 200)
+
+
+def _view_memberships(found: Preferences, now: datetime) -> Iterator[tuple[str, str, str, bool, str]]:
+    """Show what comes, one by one; what was left all at once comes back all at once."""
+    is_all = found.has_left_everything
+    for one in found.memberships[: 1 if is_all else None]:
+        name, title = (_ALL, "Everything") if is_all else (one.name, one.title)
+        says, button = _say_next(found.dues[one.id], now, "The"), "leave"
+        if one.left_at is not None:
+            button = "undo" if found.can_undo(one, now) else ""
+            says = f"You unsubscribed on {write_day(one.left_at.date())}."
+            says += f" You can undo it here until {write_day((one.left_at + UNDO).date())}." if button else ""
+        yield name, title, says, is_all or is_personal(one.origin), button
+
+
+def _say_next(due: DueSubscription, now: datetime, whose: str) -> str:
+    """Say when the next digest comes, or why none does."""
+    zone = _zone_of(due)
+    if due.state == SubscriptionState.PAUSED:
+        return f"Paused until {_write_date(due.paused_until, zone) if due.paused_until else 'further notice'}."
+    if not due.revisions:
+        return "Nothing comes: no saved query is on."
+    if due.next_due_at is None or due.next_due_at <= now:
+        return f"{whose} next digest comes as soon as there is something in it."
+    local = due.next_due_at.astimezone(ZoneInfo(zone))
+    return f"{whose} next digest comes {_write_date(local, zone)} at {local:%H:%M} {name_zone(local)}."
+
+
+def _write_date(moment: datetime, zone: str) -> str:
+    """Write a day near now, without its year: `Friday 27 November`."""
+    return write_long_day(moment.astimezone(ZoneInfo(zone)).date()).rpartition(" ")[0]
+
+
+def _zone_of(due: DueSubscription) -> str:
+    return choose_zone(due.subscription.cadence, due.subscription.quiet_hours)
+
+
+def serve_query(request: Request) -> Response:
+    """Show one of their saved queries, or the box for a new one; save it, and show what comes then."""
+    shell, name, token = shell_of(request), request.path_params.get("name", ""), request.path_params["token"]
+    typed, error = request.query_params.get("q"), None
+    if request.method == "POST":
+        form, said, error = change(request, _find, {"": partial(_save_query, name)})
+        if error is None:
+            return _show(request, said)
+        typed = form.get("q")
+    with shell.site.store.read() as conn:
+        queries = {query.name: query.text for query in _find(conn, request).wish.queries}
+    if name and name not in queries:
+        raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
+    was = queries.get(name, "")
+    text = was if typed is None else typed
+    trial = shell.trials.try_text(text)
+    if was and text != was:
+        trial = replace(trial, difference=shell.trials.compare(was, text))
+    context = QueryContext(
+        trial=trial,
+        action=name or "query",
+        back=f"{lead_home(request)}p/{token}",
+        token=make_form_token(shell, request.scope["path"]),
+        home=lead_home(request),
+        was=was,
+        mistake=f"{error.message}. {error.hint}" if error and not trial.problem else "",
+    )
+    return shell.pages.show("query.html", context, 400 if error else 200)
+
+
+def _save_query(name: str, visit: Visit) -> str:
+    text = visit.form.get("q").strip()
+    if not text:
+        raise UsageError("nothing is typed", hint="Type what you follow.")
+    people.save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
+    return "Saved."
+
+
+ROUTES = [
+    Route("/p/{token}", serve_preferences, methods=["GET", "POST"]),
+    Route("/p/{token}/query", serve_query, methods=["GET", "POST"]),
+    Route("/p/{token}/query/{name}", serve_query, methods=["GET", "POST"]),
+]

@@ -1,0 +1,155 @@
+"""What a forwarded mail must not give away: all that is stored of a person, their address, their feed's address.
+
+A link that they asked for opens it, once. The page carries a key, which each of its forms sends back: until when
+it holds, and a MAC that binds this to the person and their address. So nothing of it is kept, and it is worth
+nothing once they move or are erased.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route
+
+from digest.deliver import people
+from digest.model import secrets
+from digest.model.errors import Forbidden, UsageError
+from digest.model.people import FRESH, Ask, Wish
+from digest.model.subscriptions import normalise_address
+from digest.plan.links import make_links
+from digest.render.contexts import PrivateContext
+from digest.store import people as people_store
+from digest.store import signups as signup_store
+from digest.store import subscriptions as subscription_store
+from digest.web.endpoints import shell_of
+from digest.web.forms import make_form_token, read_form, require_own_form
+from digest.web.preferences import NOTHING, change, lead_home
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+
+    from digest.deliver.people import Preferences
+    from digest.store.people import Person
+    from digest.web.endpoints import Shell
+    from digest.web.forms import Form
+    from digest.web.preferences import Visit
+
+
+def open_private(request: Request) -> Response:
+    """Show a button, for programs that follow links in mails use nothing up; pressed, show what the link opens."""
+    shell, token = shell_of(request), request.path_params["token"]
+    site, now, is_pressed = shell.site, shell.site.clock.now(), request.method == "POST"
+    if is_pressed:
+        require_own_form(request, read_form(request))
+    with site.store.begin() if is_pressed else site.store.read() as conn:
+        signup = signup_store.load_signup(conn, secrets.token_hash(token), Ask.FRESH, now)
+        person = people_store.load_person(conn, signup.address) if signup else None
+        if signup is None or person is None:
+            raise HTTPException(404)
+        if is_pressed:
+            signup_store.delete_signup(conn, signup.id)
+    if is_pressed:
+        return _show(request, _make_key(shell, person, str(int((now + FRESH).timestamp()))))
+    context = PrivateContext(token, make_form_token(shell, f"/k/{token}"), lead_home(request))
+    return shell.pages.show("private.html", context)
+
+
+def _make_key(shell: Shell, person: Person, expiry: str) -> str:
+    mac = secrets.derive_token(shell.secret(), "private", str(person.id), person.address, expiry)
+    return f"{expiry}.{mac}.{person.address}"
+
+
+def _read_key(shell: Shell, conn: Connection, key: str) -> Preferences:
+    """Return whose key this is.
+
+    Raises:
+        Forbidden: it is nobody's, or its time is over.
+    """
+    match = re.fullmatch(r"(\d{1,12})\.[\w-]+\.(.+)", key, re.ASCII)
+    found = people.load_preferences(conn, match[2]) if match else None
+    if match and found and int(match[1]) > shell.site.clock.now().timestamp():
+        known = _make_key(shell, found.person, match[1])
+        if hmac.compare_digest(key.encode("utf-8", "surrogatepass"), known.encode()):
+            return found
+    raise Forbidden("this page is closed", hint="Ask for a fresh link: the page of your subscriptions sends one.")
+
+
+def change_private(request: Request) -> Response:
+    """Do what a button of the page says: export, erase, move, or make a new address of the feed."""
+    shell = shell_of(request)
+    form, said, error = change(request, lambda conn, _, form: _read_key(shell, conn, form.get("key")), _ACTIONS)
+    action = "" if error else form.get("action")
+    if action == "export":
+        headers = {"Content-Disposition": 'attachment; filename="digest.json"'}
+        return Response(said, headers=headers, media_type="application/json")
+    if action == "erase":
+        context = PrivateContext("", "", lead_home(request), said=said)
+        return shell.pages.show("private.html", context)
+    return _show(request, form.get("key"), said, error, form)
+
+
+def _export(visit: Visit) -> str:
+    stored = people.export(visit.conn, visit.found.person.address)
+    return json.dumps(stored, default=str, ensure_ascii=False, indent=1)
+
+
+def _erase(visit: Visit) -> str:
+    if visit.form.get("sure") != "yes":
+        raise UsageError("nothing was erased", hint="Tick the box to say that you are sure.")
+    if people.erase(visit.conn, visit.config, visit.found.person.address, at=visit.at):
+        return "The operator’s file still names your address. So one thing stays stored: that you want no mail."
+    return "Nothing about you is stored any more."
+
+
+def _move(visit: Visit) -> str:
+    address = normalise_address(visit.form.get("address"))
+    admission = visit.config.web.signup
+    if not (admission.is_off or admission.admits(address)):
+        raise UsageError("this service takes no such address", hint="Give another one, or ask the operator.")
+    said = f"A mail is on its way to {address}. Press its button within 48 hours. Until then nothing changes."
+    return visit.ask(Ask.MOVE, address, Wish(old_address=visit.found.person.address), said)
+
+
+def _renew_feed(visit: Visit) -> str:
+    subscription_store.bump_feed_generation(visit.conn, people.require_own(visit.found).id)
+    return "Your feed has a new address. The old one stops working within a minute."
+
+
+_ACTIONS = {"export": _export, "erase": _erase, "move": _move, "feed": _renew_feed}
+
+
+def _show(
+    request: Request, key: str, said: str = "", error: UsageError | None = None, form: Form = NOTHING
+) -> Response:
+    """Answer with the page that a key opens."""
+    shell, feed = shell_of(request), ""
+    config = shell.site.config
+    with shell.site.store.read() as conn:
+        found, maker = _read_key(shell, conn, key), make_links(conn, config)
+    if found.own is not None and found.wish.has_feed:
+        token = maker.feed_token(found.own.subscription.name, found.own.feed_generation)
+        feed = maker.write_feed_url(token, "atom")
+    context = PrivateContext(
+        action=f"{lead_home(request)}private",
+        token=make_form_token(shell, "/private"),
+        home=lead_home(request),
+        key=key,
+        address=found.person.address,
+        feed=feed,
+        said=said,
+        mistakes={form.get("action"): f"{error.message}. {error.hint}"} if error else {},
+        typed=form.get("address"),
+    )
+    return shell.pages.show("private.html", context, 400 if error else 200)
+
+
+ROUTES = [
+    Route("/k/{token}", open_private, methods=["GET", "POST"]),
+    Route("/private", change_private, methods=["POST"]),
+]

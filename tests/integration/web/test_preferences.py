@@ -1,0 +1,372 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from digest.deliver import people
+from digest.model.announcements import Kind
+from digest.model.subscriptions import Abstracts, Weekly
+from tests.integration.web.conftest import Desk
+from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house
+from tests.integration.web.world import LATER, PAPERS, make_paper, wait_until
+
+READER = "reader@example.org"
+TEAM = "perf-team"
+MONDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
+"""The announcement of Sunday evening is out."""
+
+
+@pytest.fixture
+def house(shared: Desk, tmp_path: Path) -> Iterator[House]:
+    with open_house(tmp_path, shared.world.folder / "digest.db") as house:
+        yield house
+
+
+def until_monday(house: House) -> list[tuple[str, str]]:
+    house.world.arxiv.add(LATER)
+    return house.live(days=(MONDAY - house.world.clock.now()) / timedelta(days=1))
+
+
+def post(house: House, path: str, **fields: str) -> Page:
+    """Send what no page offers, as somebody might who knows how forms look."""
+    page = house.open(house.path() if path.endswith("/query") else path)
+    token = dict(page.forms[0].fields)["token"]
+    return Page(house.http, house.http.post(path, data={"token": token, **fields}, headers=ORIGIN))
+
+
+def test_the_mail_of_one_person_links_to_their_page_and_nothing_else_does(shared: Desk, house: House) -> None:
+    house.subscribe(ME, "abs:measure")
+    ((address, text),) = house.live(hours=1)
+    (path,) = re.findall(r"https://localhost:8000(/p/[\w-]+)", text)
+    assert (address, path) == (ME, house.path(ME))
+    assert "m…@example.org" in house.open(path).text
+    to_team = {text for mail in shared.mails for text in re.findall(r"/p/[\w-]+", str(mail.message))}
+    assert to_team == {house.path(who) for who in (READER, "second@example.org")}
+    links = house.world.links(house.site)
+    public = [f"/d/{links.web_token(TEAM, 'run:2')}", f"/f/{links.feed_token(TEAM, 0)}.atom"]
+    said = [house.http.get(path).text for path in public] + [str(post) for post in shared.world.slack.messages]
+    assert len(said) >= 3
+    assert not [text for text in said if "/p/" in text]
+
+
+def test_what_the_form_says_holds_from_then_on_and_twice_is_as_once(house: House) -> None:
+    page = house.open(house.subscribe(ME, "abs:measure", "ti:clocks"))
+    changes = {"days": "fridays", "hour": "9", "zone": "Europe/Berlin", "kind": ["new", "replacement"]}
+    page = page.press("save", **changes, abstracts="full", weekly="plain", feed="yes", on=["clocks"])
+    assert (page.status, page.said) == (200, "Saved. Your next digest comes Friday 20 November at 09:00 CET.")
+    wish = house.preferences().wish
+    assert [(query.text, query.is_on) for query in wish.queries] == [("abs:measure", False), ("ti:clocks", True)]
+    assert wish.cadence == "fridays at 09:00 Europe/Berlin"
+    assert wish.kinds == (Kind.NEW, Kind.REPLACEMENT)
+    assert (wish.abstracts, wish.weekly, wish.has_feed) == (Abstracts.FULL, Weekly.PLAIN, True)
+    before = house.dump()
+    again = page.press("save")
+    assert (again.said, house.dump()) == (page.said, before)
+
+
+def test_a_page_that_is_old_turns_off_no_query_that_it_did_not_list(house: House) -> None:
+    path = house.subscribe(ME, "abs:measure")
+    old = house.open(path)
+    new = house.open(f"{path}/query?q=ti:clocks")
+    assert new.send(new.forms[0], new.forms[0].buttons[1]).said.startswith("Saved.")
+    old.press("save")
+    assert [query.is_on for query in house.preferences().wish.queries] == [True, True]
+
+
+def test_a_mistake_stands_at_its_field_and_what_was_typed_is_kept(house: House) -> None:
+    page = house.open(house.subscribe(ME, "abs:measure"))
+    before = house.dump()
+    wrong = page.press("save", zone="Europe/Berln", hour="7", kind=["withdrawal"], on=[])
+    assert wrong.status == 400
+    assert "'Europe/Berln' is not a time zone. Write it like Europe/Berlin." in wrong.text
+    assert re.search(r'name="zone" value="Europe/Berln"[^>]*aria-describedby="mistake-when"', wrong.answer.text)
+    fields = wrong.form("save").fields
+    assert {("hour", "7"), ("kind", "withdrawal")} <= {*fields}
+    assert not [value for name, value in fields if name == "on" or value == "new"]
+    none = page.press("save", kind=[])
+    assert re.search(r'id="mistake-kinds">No kind of paper is chosen', none.answer.text)
+    past = page.press("pause", until="2026-11-19")
+    assert re.search(r'value="2026-11-19"[^>]*aria-describedby="mistake-until"', past.answer.text)
+    assert "This day is over already. Choose a later day." in past.text
+    assert house.dump() == before
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"action": "save", "days": "never", "hour": "9", "zone": "UTC", "kind": "new"},
+        {"action": "save", "days": "daily", "hour": "24", "zone": "UTC", "abstracts": "full", "weekly": "plain"},
+        {"action": "save", "days": "daily", "hour": "9", "abstracts": "long", "weekly": "plain"},
+        {"action": "pause", "until": "soon"},
+        {"action": "pause", "until": "9999-12-31"},
+        {"action": "leave"},
+        {"action": "leave", "subscription": ""},
+        {"action": "undo", "subscription": TEAM},
+        {"action": "undo", "subscription": "*"},
+        {"action": "delete", "name": "measure"},
+        {"action": "become"},
+        {},
+    ],
+)
+def test_what_no_page_offers_is_refused_and_changes_nothing(house: House, fields: dict[str, str]) -> None:
+    path = house.subscribe(ME, "abs:measure")
+    before = house.dump()
+    assert post(house, path, **fields).status == 400
+    assert house.dump() == before
+
+
+def test_a_form_without_our_token_or_from_elsewhere_changes_nothing(house: House) -> None:
+    path = house.subscribe(ME, "abs:measure")
+    token = dict(house.open(path).form("leave").fields)["token"]
+    fields = {"action": "leave", "subscription": "*"}
+    before = house.dump()
+    answers = [
+        house.http.post(path, data=fields, headers=ORIGIN),
+        house.http.post(path, data={**fields, "token": token}),
+        house.http.post(path, data={**fields, "token": token}, headers={"Origin": "https://elsewhere.example"}),
+        house.http.post(f"{path}/query", data={"token": token, "q": "gpu"}, headers=ORIGIN),
+    ]
+    assert [answer.status_code for answer in answers] == [403] * 4
+    for address in (path, f"{path}/query", f"{path}/query/measure?q=gpu"):
+        assert [house.http.request(method, address).status_code for method in ("GET", "HEAD")] == [200, 200]
+    assert house.dump() == before
+
+
+def test_an_address_that_is_nobodys_is_answered_with_the_same_page_whatever_it_was(house: House) -> None:
+    path, other = house.subscribe(ME, "abs:measure"), house.subscribe(OTHER, "ti:clocks")
+    links = house.world.links(house.site)
+    paths = [path, "/p/x", f"/p/{links.web_token(TEAM, 'run:2')}", f"/p/{links.feed_token(TEAM, 0)}"]
+    with house.site.store.begin() as conn:
+        people.erase(conn, house.site.config, ME, at=house.world.clock.now())
+    answers = [house.http.get(path) for path in paths] + [house.http.get(f"{path}/query")]
+    token = dict(house.open(other).forms[0].fields)["token"]
+    assert {(answer.status_code, answer.content) for answer in answers} == {(404, answers[0].content)}
+    assert house.http.post(path, data={"token": token}, headers=ORIGIN).status_code == 403
+
+
+def test_the_operators_subscriptions_are_read_only_and_can_be_left(house: House) -> None:
+    path = house.path(READER)
+    page = house.open(path)
+    assert "perf-team The next digest comes Saturday 21 November at 02:00 UTC." in page.text
+    assert "The operator of this service decides when this comes." in page.text
+    assert not any(page.has(action) for action in ("save", "pause", "resume", "delete"))
+    before = house.dump()
+    for action in ("save", "pause", "resume", "delete"):
+        refused = post(house, path, action=action, days="daily", hour="9", kind="new", name="perf")
+        assert (refused.status, action, "The operator of this service decides" in refused.text) in (
+            (400, action, True),
+            (200, "delete", True),
+        )
+    assert house.dump() == before
+    left = page.press("leave", TEAM)
+    assert left.said == "You are unsubscribed from perf-team."
+    assert [address for address, _ in until_monday(house)] == ["second@example.org"]
+    assert house.open(path).press("undo", TEAM).said == "You are subscribed to perf-team again."
+
+
+def test_nobody_gets_first_saved_queries_of_their_own_where_the_operator_admits_them_not(
+    shared: Desk, tmp_path: Path
+) -> None:
+    with open_house(tmp_path, shared.world.folder / "digest.db", signup="lab.example") as house:
+        page = house.open(house.path(READER))
+        assert "Your saved queries" not in page.text
+        before = house.dump()
+        query = house.open(f"{house.path(READER)}/query?q=gpu")
+        refused = query.send(query.forms[0], query.forms[0].buttons[1])
+        assert (refused.status, "decides when these digests come" in refused.text) == (400, True)
+        assert house.dump() == before
+
+
+def test_somebody_whom_the_file_names_adds_a_query_of_their_own(house: House) -> None:
+    page = house.open(house.path(READER))
+    add = next(form for form in page.forms if form.action.endswith("/query"))
+    tried = page.send(add, add.buttons[0], q="ti:clocks")
+    saved = tried.send(tried.forms[0], tried.forms[0].buttons[1])
+    assert saved.said.startswith("Saved. Your next digest comes")
+    assert saved.press("save", days="daily").status == 200, "the forms of the answer lead where they should"
+    mails = house.live(hours=1)
+    assert [(address, "Clocks & caches" in text) for address, text in mails] == [(READER, True)]
+
+
+def test_nobody_reaches_what_belongs_to_another_person(house: House) -> None:
+    mine, _ = house.subscribe(ME, "abs:measure", "ti:queues"), house.subscribe(OTHER, "ti:clocks", "ti:tail")
+    other = house.preferences(OTHER)
+    assert other.own is not None
+    for action in ("leave", "undo"):
+        refused = post(house, mine, action=action, subscription=other.own.subscription.name)
+        assert "This subscription is none of yours." in refused.text
+    post(house, mine, action="delete", name="clocks")
+    assert house.http.get(f"{mine}/query/clocks").status_code == 404
+    post(
+        house,
+        mine,
+        action="save",
+        days="daily",
+        hour="9",
+        kind="new",
+        abstracts="full",
+        weekly="plain",
+        listed="clocks",
+    )
+    assert house.preferences(OTHER) == other
+
+
+@pytest.mark.parametrize("which", [TEAM, "*", "own"])
+def test_leaving_is_undone_up_to_the_seventh_day_and_not_on_the_eighth(house: House, which: str) -> None:
+    path = house.subscribe(READER, "abs:measure")
+    own = house.preferences(READER).memberships[0].name
+    name = own if which == "own" else which
+    assert house.open(path).press("leave", name).has("undo", name)
+    house.world.clock.sleep(7 * 86_400 - 1)
+    page = house.open(path)
+    assert page.has("undo", name)
+    assert page.press("undo", name).said.endswith("again.")
+    old = house.open(path).press("leave", name)
+    house.world.clock.sleep(7 * 86_400)
+    assert not house.open(path).has("undo")
+    refused = post(house, path, action="undo", subscription=name)
+    assert (refused.status, "This can't be undone any more." in refused.text) == (400, True)
+    assert old.press("leave", name).status == 200 if old.has("leave", name) else True
+
+
+def test_who_left_one_and_later_everything_comes_back_to_the_rest(house: House) -> None:
+    path = house.subscribe(READER, "abs:measure")
+    house.open(path).press("leave", TEAM)
+    house.world.clock.sleep(86_400)
+    page = house.open(path).press("leave", "*")
+    assert "You unsubscribed on Sat 21 Nov. You can undo it here until Sat 28 Nov." in page.text
+    assert [address for address, _ in until_monday(house)] == ["second@example.org"]
+    page = house.open(path).press("undo", "*")
+    assert page.said == "You are subscribed to everything again."
+    assert (page.has("undo", TEAM), page.has("leave", house.preferences(READER).memberships[0].name)) == (
+        True,
+        True,
+    )
+
+
+def test_what_matches_in_a_pause_comes_after_it(house: House) -> None:
+    path = house.subscribe(ME, "abs:measure")
+    house.live(hours=1)
+    page = house.open(path).press("pause", until="2026-11-25")
+    assert page.said == "Paused. What matches meanwhile waits."
+    assert "Paused until Wednesday 25 November." in page.text
+    assert [address for address, _ in until_monday(house) if address == ME] == []
+    assert [address for address, _ in house.live(days=2) if address == ME] == [ME]
+    assert "The next digest comes Thursday 26 November at 02:00 UTC." in house.open(path).text
+
+
+def test_who_resumes_gets_what_waited(house: House) -> None:
+    path = house.subscribe(ME, "abs:measure")
+    house.live(hours=1)
+    assert "Paused until further notice." in house.open(path).press("pause").text
+    until_monday(house)
+    page = house.open(path).press("resume")
+    assert page.said == "Resumed. Your next digest comes Tuesday 24 November at 02:00 UTC."
+    assert [LATER.title in text for address, text in house.live(days=1) if address == ME] == [True]
+
+
+def edit(house: House, path: str, name: str, text: str) -> Page:
+    page = house.open(f"{path}/query/{name}")
+    return page.send(page.forms[0], page.forms[0].buttons[1], q=text)
+
+
+def mine(mails: list[tuple[str, str]]) -> list[set[str]]:
+    """Return the papers of each digest of ours."""
+    return [{*re.findall(r"abs/(\d{4}\.\d{5})", text)} for address, text in mails if address == ME]
+
+
+def test_an_edited_query_goes_on_without_gap_or_repeat(house: House) -> None:
+    path = house.subscribe(ME, "abs:measure", cadence="mondays at 12:00 UTC")
+    assert mine(house.live(hours=1)) == [{paper.id for paper in PAPERS}]
+    assert mine(until_monday(house)) == [], "it was found, and waits for noon"
+    page = edit(house, path, "measure", "ti:clocks OR ti:hourglasses")
+    assert page.said == "Saved. Your next digest comes Monday 23 November at 12:00 UTC."
+    assert mine(house.live(hours=9)) == [{LATER.id}], "what the old text found comes, and nothing twice"
+    new = make_paper(16_000, "Hourglasses, measured", datetime(2026, 11, 23, 12, tzinfo=UTC))
+    old = make_paper(16_001, "A sundial", datetime(2026, 11, 23, 12, tzinfo=UTC))
+    house.world.arxiv.add(new)
+    house.world.arxiv.add(old)
+    assert mine(house.live(days=1) + house.live(days=6)) == [{new.id}], "only the new text counts"
+
+
+def test_what_an_edit_changes_is_shown_before_it_is_saved(house: House) -> None:
+    path = f"{house.subscribe(ME, 'abs:measure')}/query/measure"
+    wait_until(lambda: "data-wait" not in house.open(path).answer.text)
+    before, page = house.dump(), house.open(path)
+    assert "Your digest today" in page.text
+    tried = page.send(page.forms[0], page.forms[0].buttons[0], q="ti:clocks OR ti:tail")
+    assert "0 papers more , 1 paper less , 2 papers as before." in tried.text
+    assert "− Queues that never drain" in tried.text
+    assert 'data-was="abs:measure"' in tried.answer.text
+    assert (
+        house.http.get(re.findall(r'<script src="([^"]+)"', tried.answer.text)[0].replace("../", "/")).status_code
+        == 200
+    )
+    wrong = page.send(page.forms[0], page.forms[0].buttons[0], q="ti:(clocks")
+    assert (wrong.status, "The nearest that works:" in wrong.text) == (200, True)
+    assert house.dump() == before
+    saved = tried.send(tried.forms[0], tried.forms[0].buttons[1])
+    assert (saved.status, house.preferences().wish.queries[0].text) == (200, "ti:clocks OR ti:tail")
+
+
+def test_a_query_that_was_off_brings_what_is_announced_once_it_is_on(house: House) -> None:
+    path = house.subscribe(ME, "abs:measure", "ti:nothing")
+    house.live(hours=1)
+    page = house.open(path).press("save", on=["nothing"])
+    assert mine(until_monday(house)) == []
+    page = house.open(path).press("save", on=["nothing", "measure"])
+    assert page.said.startswith("Saved.")
+    new = make_paper(16_000, "Hourglasses", datetime(2026, 11, 23, 12, tzinfo=UTC))
+    house.world.arxiv.add(new)
+    assert mine(house.live(hours=1) + house.live(days=2)) == [{new.id}]
+    off = house.open(path).press("save", on=[])
+    assert off.said == "Saved. Nothing comes: no saved query is on."
+
+
+def test_saved_queries_are_added_once_each_up_to_ten_and_deleted_but_the_last(house: House) -> None:
+    path = house.subscribe(ME, "abs:measure")
+
+    def add(text: str) -> Page:
+        page = house.open(f"{path}/query")
+        return page.send(page.forms[0], page.forms[0].buttons[1], q=text)
+
+    assert add("cs.PF").said.startswith("Saved.")
+    assert add("cat:cs.PF").said.startswith("Saved."), "the same again adds none"
+    assert [query.text for query in house.preferences().wish.queries] == ["abs:measure", "cat:cs.PF"]
+    same = edit(house, path, "measure", "cat:cs.PF")
+    assert (same.status, "You have this saved query already." in same.text) == (400, True)
+    wrong = add("abs:(gpu")
+    assert (wrong.status, 'value="abs:(gpu"' in wrong.answer.text) == (400, True)
+    assert "parenthesis is never closed" in wrong.text
+    assert add(" ").status == add("x" * 2_001).status == 400
+    statuses = [add(f"ti:word{number}").status for number in range(9)]
+    assert statuses == [200] * 8 + [400]
+    names = [query.name for query in house.preferences().wish.queries]
+    page = house.open(path)
+    for name in names[1:]:
+        page = page.press("delete", name)
+    assert page.said == "Deleted: ti:word7"
+    assert not page.has("delete"), "the last one is turned off, or left"
+    assert house.http.get(f"{path}/query/{names[-1]}").status_code == 404
+
+
+def test_a_fresh_link_is_mailed_at_most_three_times_a_day(house: House) -> None:
+    page = house.open(house.subscribe(ME, "abs:measure"))
+    house.live(hours=1)
+    for _ in range(5):
+        page = page.press("fresh")
+        assert page.said.startswith("A mail with a fresh link is on its way to you.")
+    assert [address for address, _ in house.live(hours=1)] == [ME] * 3
+
+
+def test_no_page_is_large_or_holds_a_style_of_its_own(house: House) -> None:
+    path = house.subscribe(ME, *[f"ti:word{number} AND {'abs:something ' * 20}" for number in range(10)])
+    for page in (house.open(path), house.open(f"{path}/query")):
+        assert len(page.answer.content) <= 60_000
+        assert not re.search(r"style=|onclick|<script>", page.answer.text)
+        assert isinstance(page.answer, httpx.Response)

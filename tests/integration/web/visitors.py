@@ -1,0 +1,218 @@
+"""People who subscribe by themselves, and how they use the pages: only by what stands on them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urljoin
+
+import httpx
+
+from digest.deliver import people
+from digest.model.people import Wish
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.plan.links import remember_preferences
+from digest.poll.installation import Site
+from digest.serve.steps import run_pass
+from digest.store import people as people_store
+from tests.integration.web.world import World, live_in, served
+
+ORIGIN = {"Origin": "https://localhost:8000"}
+ME, OTHER = "me@example.org", "other@example.org"
+
+
+class _Forms(HTMLParser):
+    """Collects the forms of a page with all that a browser would send of them, and their buttons."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self._open, self._select = "", ""
+        self._parts: list[tuple[str, Button | tuple[str, str]]] = []
+
+    def handle_starttag(self, tag: str, pairs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in pairs}
+        owner = given.get("form", self._open)
+        if tag == "form":
+            self._open = given.get("id") or f"form-{len(self.forms)}"
+            self.forms.append(Form(given["action"], given.get("method", "get"), self._open))
+        elif tag == "select":
+            self._select = given["name"]
+        elif tag == "option" and "selected" in given:
+            self._parts.append((owner, (self._select, given["value"])))
+        elif tag == "button":
+            button = Button(given.get("name", ""), given.get("value", ""), given.get("formmethod", ""))
+            self._parts.append((owner, button))
+        elif tag == "input" and "name" in given and (given.get("type") != "checkbox" or "checked" in given):
+            self._parts.append((owner, (given["name"], given.get("value", ""))))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = "" if tag == "form" else self._open
+
+    def close(self) -> None:
+        super().close()
+        for owner, part in self._parts:
+            form = next(form for form in self.forms if form.id == owner)
+            if isinstance(part, Button):
+                form.buttons.append(part)
+            else:
+                form.fields.append(part)
+
+
+@dataclass
+class Button:
+    name: str
+    value: str
+    method: str
+
+
+@dataclass
+class Form:
+    action: str
+    method: str
+    id: str
+    fields: list[tuple[str, str]] = field(default_factory=list)
+    buttons: list[Button] = field(default_factory=list)
+
+
+@dataclass
+class Page:
+    """An answer, as somebody sees it."""
+
+    http: httpx.Client
+    answer: httpx.Response
+
+    @property
+    def status(self) -> int:
+        return self.answer.status_code
+
+    @property
+    def text(self) -> str:
+        """The words, without markup, blanks folded."""
+        body = re.sub(r"<style>.*?</style>|<title>.*?</title>", "", self.answer.text, flags=re.DOTALL)
+        return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+    @property
+    def said(self) -> str:
+        found = re.search(r'role="status">\s*<p[^>]*>(.*?)</p>', self.answer.text, re.DOTALL)
+        return unescape(found[1]).strip() if found else ""
+
+    @property
+    def forms(self) -> list[Form]:
+        parser = _Forms()
+        parser.feed(self.answer.text)
+        parser.close()
+        return parser.forms
+
+    def form(self, action: str) -> Form:
+        """Return the form that does something, by its hidden field `action`."""
+        return next(form for form in self.forms if ("action", action) in form.fields)
+
+    def has(self, action: str, value: str | None = None) -> bool:
+        """Whether a form can be sent, by a button of some value where given."""
+        found = [form for form in self.forms if ("action", action) in form.fields]
+        return any(
+            form.buttons if value is None else [b for b in form.buttons if b.value == value] for form in found
+        )
+
+    def press(self, action: str, value: str | None = None, **changes: str | list[str]) -> Page:
+        """Send a form, with some fields filled in otherwise, by its button with some value."""
+        form = self.form(action)
+        button = next(one for one in form.buttons if value in (None, one.value))
+        return self.send(form, button, **changes)
+
+    def send(self, form: Form, button: Button, **changes: str | list[str]) -> Page:
+        fields = [(name, value) for name, value in form.fields if name not in changes]
+        for name, value in changes.items():
+            fields += [(name, one) for one in ([value] if isinstance(value, str) else value)]
+        fields += [(button.name, button.value)] if button.name else []
+        url = urljoin(str(self.answer.request.url), form.action)
+        if (button.method or form.method) == "get":
+            return Page(self.http, self.http.get(url, params=httpx.QueryParams(fields)))
+        body = str(httpx.QueryParams(fields))
+        headers = {**ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
+        return Page(self.http, self.http.post(url, content=body, headers=headers))
+
+
+@dataclass
+class House:
+    """An installation where people subscribe by themselves, served, with a clock that tests move."""
+
+    world: World
+    site: Site
+    http: httpx.Client
+
+    def subscribe(self, address: str = ME, *queries: str, cadence: str = "daily at 02:00 UTC") -> str:
+        """Let somebody have saved queries of their own; return the path of their preferences."""
+        with self.site.store.begin() as conn:
+            maker = self.world.links(self.site)
+            person = people_store.confirm_person(conn, address, how="test", at=self.world.clock.now())
+            wish = Wish(cadence=cadence)
+            for text in queries:
+                wish = wish.add_query(text)
+            if queries:
+                people.save_wish(conn, maker, person, wish, at=self.world.clock.now())
+        return self.path(address)
+
+    def path(self, address: str = ME) -> str:
+        with self.site.store.begin() as conn:
+            place = Destination(DestinationKind.MAIL, address)
+            return (
+                f"/p/{remember_preferences(conn, self.world.links(self.site), place, at=self.world.clock.now())}"
+            )
+
+    def open(self, path: str) -> Page:
+        return Page(self.http, self.http.get(path))
+
+    def preferences(self, address: str = ME) -> people.Preferences:
+        with self.site.store.read() as conn:
+            found = people.load_preferences(conn, address)
+        assert found is not None
+        return found
+
+    def live(self, *, days: float = 0, hours: float = 0) -> list[tuple[str, str]]:
+        """Let time pass and everything due happen; return who got a mail, and its text."""
+        before = len(self.world.mail.mails)
+        self.world.clock.sleep(days * 86_400 + hours * 3600)
+        run_pass(self.site)
+        return [(mail.recipients[0], read_text(mail.message)) for mail in self.world.mail.mails[before:]]
+
+    def dump(self) -> str:
+        with sqlite3.connect(self.world.folder / "digest.db") as connection:
+            text = "\n".join(connection.iterdump())
+        connection.close()
+        return text
+
+
+def read_text(message: object) -> str:
+    body = message.get_body(("plain",))  # type: ignore[attr-defined]  # an EmailMessage
+    return str(body.get_content())
+
+
+@contextmanager
+def open_house(folder: Path, seed: Path | None = None, *, signup: str = "open") -> Iterator[House]:
+    """Open an installation whose first digest was sent, from a copy of its database where there is one."""
+    with live_in(folder) as world:
+        world.write_config()
+        path = folder / "digest.toml"
+        text = path.read_text(encoding="utf-8").replace("[web]", f'[web]\nsignup = "{signup}"')
+        path.write_text(text, encoding="utf-8")
+        if seed:
+            with sqlite3.connect(seed) as source, sqlite3.connect(folder / "digest.db") as copy:
+                source.backup(copy)
+            source.close()
+            copy.close()
+        site = world.open()
+        try:
+            if not seed:
+                run_pass(site)
+            with served(site) as url, httpx.Client(base_url=url) as http:
+                yield House(world, site, http)
+        finally:
+            site.close()
