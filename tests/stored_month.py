@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date, datetime
 
+    from digest.model.announcements import StoredChange
     from digest.model.papers import Paper
     from digest.store import Store
 
@@ -54,7 +55,7 @@ def store_month(
     with store.begin() as conn:
         window = since or (now - _LOOK_BACK).date()
         run_id = run_store.start_run(conn, source="harvest", at=now, window_from=window, is_bootstrap=True)
-        stored = []
+        stored: list[StoredChange] = []
         for start in range(0, len(papers), _AT_ONCE):
             chunk = papers[start : start + _AT_ONCE]
             known = paper_store.load_known(conn, [paper.id for paper in chunk])

@@ -28,7 +28,7 @@ from digest.render.text import open_sentence, show_plain, write_day
 from digest.store import papers as paper_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import date, datetime
 
     from sqlalchemy import Connection
@@ -185,12 +185,16 @@ def _move(node: Node, field: Prefix | None, *, is_apart: bool = False) -> Node:
 
 
 class Kept(NamedTuple):
-    """What is kept of a paper beside its words: the key of its text, when it was announced, and as what."""
+    """What is kept of a paper beside its words: the key of its text, when it was announced, and its category.
+
+    Of a cross-listed one also where to, in words, and the number of what it was before.
+    """
 
     key: int
     day: date
     category: str
     cross_listed: str = ""
+    before: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,23 +206,20 @@ class Edition:
         since: the first day of which everything is stored.
         kept: the papers, by their numbers.
         papers: their words; behind them those of cross-listed ones as they were before.
-        before: a cross-listed paper's number -> that of what it was.
     """
 
     mark: int
     since: date
     kept: Sequence[Kept]
     papers: KeptPapers
-    before: Mapping[int, int]
 
     def hold(self, trees: Iterable[Node], first: date) -> list[list[int]]:
         """Return the numbers of the papers since a day that queries mean and had not meant before a cross-list."""
-        answers = []
-        for found in map(set, self.papers.hold(trees)):
-            had = {number for number, was in self.before.items() if was in found}
-            new = (number for number in sorted(found - had) if number < len(self.kept))
-            answers.append([number for number in new if self.kept[number].day >= first])
-        return answers
+        size, kept = len(self.kept), self.kept
+        return [
+            [n for n in sorted(found) if n < size and kept[n].day >= first and kept[n].before not in found]
+            for found in map(set, self.papers.hold(trees))
+        ]
 
     def load(self, conn: Connection, numbers: Iterable[int]) -> list[tuple[Kept, Paper]]:
         """Return papers by their numbers, but those whose texts are stored no more."""
@@ -232,7 +233,7 @@ def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
     from digest.query.index.kept import KeptPapers  # noqa: PLC0415 - numpy takes its time to import
 
     mark = paper_store.load_mark(conn, paper_store.MATCHED)
-    kept, before = list[Kept](), dict[int, int]()
+    kept: list[Kept] = []
     first, last = list_days(now)[0], latest_mailing(now)
 
     def read() -> Iterator[Paper]:
@@ -244,16 +245,15 @@ def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
             yield paper
         changes = {change.paper.id: change for change in paper_store.load_cross_lists(conn, mailing_moment(first))}
         old = [change for change in changes.values() if change.previous and change.paper.id not in ids]
-        for change in old:
+        for before, change in enumerate(old, len(kept) + len(old)):
             was = change.previous.categories if change.previous else ()
-            new = ", ".join(name for name in change.paper.categories if name not in was)
+            into = f"cross-listed into {', '.join(name for name in change.paper.categories if name not in was)}"
             day, category = latest_mailing(change.found_at), change.paper.primary_category
-            kept.append(Kept(change.text_key, day, category, f"cross-listed into {new}"))
+            kept.append(Kept(change.text_key, day, category, into, before))
             yield change.paper
-        before.update((len(kept) - len(old) + place, len(kept) + place) for place in range(len(old)))
         yield from (change.previous or change.paper for change in old)
 
-    return Edition(mark, max(reach.since, first), kept, KeptPapers(read()), before)
+    return Edition(mark, max(reach.since, first), kept, KeptPapers(read()))
 
 
 def list_days(now: datetime) -> list[date]:

@@ -29,6 +29,7 @@ from statistics import median
 from time import perf_counter, process_time, sleep
 from typing import Final
 
+import digest.query.index.kept  # noqa: F401 - and numpy with it, which others need, too
 from digest.inspect.trial import TrialDesk
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
@@ -70,7 +71,8 @@ def read_megabytes() -> float:
     """Return how much memory this process has; what is free goes back to the system first."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096 / 1e6
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * 4096 / 1e6
 
 
 def measure(run: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -87,7 +89,7 @@ def evaluate(query: Query, ready: list[AnalysedPaper]) -> int:
 
 def compare(show: Callable[[str], object], ready: list[AnalysedPaper], clock: Callable[[], float]) -> float:
     """Print how long each query's live view and evaluation take; return the median of the ratios."""
-    ratios = []
+    ratios: list[float] = []
     for text in QUERIES:
         runs = (partial(show, text), partial(evaluate, parse_query(text), ready))
         live, plain = map(

@@ -18,12 +18,10 @@ from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
 from digest.poll.installation import Site
-from digest.query import analyse, matches
 from digest.render.contexts import TrialView
 from digest.serve.installation import open_site
 from tests.fakes.config_file import write_config
 from tests.integration.web.world import wait_until
-from tests.querying import QueryWriter, read_queries
 from tests.stored_month import store_month
 from tests.unit.made_up import make_paper as build_paper
 
@@ -103,20 +101,6 @@ def test_more_than_ten_papers_of_today_are_counted(site: Site) -> None:
     store_month(site.store, [make_paper(number) for number in range(1, 14)], NOW)
     trial = try_when_ready(TrialDesk(site), "gpus")
     assert (len(trial.papers), trial.more) == (10, 3)
-
-
-def test_every_query_means_what_the_plain_evaluator_says(site: Site) -> None:
-    writer_papers = [
-        make_paper(n, n % 25, title=f"On {word} and caches")
-        for n, word in enumerate(("gpu", "disk", "tape") * 9, 1)
-    ]
-    store_month(site.store, writer_papers, NOW)
-    desk = TrialDesk(site)
-    try_when_ready(desk, "gpu")
-    for query in [next(read_queries(QueryWriter(writer_papers, seed).write_any)) for seed in range(40)]:
-        trial = desk.try_text(query.text)
-        met = sum(matches(query, analyse(paper)) for paper in writer_papers)
-        assert sum(bar.papers for bar in trial.bars) == met, query.text
 
 
 def test_a_cross_list_counts_where_it_brought_the_paper_into_the_query(site: Site) -> None:
