@@ -300,7 +300,7 @@ def test_what_an_edit_changes_is_shown_before_it_is_saved(house: House) -> None:
     before, page = house.dump(), house.open(path)
     assert "Your digest today" in page.text
     tried = page.send(page.forms[0], page.forms[0].buttons[0], q="ti:clocks OR ti:tail")
-    assert "0 papers more , 1 paper less , 2 papers as before." in tried.text
+    assert "0 papers gained, 1 lost, 2 kept." in tried.text
     assert "− Queues that never drain" in tried.text
     assert 'data-was="abs:measure"' in tried.answer.text
     assert (
