@@ -222,6 +222,8 @@ class Links:
         refs: what `/2611.14886.bib` or `.ris` is put behind for a paper's BibTeX or RIS.
         preferences: the page where the one person a mail goes to changes what comes.
         archive: the subscription's past digests.
+        earlier: the page of the digest before this one.
+        later: the page of the one behind it.
     """
 
     unsubscribe: str = ""
@@ -232,6 +234,8 @@ class Links:
     refs: str = ""
     preferences: str = ""
     archive: str = ""
+    earlier: str = ""
+    later: str = ""
 
 
 @dataclass(frozen=True, slots=True)

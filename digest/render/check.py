@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.model.errors import TemplateError
+from digest.model.errors import QueryError, TemplateError
 from digest.model.messages import Delivery, DeliveryState, Feed, Links
 from digest.model.people import DAYS, KINDS, OwnQuery, Wish
 from digest.model.subscriptions import Destination
@@ -40,6 +40,7 @@ _PARTS = {
     "web/style.css": "the pages' styles",
     "web/frame.html": "what all pages share",
     "web/live.js": "shows the trial of a query while it is typed",
+    "web/favicon.svg": "the pages' icon",
 }
 """Templates that others take in. They see what those see, style sheets nothing."""
 
@@ -131,7 +132,7 @@ def _list_attempts(templates: Templates) -> Iterator[Callable[[], object]]:
         for links in (SAMPLE_LINKS, Links()):
             yield partial(render_mail_text, papers, digest, links)
             yield partial(_try_slack, templates, digest, links)
-            yield partial(write_page, templates, digest, links)
+            yield partial(write_page, templates, digest, replace(links, **dict.fromkeys(_TURNS, links.home)))
             for name in posts:
                 yield partial(write_post, templates, name, digest, links)
         yield partial(write_terminal, templates, digest, width=80, color=False, limit=None)
@@ -204,10 +205,25 @@ _GIVEN = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed",
 _LINK = contexts.LinkContext("x", "<i>", "Digest <d@example.org>", _HOME, "no address", is_link=False)
 _COMING = (("Your papers", "", ""), ("<i>", "daily", "Fri 20 Nov"))
 _CONFIRM = contexts.ConfirmContext("r…@example.org", _COMING, "x", "o@example.org", _HOME, "/p/x", queries=1)
+_TURNS = ("archive", "earlier", "later")
+_PAST = tuple(
+    contexts.PastView(digests.view_digest(digest), "November 2026", "../d/x", digests.view_papers(digest)[:3], 4)
+    for digest in SAMPLES
+)
 
 _OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
     "email/alarm.txt": _ALARMS,
     "slack/alarm.txt": _ALARMS,
+    "web/archive.html": (
+        contexts.ArchiveContext("demo-team", (digests.QueryView("gpu", "abs:GPU"),), _PAST, go_on="?before=7"),
+        contexts.ArchiveContext("<i>", (), (), "gpu AND", QueryError("<b>", text="gpu AND", position=7, hint="x")),
+        contexts.ArchiveContext("demo-team", (), _PAST, "gpu", None, "?before=7", is_public=True, home=_HOME),
+        contexts.ArchiveContext("demo-team", (), (), "gpu"),
+    ),
+    "web/feed.html": (
+        contexts.FeedContext("demo-team", _PAST[0].papers, "x.atom", "x.json", "https://digest.example.org"),
+        contexts.FeedContext("<i>", (), "x.atom", "x.json"),
+    ),
     "web/leave.html": (
         contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe, "sample"),
         contexts.LeaveContext("<i>", "", "/u/x", "sample", is_back=True, home="https://digest.example.org"),

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from digest.model.announcements import Kind
+    from digest.model.errors import QueryError
     from digest.model.messages import Links
     from digest.model.people import Wish
     from digest.render.coverage import CoverageView
-    from digest.render.digests import DigestView, GroupView, RestView
+    from digest.render.digests import DigestView, GroupView, QueryView, RestView
     from digest.render.papers import PaperView
 
 
@@ -230,6 +231,69 @@ class PageContext:
     digest: DigestView
     groups: tuple[GroupView, ...]
     links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class PastView:
+    """A past digest, or what a search found in it.
+
+    Attributes:
+        digest: its words: `digest.day`, and on a day without papers `digest.headline`.
+        month: when it came, `November 2026`.
+        url: its page; `#paper-3` behind it leads to the third paper.
+        papers: its first papers, or those that were found.
+        left_out: how many more there are.
+    """
+
+    digest: DigestView
+    month: str
+    url: str
+    papers: tuple[PaperView, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveContext:
+    """`web/archive.html`: the past digests of a subscription, or what a search found in them.
+
+    Attributes:
+        title: what the subscription is called.
+        queries: its saved queries as they read now.
+        past: digests, newest first.
+        search: what is searched for, "" for nothing.
+        problem: why that can't be read, with `message`, `pointer()` and `hint`; None where it can.
+        go_on: the address of what is older, "" where there is nothing more.
+        is_public: everybody may find it.
+        home: the installation's front page, "" where it has no public address.
+    """
+
+    title: str
+    queries: tuple[QueryView, ...]
+    past: tuple[PastView, ...]
+    search: str = ""
+    problem: QueryError | None = None
+    go_on: str = ""
+    is_public: bool = False
+    home: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedContext:
+    """`web/feed.html`: what a browser shows at a feed's address.
+
+    Attributes:
+        title: what the feed is called.
+        papers: the newest ones.
+        atom: its address as Atom.
+        json: its address as JSON Feed.
+        home: the installation's front page, "" where it has no public address.
+    """
+
+    title: str
+    papers: tuple[PaperView, ...]
+    atom: str
+    json: str
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -668,6 +732,8 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
     "web/digest.html": PageContext,
+    "web/archive.html": ArchiveContext,
+    "web/feed.html": FeedContext,
     "web/leave.html": LeaveContext,
     "web/left.html": LeftContext,
     "web/preferences.html": PreferencesContext,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
-ESCAPED_SUFFIXES = (".html", ".xml", ".css")
+ESCAPED_SUFFIXES = (".html", ".xml", ".css", ".svg")
 TEXT_SUFFIXES = (".txt", ".js")
 MARKDOWN_SUFFIXES = (".md",)
 _SUFFIXES = ESCAPED_SUFFIXES + TEXT_SUFFIXES + MARKDOWN_SUFFIXES

@@ -31,7 +31,7 @@ from digest.store.subscribers import destination_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
     from digest.model.messages import DeliveryPlan
     from digest.model.papers import Paper
@@ -136,6 +136,24 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
         raise UnknownName(f"there is no digest {digest_id}")
     frozen = json.loads(row.content)
     return thaw(row, frozen, load_versions(conn, find_texts(frozen)))
+
+
+def load_frozen(
+    conn: Connection, subscription: str, *, before: int = 0, after: int = 0, limit: int = 1
+) -> list[tuple[Row[Any], dict[str, Any]]]:
+    """Return digests of a subscription as `thaw` takes them, newest first, whose numbers are before one.
+
+    Where `after` is given, those behind that one, oldest first.
+    """
+    found = (
+        select(digests, subscriptions.c.name.label("subscription"))
+        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
+        .where(subscriptions.c.name == subscription, digests.c.occasion != Occasion.LETTER, digests.c.id > after)
+        .order_by(digests.c.id.asc() if after else digests.c.id.desc())
+        .limit(limit)
+    )
+    rows = conn.execute(found.where(digests.c.id < before) if before else found)
+    return [(row, json.loads(row.content)) for row in rows]
 
 
 def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:

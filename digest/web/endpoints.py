@@ -1,4 +1,4 @@
-"""Answers feeds, pages of digests, unsubscribing, references, health, and what no page answers."""
+"""Answers feeds, unsubscribing, references, health, and what no page answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from starlette.routing import Route
 
 from digest.deliver.unsubscribe import ONE_CLICK, PAGE, find_departure, leave_by_link, undo_by_link
 from digest.inspect.stored import STORED
-from digest.model import secrets
 from digest.model.alarms import STUCK
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
-from digest.model.messages import DeliveryState, Links
+from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_refs_url
@@ -26,14 +25,12 @@ from digest.render.contexts import ErrorContext, LeaveContext, LeftContext, Stor
 from digest.render.references import make_key
 from digest.render.text import write_day
 from digest.serve.telemetry import Pulse
-from digest.store import database as token_store
-from digest.store import digests as digest_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
 from digest.store import views
 from digest.store import workers as alarm_store
-from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag, write_http_date
+from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag, prefers_page, write_http_date
 from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
 
 if TYPE_CHECKING:
@@ -48,6 +45,7 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.deliver.unsubscribe import Departure
     from digest.inspect.trial import TrialDesk
+    from digest.model.messages import Links
     from digest.model.papers import Paper
     from digest.model.subscriptions import Destination
     from digest.poll.installation import Site
@@ -82,7 +80,7 @@ class Shell:
         site: the installation.
         feeds: every feed there is, in memory.
         trials: tries queries.
-        render_digest: returns the page of a digest, by its number; the last ones are kept.
+        render_digest: returns the page of a digest, by its number, with links; the last ones are kept.
         pulse: signs of life of the jobs; None where this process has none.
         pages: answers with pages.
         secret: returns what the installation's tokens are derived from.
@@ -91,7 +89,7 @@ class Shell:
     site: Site
     feeds: FeedDesk
     trials: TrialDesk
-    render_digest: Callable[[int], bytes]
+    render_digest: Callable[[int, Links], bytes]
     pulse: Pulse | None
     pages: Pages
     secret: Callable[[], str]
@@ -164,17 +162,18 @@ def answer_any_error(request: Request, _error: Exception) -> Response:
 
 
 async def serve_feed(request: Request) -> Response:
-    """Answer with a feed, with 304 where the reader has it, 410 where it was, 404 where it never was."""
+    """Answer with a feed or a page about it, with 304 where the reader has it, 410 where it was, else 404."""
     shell = shell_of(request)
     token, _, suffix = request.path_params["name"].rpartition(".")
-    found = await shell.feeds.find(token, suffix)
+    is_page = prefers_page(",".join(request.headers.getlist("accept")))
+    found = await shell.feeds.find(token, suffix, is_page=is_page)
     if isinstance(found, HTTPStatus):
         return shell.pages.fail(found)
     headers = {
         "ETag": found.etag,
         "Last-Modified": write_http_date(found.updated),
         "Cache-Control": CACHE_CONTROL,
-        "Vary": "Accept-Encoding",
+        "Vary": "Accept, Accept-Encoding",
     }
     if is_unmodified(request.headers, found.etag, found.updated):
         return Response(status_code=304, headers=headers)
@@ -318,24 +317,6 @@ def show_stored(request: Request) -> Response:
     return shell.pages.show("stored.html", StoredContext(STORED, find_contact(config), config.web.base_url))
 
 
-def show_digest(request: Request) -> Response:
-    """Show every paper of a digest. The address is shared by all who got it, so it says nothing of any of them."""
-    shell = shell_of(request)
-    with shell.site.store.read() as conn:
-        found = token_store.load_token(conn, secrets.token_hash(request.path_params["token"]))
-    if found is None or found.digest_id is None:
-        return shell.pages.fail(404)
-    return HTMLResponse(shell.render_digest(found.digest_id))
-
-
-def render_digest(site: Site, digest_id: int) -> bytes:
-    """Render the page of a digest."""
-    with site.store.read() as conn:
-        digest = digest_store.load_digest(conn, digest_id)
-    links = Links(home=site.config.web.base_url, refs=make_refs_url(site.config))
-    return site.renderer.render_page(digest, links).encode()
-
-
 def serve_reference(request: Request) -> Response:
     """Answer with a paper's reference; 304 where the reader has it, 404 for what is not stored."""
     shell = shell_of(request)
@@ -347,17 +328,20 @@ def serve_reference(request: Request) -> Response:
         text, media_type = references.write_bibtex([paper], with_abstracts=True), references.MEDIA_TYPE
     else:
         text, media_type = references.write_ris([paper], with_abstracts=True), references.MEDIA_TYPE_RIS
-    body = text.encode()
-    etag = make_etag(body)
     headers = {
-        "ETag": etag,
         "Last-Modified": write_http_date(paper.updated),
-        "Cache-Control": CACHE_CONTROL,
         "Content-Disposition": f'attachment; filename="{make_key(paper)}.{suffix}"',
     }
-    if is_unmodified(request.headers, etag):  # an edit leaves the version's own date as it was
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type=media_type)
+    return answer_cached(request, text.encode(), media_type, headers)
+
+
+def answer_cached(request: Request, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> Response:
+    """Answer with what seldom changes, with 304 where the reader has it, by its tag: no date tells of edits."""
+    etag = make_etag(body)
+    kept = {"ETag": etag, "Cache-Control": CACHE_CONTROL, **(more or {})}
+    if is_unmodified(request.headers, etag):
+        return Response(status_code=304, headers=kept)
+    return Response(body, headers=kept, media_type=kind)
 
 
 def _find_paper(request: Request, name: str) -> Paper | None:
@@ -378,7 +362,6 @@ ROUTES = [
     Route("/f/{name}", serve_feed),
     Route("/u/{token}", ask_to_leave, methods=["GET"]),
     Route("/u/{token}", leave, methods=["POST"]),
-    Route("/d/{token}", show_digest),
     Route("/stored", show_stored),
     Route("/refs/{name:path}", serve_reference),
     Route("/livez", show_liveness),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ from digest.model import secrets
 from digest.model.clock import monotonic
 from digest.model.errors import StoreError
 from digest.plan.links import make_links
+from digest.render.contexts import FeedContext
+from digest.render.papers import PaperView
+from digest.render.text import clean_text
 from digest.store import queries
 from digest.store import subscriptions as subscription_store
 
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.datastructures import Headers
 
+    from digest.model.messages import Feed
     from digest.poll.installation import Site
     from digest.store.queries import FeedPlace
 
@@ -135,6 +140,21 @@ MEDIA_TYPES = {
     "json": "application/feed+json; charset=utf-8",
 }
 
+_PAGE, _PAGE_ENTRIES = "html", 20
+_WEIGHT = re.compile(r"\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*")
+
+
+def prefers_page(accept: str) -> bool:
+    """Whether an Accept field (RFC 9110 §12.5.1) names pages before feeds, as browsers do; `*/*` names neither."""
+    weights: dict[str, float] = {}
+    for part in accept.lower().split(","):
+        name, *parameters = part.split(";")
+        found = [float(weight[1]) for weight in map(_WEIGHT.fullmatch, parameters) if weight]
+        weights[name.strip()] = found[0] if found else 1.0
+    feeds = [name for name in weights if name.endswith(("xml", "json")) and not name.endswith("xhtml+xml")]
+    return weights.get("text/html", 0.0) > max((weights[name] for name in feeds), default=0.0)
+
+
 LOOK_AGAIN = 10.0
 """Seconds for which the table counts as it was read: how long a revoked address may go on working."""
 
@@ -176,8 +196,8 @@ class FeedDesk:
         self._shelf = Shelf(ROOM)
         self._hashes: dict[tuple[str, int], str] = {}
 
-    async def find(self, token: str, suffix: str) -> FeedCopy | HTTPStatus:
-        """Return the feed at an address, NOT_FOUND where there never was one, GONE where there was.
+    async def find(self, token: str, suffix: str, *, is_page: bool = False) -> FeedCopy | HTTPStatus:
+        """Return the feed at an address, or a page about it; GONE where there is none any more, else NOT_FOUND.
 
         Raises:
             StoreError: the database has been away for so long that a revocation may have been missed.
@@ -189,6 +209,7 @@ class FeedDesk:
             return HTTPStatus.NOT_FOUND
         if not address.is_open:
             return HTTPStatus.GONE
+        suffix = _PAGE if is_page else suffix
         edition, key = (address, self._newest_run), (token, suffix)
         if (copy := self._shelf.take(key, edition)) is not None:
             return copy
@@ -262,5 +283,13 @@ class FeedDesk:
             if not found:
                 return None
             feed = load_feed(conn, site, found[0], self_url=maker.write_feed_url(token, suffix))
-        body = write_feed(site, feed, suffix)
-        return FeedCopy(make_etag(body), feed.updated, MEDIA_TYPES[suffix], body, gzip.compress(body, mtime=0))
+        addresses = [maker.write_feed_url(token, form) or f"{token}.{form}" for form in MEDIA_TYPES]
+        body = _write_page(site, feed, *addresses) if suffix == _PAGE else write_feed(site, feed, suffix)
+        media_type = MEDIA_TYPES.get(suffix, "text/html; charset=utf-8")
+        return FeedCopy(make_etag(body), feed.updated, media_type, body, gzip.compress(body, mtime=0))
+
+
+def _write_page(site: Site, feed: Feed, atom: str, json: str) -> bytes:
+    papers = tuple(PaperView(one.entry, number) for number, one in enumerate(feed.entries[:_PAGE_ENTRIES], 1))
+    context = FeedContext(clean_text(feed.title), papers, atom, json, site.config.web.base_url)
+    return site.renderer.render_web("feed.html", context).encode()

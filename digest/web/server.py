@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from digest.inspect.trial import TrialDesk
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
-from digest.web import endpoints, preferences, private, signup, start
+from digest.web import archive, endpoints, preferences, private, signup, start
 from digest.web.connections import PATIENCE, Connections, count_room
 from digest.web.endpoints import (
     Pages,
@@ -24,7 +24,6 @@ from digest.web.endpoints import (
     answer_any_error,
     answer_digest_error,
     answer_http_error,
-    render_digest,
 )
 from digest.web.feeds import FeedDesk
 from digest.web.guards import AccessLog, BodyLimit, KnownHosts, SecurityHeaders, find_hosts, write_headers
@@ -64,6 +63,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
             *private.ROUTES,
             *signup.ROUTES,
             *start.ROUTES,
+            *archive.ROUTES,
         ],
         exception_handlers={
             HTTPException: answer_http_error,
@@ -74,7 +74,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     )
     # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
     app.router.redirect_slashes = False
-    render = lru_cache(PAGES)(partial(render_digest, site))
+    render = lru_cache(PAGES)(partial(archive.render_digest, site))
     secret = cache(partial(_load_secret, site))
     app.state.shell = Shell(site, FeedDesk(site), TrialDesk(site), render, pulse, pages, secret)
     # Around the whole of it, so that answers to errors are guarded too.

@@ -159,7 +159,7 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
         times: dict[str, list[float]] = {"known": [], "unknown": []}
         for number in range(pairs):
             for which in draw.sample(sorted(times), 2):
-                office.world.clock.sleep(30)
+                office.world.clock.sleep(45)
                 address, client = f"{which}{number}@example.org", f"10.{number % 250}.0.{draw.randrange(1, 250)}"
                 status, seconds = await office.ask(address, client)
                 times[which].append(seconds * 1000)

@@ -23,6 +23,24 @@ def test_the_page_of_a_digest_is_good_in_every_view(world: World, windows: Windo
     check_page(page)
 
 
+def test_the_archive_is_good_in_every_view(world: World, windows: Windows) -> None:
+    page = windows.open()
+    page.goto(world.url + latest_digest(world))
+    page.get_by_role("link", name="All digests").first.click()
+    check_page(page)
+    for text in ("tail OR queues", "cat:cs.*", "queues AND (ti:x"):
+        page.get_by_label("Search their papers").fill(text)
+        page.get_by_role("button", name="Search").click()
+        check_page(page)
+
+
+def test_the_page_about_a_feed_is_good_in_every_view(world: World, windows: Windows) -> None:
+    page = windows.open()
+    page.goto(f"{world.url}/f/{world.links.feed_token(TEAM, 0)}.atom")
+    assert "copy this address" in page.inner_text("main")
+    check_page(page)
+
+
 def test_the_pages_of_unsubscribing_are_good_in_every_view(world: World, windows: Windows) -> None:
     page = windows.open()
     page.goto(world.find_link(world.next_mail("reader@example.org"), "/u/"))

@@ -7,10 +7,12 @@ import pytest
 
 from digest.deliver.letters import SUBJECTS
 from digest.inspect.stored import STORED
+from digest.model.errors import QueryError
 from digest.model.messages import Digest, Feed, FeedEntry, Links
 from digest.model.papers import Author
 from digest.model.people import DAYS, KINDS, Ask
 from digest.model.secrets import feed_uri
+from digest.query import parse_query
 from digest.render import (
     ErrorContext,
     LeaveContext,
@@ -19,7 +21,17 @@ from digest.render import (
     Renderer,
 )
 from digest.render.check import check_templates
-from digest.render.contexts import ConfirmContext, LetterContext, LinkContext, StoredContext, SubscribeContext
+from digest.render.contexts import (
+    ArchiveContext,
+    ConfirmContext,
+    FeedContext,
+    LetterContext,
+    LinkContext,
+    PastView,
+    StoredContext,
+    SubscribeContext,
+)
+from digest.render.digests import QueryView, view_digest, view_papers
 from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import (
     EVENING,
@@ -111,7 +123,8 @@ def test_a_lab_rebrands_mail_and_slack_with_three_files(
 
 @pytest.mark.parametrize("name", DIGESTS)
 def test_pages_look_as_they_did(renderer: Renderer, golden: Golden, name: str) -> None:
-    page = renderer.render_page(DIGESTS[name], Links(feed=SAMPLE_LINKS.feed, refs=SAMPLE_LINKS.refs))
+    links = Links(feed=SAMPLE_LINKS.feed, refs=SAMPLE_LINKS.refs, archive="../a/x", earlier="x", later="y")
+    page = renderer.render_page(DIGESTS[name], links)
     golden(f"{name}.page.html", _without_crowd(page))
 
 
@@ -184,12 +197,31 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
         "confirm": CONFIRM,
         "confirmed": CONFIRM,
         "refused": CONFIRM,
+        "archive": ArchiveContext("demo-team", (QueryView("gpu", "abs:GPU"),), _show_past(0), go_on="?before=7"),
+        "archive-search": ArchiveContext("demo-team", (), _show_past(9), "gpu", home=SAMPLE_LINKS.home),
+        "archive-mistake": ArchiveContext("demo-team", (), (), "gpu (", _read_mistake("gpu (")),
+        "feed": FeedContext("demo-team", view_papers(sample_digest()), "x.atom", "x.json", SAMPLE_LINKS.home),
         "stored": StoredContext(STORED, "ops@example.org"),
         "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
         "start": sample_start(sample_trials()[0]),
     }
     for name, context in contexts.items():
         golden(f"{name}.web.html", renderer.render_web(f"{name.partition('-')[0]}.html", context))
+
+
+def _show_past(left_out: int) -> tuple[PastView, ...]:
+    digests = (weekly_digest(), sample_digest(), quiet_digests()["quiet"])
+    months = ("November 2026", "November 2026", "October 2026")
+    return tuple(
+        PastView(view_digest(digest), month, f"../d/{month[0]}", view_papers(digest)[:3], left_out)
+        for digest, month in zip(digests, months, strict=True)
+    )
+
+
+def _read_mistake(text: str) -> QueryError:
+    with pytest.raises(QueryError) as found:
+        parse_query(text)
+    return found.value
 
 
 def _without_crowd(page: str) -> str:

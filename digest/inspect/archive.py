@@ -1,0 +1,92 @@
+"""Looks back at the digests of a subscription: page by page, or for the papers that a query means."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from digest.query import find_reasons
+from digest.query.evaluation import list_needed
+from digest.query.words import squash
+from digest.render.contexts import PastView
+from digest.render.digests import view_digest
+from digest.render.papers import PaperView
+from digest.render.text import write_long_day
+from digest.store.digests import find_texts, load_frozen, thaw
+from digest.store.papers import load_versions, skim_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from digest.model.papers import Reason
+    from digest.plan.links import LinkMaker
+    from digest.query import Query
+
+PAGE, _TITLES, _BATCH = 50, 3, 25
+"""Digests on a page, papers shown of each, and digests searched together."""
+
+MOST_FOUND, MOST_READ = 100, 5_000
+"""Papers that a search shows, and how many it reads: as a rule few that it does not find."""
+
+
+def list_past(conn: Connection, maker: LinkMaker, name: str, before: int = 0) -> tuple[list[PastView], int]:
+    """Return a page of a subscription's digests, newest first, with their first papers, and where to go on.
+
+    That, as `before`, is the number of the digest before which it begins: 0 for the newest one, and for no more.
+    """
+    found = load_frozen(conn, name, before=before, limit=PAGE + 1)
+    past = [_view(conn, maker, one, range(len(one[1]["entries"]))) for one in found[:PAGE]]
+    return past, found[PAGE - 1][0].id if len(found) > PAGE else 0
+
+
+def search_past(
+    conn: Connection, maker: LinkMaker, name: str, query: Query, before: int = 0
+) -> tuple[list[PastView], int]:
+    """Return, as `list_past` does, the digests that hold papers a query means, with these, and why it means them.
+
+    It ends behind a digest, once enough is found or read.
+    """
+    needed = list_needed(query.tree)
+    past: list[PastView] = []
+    go_on = found = read = 0
+    while batch := load_frozen(conn, name, before=go_on or before, limit=_BATCH):
+        keys = {entry["text"] for _, content in batch for entry in content["entries"]}
+        letters = ((key, squash(text)) for key, text in skim_versions(conn, keys))
+        may = {key for key, text in letters if all(any(one in text for one in texts) for texts in needed)}
+        for row, content in batch:
+            texts = load_versions(conn, may.intersection(entry["text"] for entry in content["entries"]))
+            met = {key: why for key, paper in texts.items() if (why := find_reasons(query, paper))}
+            places = [place for place, entry in enumerate(content["entries"]) if entry["text"] in met]
+            if (found and found + len(places) > MOST_FOUND) or read > MOST_READ:
+                return past, go_on
+            go_on, found, read = row.id, found + len(places), read + len(texts)
+            past += [_view(conn, maker, (row, content), places, met)] if places else []
+    return past, 0
+
+
+def _view(
+    conn: Connection,
+    maker: LinkMaker,
+    frozen: tuple[Row[Any], dict[str, Any]],
+    places: Sequence[int],
+    reasons: Mapping[int, tuple[Reason, ...]] | None = None,
+) -> PastView:
+    """Show the first papers at some places of a digest; why they are there is said anew where it is given."""
+    row, content = frozen
+    shown = places[: _TITLES if reasons is None else MOST_FOUND]
+    part = {**content, "entries": [content["entries"][place] for place in shown]}
+    digest = thaw(row, part, load_versions(conn, find_texts(part)))
+    papers = []
+    for place, entry in zip(shown, digest.entries, strict=True):
+        why = entry.reasons if reasons is None else reasons[content["entries"][place]["text"]]
+        papers.append(PaperView(replace(entry, reasons=why), place + 1))
+    return PastView(
+        view_digest(digest),
+        write_long_day(digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()).split(" ", 2)[2],
+        f"../d/{maker.web_token(digest.subscription, digest.slot)}",
+        tuple(papers),
+        len(places) - len(shown),
+    )

@@ -1,0 +1,145 @@
+"""Answers pages of digests, archives, the icon and robots.txt."""
+
+from __future__ import annotations
+
+from threading import BoundedSemaphore
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+
+from digest.inspect.archive import list_past, search_past
+from digest.model import secrets
+from digest.model.errors import QueryError, UsageError
+from digest.model.messages import Links
+from digest.model.subscriptions import Archive
+from digest.plan.links import make_links, make_refs_url
+from digest.query import parse_query
+from digest.render.contexts import ArchiveContext
+from digest.render.digests import QueryView
+from digest.render.text import clean_text
+from digest.store.database import TokenPurpose, load_token
+from digest.store.digests import load_digest, load_frozen
+from digest.store.subscriptions import load_subscriptions
+from digest.web.endpoints import answer_cached, shell_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from digest.model.subscriptions import DueSubscription
+    from digest.poll.installation import Site
+
+
+def show_digest(request: Request) -> Response:
+    """Show every paper of a digest. The address is shared by all who got it, so it says nothing of any of them."""
+    shell = shell_of(request)
+    with shell.site.store.read() as conn:
+        found = load_token(conn, secrets.token_hash(request.path_params["token"]))
+        if found is None or found.purpose is not TokenPurpose.WEB or found.digest_id is None:
+            return shell.pages.fail(404)
+        links = _link_page(conn, shell.site, found.subscription, found.digest_id)
+    return HTMLResponse(shell.render_digest(found.digest_id, links))
+
+
+def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links:
+    """Return where a digest's page leads: relative, which is right behind a proxy that serves us below a path."""
+    maker = make_links(conn, site.config)
+    archive = maker.archive_token(name)
+    is_kept = load_token(conn, secrets.token_hash(archive)) is not None
+    earlier, later = load_frozen(conn, name, before=digest_id), load_frozen(conn, name, after=digest_id)
+    return Links(
+        home=site.config.web.base_url,
+        refs=make_refs_url(site.config),
+        archive=f"../a/{archive}" if is_kept else "",
+        earlier="".join(maker.web_token(name, row.slot) for row, _ in earlier),
+        later="".join(maker.web_token(name, row.slot) for row, _ in later),
+    )
+
+
+def render_digest(site: Site, digest_id: int, links: Links) -> bytes:
+    """Render the page of a digest: the same for ever, but for where it leads."""
+    with site.store.read() as conn:
+        digest = load_digest(conn, digest_id)
+    return site.renderer.render_page(digest, links).encode()
+
+
+_searching = BoundedSemaphore(2)  # others wait, since digests have to be sent meanwhile
+
+
+def show_archive(request: Request) -> Response:
+    """Show the past digests of a subscription, newest first, or what a search finds in them."""
+    shell, asked = shell_of(request), request.query_params
+    search, before = asked.get("q", "").strip(), asked.get("before", "0")
+    if not before.isdecimal() or len(before) > 18:  # noqa: PLR2004 - digits of a number that databases take
+        raise UsageError("This address names no digest to go on from.", hint="Begin with the newest ones.")
+    with shell.site.store.read() as conn:
+        found = load_token(conn, secrets.token_hash(request.path_params["token"]))
+        names = [found.subscription] if found and found.purpose is TokenPurpose.ARCHIVE else []
+        known = load_subscriptions(conn, names=names, include_ended=True)
+        if not known:
+            return shell.pages.fail(404)
+        context = _look_back(conn, shell.site, known[0], search, int(before))
+    answer = shell.pages.show("archive.html", context)
+    if context.is_public and not search:
+        answer.headers["X-Robots-Tag"] = "all"
+    return answer
+
+
+def _look_back(conn: Connection, site: Site, due: DueSubscription, search: str, before: int) -> ArchiveContext:
+    name, maker, query, problem = due.subscription.name, make_links(conn, site.config), None, None
+    try:
+        query = parse_query(search) if search else None
+    except QueryError as error:
+        problem = error
+    if query is None:
+        past, go_on = list_past(conn, maker, name, before)
+    else:
+        with _searching:
+            past, go_on = search_past(conn, maker, name, query, before)
+    asked = {"q": search} if query else {}
+    return ArchiveContext(
+        title=clean_text(due.subscription.title or name),
+        queries=tuple(QueryView(clean_text(one.name), clean_text(one.text)) for one in due.revisions),
+        past=tuple(past),
+        search=search,
+        problem=problem,
+        go_on="?" + urlencode(asked | {"before": go_on}) if go_on else "",
+        is_public=any(one.name == name and one.archive is Archive.PUBLIC for one in site.config.subscriptions),
+        home=site.config.web.base_url,
+    )
+
+
+def list_public_archives(conn: Connection, site: Site) -> tuple[tuple[str, str], ...]:
+    """Return the title and the address of each archive that everybody may find, once it holds a digest."""
+    maker, base = make_links(conn, site.config), site.config.web.base_url.rstrip("/")
+    public = (one for one in site.config.subscriptions if one.archive is Archive.PUBLIC)
+    found = [(one.title or one.name, maker.archive_token(one.name)) for one in public]
+    return tuple((title, f"{base}/a/{it}") for title, it in found if load_token(conn, secrets.token_hash(it)))
+
+
+def serve_robots(request: Request) -> Response:
+    """Keep programs that list pages away from all but the first page and public archives."""
+    site = shell_of(request).site
+    with site.store.read() as conn:
+        archives = [urlsplit(url).path for _, url in list_public_archives(conn, site)]
+    allowed = [f"{urlsplit(site.config.web.base_url).path.rstrip('/')}/$", *archives]
+    lines = ["User-agent: *", "Disallow: /", *(f"Allow: {path}" for path in allowed), ""]
+    return answer_cached(request, "\n".join(lines).encode(), "text/plain; charset=utf-8")
+
+
+def serve_icon(request: Request) -> Response:
+    """Answer with the pages' icon, also where browsers look for one by themselves."""
+    icon = shell_of(request).site.renderer.templates.read_source("web/favicon.svg")
+    return answer_cached(request, icon.encode(), "image/svg+xml")
+
+
+ROUTES = [
+    Route("/d/{token}", show_digest),
+    Route("/a/{token}", show_archive),
+    Route("/robots.txt", serve_robots),
+    Route("/favicon.svg", serve_icon),
+    Route("/favicon.ico", serve_icon),
+]

@@ -1,0 +1,152 @@
+"""The archive of a subscription: page by page, and searched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from digest.config import load_config
+from digest.inspect import archive
+from digest.inspect.archive import MOST_FOUND, PAGE, list_past, search_past
+from digest.model.messages import Occasion
+from digest.model.papers import Author
+from digest.plan.links import LinkMaker
+from digest.query import matches, parse_query
+from tests.contract.store.made import (
+    DAY,
+    MORNING,
+    make_digest,
+    make_paper,
+    make_subscription,
+    recording,
+    save_digest,
+    store_match,
+    store_papers,
+    subscribe,
+)
+
+if TYPE_CHECKING:
+    from digest.model.papers import Paper
+    from digest.render.contexts import PastView
+    from digest.store import Store
+
+_FIRST = date(2026, 9, 1)
+MAKER = LinkMaker(load_config(None, {}), "secret")
+
+
+def keep(store: Store, day: int, *papers: Paper, name: str = "team", occasion: Any = Occasion.SCHEDULED) -> int:  # noqa: ANN401 - an Occasion
+    """Store the digest of a day, with papers or without; return its number."""
+    ids = subscribe(store, make_subscription("team"), make_subscription("other"))
+    changes = store_papers(store, papers)
+    runs = [store_match(store, {ids[name]: tuple(one.id for one in changes)})] if changes else []
+    slot = (_FIRST + timedelta(days=day)).isoformat()
+    digest = replace(make_digest(changes, slot=slot, subscription=name), occasion=occasion)
+    digest = replace(digest, planned_at=MORNING + (day - 80) * DAY)
+    with store.begin() as conn:
+        digest_id = save_digest(conn, ids[name], digest, (), consumed=runs, at=digest.planned_at)
+    assert digest_id
+    return digest_id
+
+
+def search(store: Store, text: str, before: int = 0) -> tuple[list[PastView], int]:
+    with store.read() as conn:
+        return search_past(conn, MAKER, "team", parse_query(text), before)
+
+
+def test_digests_are_listed_newest_first_in_pages_quiet_days_among_them_and_no_letters(store: Store) -> None:
+    keep(store, 0, make_paper(1), make_paper(2), make_paper(3), make_paper(4))
+    for day in range(1, PAGE + 1):
+        keep(store, day)
+    keep(store, 5, make_paper(9), name="other")
+    keep(store, 70, occasion=Occasion.LETTER)
+    with store.read() as conn:
+        newest, go_on = list_past(conn, MAKER, "team")
+        oldest, end = list_past(conn, MAKER, "team", go_on)
+    assert (len(newest), len(oldest), end) == (PAGE, 1, 0)
+    assert [one.digest.day for one in (newest[0], newest[-1], oldest[0])] == [
+        "Wed 21 Oct",
+        "Wed 2 Sep",
+        "Tue 1 Sep",
+    ]
+    assert (newest[0].papers, newest[0].digest.headline) == ((), "No new papers")
+    assert newest[0].url == f"../d/{MAKER.web_token('team', '2026-10-21')}"
+    assert ([paper.number for paper in oldest[0].papers], oldest[0].left_out) == ([1, 2, 3], 1)
+    assert oldest[0].month == "September 2026"
+
+
+def test_a_page_that_is_exactly_full_leads_nowhere(store: Store) -> None:
+    for day in range(PAGE):
+        keep(store, day)
+    with store.read() as conn:
+        assert list_past(conn, MAKER, "team")[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("caches", 3),
+        ("ti:queue", 1),
+        ("au:Müller", 2),
+        ("au:mueller", 2),
+        ("erdos", 1),
+        ("cat:math.NA ANDNOT ti:tail", 1),
+        ("id:2611.00002", 1),
+        ("10.1000/made.1", 2),
+        ("submittedDate:[20261116 TO 20261117]", 3),
+        ("ti:nothing", 0),
+    ],
+)
+def test_a_search_finds_what_the_query_means_and_where_it_stood(store: Store, text: str, count: int) -> None:
+    first, second = make_paper(1, title="Tail latency"), make_paper(2, title="Queues", categories=("cs.NA",))
+    later = make_paper(1, version=2, title="Tail latency", authors=(Author(r"Paul Erd\H{o}s"),), dois=())
+    keep(store, 1, first, second)
+    keep(store, 2)
+    keep(store, 3, make_paper(4), name="other")
+    keep(store, 4, later)
+    past, go_on = search(store, text)
+    stood = {("Sat 5 Sep", 1): later, ("Wed 2 Sep", 1): first, ("Wed 2 Sep", 2): second}
+    meant = [place for place, paper in stood.items() if matches(parse_query(text), paper)]
+    found = [(one.digest.day, paper.number) for one in past for paper in one.papers]
+    assert (found, len(found), go_on) == (meant, count, 0)
+
+
+def test_a_search_says_why_it_found_a_paper_and_not_why_it_was_sent(store: Store) -> None:
+    keep(store, 1, make_paper(1))
+    ((one,), _) = search(store, "caches")
+    assert [paper.reasons for paper in one.papers] == ['"caches" in abstract']
+
+
+def test_a_search_ends_behind_a_digest_and_goes_on_from_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day in range(5):
+        keep(store, day, *(make_paper(10 * day + number) for number in range(1, 4)))
+    monkeypatch.setattr(archive, "MOST_FOUND", 7)
+    past, go_on = search(store, "caches")
+    assert [len(one.papers) for one in past] == [3, 3]
+    past, go_on = search(store, "caches", go_on)
+    assert ([one.digest.day for one in past], [len(one.papers) for one in past]) == (
+        ["Thu 3 Sep", "Wed 2 Sep"],
+        [3, 3],
+    )
+    past, go_on = search(store, "caches", go_on)
+    assert (len(past), go_on) == (1, 0)
+    monkeypatch.setattr(archive, "MOST_FOUND", 2)
+    ((one,), _) = search(store, "caches")
+    assert (len(one.papers), one.left_out) == (2, 1)
+    monkeypatch.setattr(archive, "MOST_READ", 2)
+    past, go_on = search(store, "submittedDate:[2030 TO 2031]")
+    assert (past, bool(go_on)) == ([], True)
+
+
+def test_a_search_reads_no_paper_that_lacks_the_word(store: Store) -> None:
+    for day in range(3):
+        keep(store, day, *(make_paper(10 * day + number) for number in range(1, 9)))
+    assert MOST_FOUND == 100
+    with recording(store) as statements:
+        search(store, "stopwatches")
+    assert sum("history" in statement for statement in statements) == 0
+    assert len(statements) < 6

@@ -1,0 +1,193 @@
+"""Pages of digests, their archive, its search, and what a browser finds at a feed's address."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+
+import httpx
+import pytest
+from sqlalchemy import delete, select
+
+from digest.serve.steps import run_pass
+from digest.store import schema
+from digest.web import create_app
+from digest.web.archive import list_public_archives
+from tests.integration.web.conftest import ORIGIN, Desk
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, find_routes, served
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+PERSONAL = re.compile(r"/[puck]/[\w-]{8}|mailto:(?!ops@)|@example\.org(?<!ops@example\.org)")
+
+
+def open_first(desk: Desk) -> httpx.Response:
+    return desk.http.get(f"/d/{desk.links.web_token('perf-team', 'run:2')}")
+
+
+def follow(desk: Desk, page: httpx.Response, words: str) -> httpx.Response:
+    """Follow the first link of a page that has these words in it."""
+    links = re.findall(r'<a href="([^"]+)"[^>]*>(.*?)</a>', page.text, re.DOTALL)
+    found = [href for href, label in links if words in re.sub("<[^>]+>", "", label)]
+    assert found, f"{words}: {[label for _, label in links]}"
+    answer = desk.http.get(page.url.join(found[0].replace("&amp;", "&")))
+    assert answer.status_code == 200
+    return answer
+
+
+def search(desk: Desk, text: str) -> httpx.Response:
+    return desk.http.get(f"/a/{desk.links.archive_token('perf-team')}", params={"q": text})
+
+
+@pytest.fixture
+def grown(desk: Desk) -> Desk:
+    """An installation three days later, with a second digest."""
+    open_first(desk)  # it is kept from now on
+    desk.world.arxiv.add(LATER)
+    desk.world.clock.sleep((SUNDAY - desk.world.clock.now()).total_seconds())
+    with closing(desk.world.open()) as site:
+        run_pass(site, poll_anyway=True)
+    return desk
+
+
+def test_the_page_of_the_latest_digest_leads_to_no_later_one_until_there_is_one(shared: Desk, grown: Desk) -> None:
+    before, after = open_first(shared), open_first(grown)
+    assert "Later" not in before.text
+    assert "Earlier" not in after.text
+    later = follow(grown, after, "Later")
+    assert LATER.title in later.text
+    assert "Later" not in later.text
+    assert follow(grown, later, "Earlier").text == after.text
+
+
+def test_the_archive_lists_every_digest_and_leads_to_each(grown: Desk) -> None:
+    archive = follow(grown, open_first(grown), "All digests")
+    days = re.findall(r"<h3><a [^>]*>(.*?)</a> <span>(.*?)</span>", archive.text)
+    assert [count for _, count in days] == ["1 paper", "3 papers"]
+    assert "November 2026" in archive.text
+    assert '<code dir="auto">cat:cs.PF</code>' in archive.text
+    assert follow(grown, archive, days[0][0]).text.count("<h3") == 1
+    assert follow(grown, archive, days[1][0]).url.path == open_first(grown).url.path
+
+
+def test_a_search_leads_to_the_paper_within_the_digest_that_held_it(grown: Desk) -> None:
+    found = search(grown, "ti:queues OR ti:stopwatches")
+    assert re.findall(r'<li class="found"><a [^>]*>(.*?)</a>', found.text) == [
+        "A later paper about <mark>stopwatches</mark>",
+        "<mark>Queues</mark> that never drain",
+    ]
+    place = re.findall(r'href="\.\./d/[\w-]{22}#(paper-\d)"', found.text)[-1]
+    assert f'id="{place}">\n<div class="number">' in open_first(grown).text
+    nothing = search(grown, "ti:unheard")
+    assert "No paper found." in nothing.text
+    assert "1 paper" in follow(grown, nothing, "Show all digests").text
+
+
+def test_a_mistake_in_a_search_is_shown_at_its_place(shared: Desk) -> None:
+    page = search(shared, "gpu AND (ti:<i>x")
+    assert page.status_code == 200
+    assert 'value="gpu AND (ti:&lt;i&gt;x"' in page.text
+    assert "This parenthesis is never closed. Add a ) where its group ends." in page.text
+    assert "<pre>gpu AND (ti:&lt;i&gt;x\n        ^</pre>" in page.text
+    assert 'aria-invalid="true" aria-describedby="help"' in page.text
+
+
+@pytest.mark.parametrize("before", ["x", "-1", "1.5", "9" * 19, "9" * 5_000, "%00", ""])
+def test_an_archive_goes_on_from_a_number_alone(shared: Desk, before: str) -> None:
+    answer = shared.http.get(f"/a/{shared.links.archive_token('perf-team')}?before={before}")
+    assert answer.status_code == 400
+    assert "Begin with the newest ones." in answer.text
+
+
+@pytest.mark.parametrize(
+    "text", ["\x00", "a" * 8_000, "(" * 500, "*", '"', "\udcff".encode("utf-8", "surrogatepass")]
+)
+def test_anything_can_be_searched_for(shared: Desk, text: str | bytes) -> None:
+    assert search(shared, text).status_code == 200  # type: ignore[arg-type]  # as a program may send it
+
+
+def test_the_archive_of_a_subscription_that_is_no_more_is_gone(desk: Desk) -> None:
+    with desk.site.store.begin() as conn:
+        conn.exec_driver_sql("UPDATE subscriptions SET name = 'other'")
+    assert search(desk, "").status_code == 404
+
+
+def test_a_page_offers_no_archive_that_would_not_answer(desk: Desk) -> None:
+    with desk.site.store.begin() as conn:
+        conn.execute(delete(schema.tokens).where(schema.tokens.c.purpose == "archive"))
+    assert "../a/" not in open_first(desk).text
+
+
+def test_everybody_may_find_public_archives_and_nothing_else(desk: Desk) -> None:
+    path = f"/a/{desk.links.archive_token('perf-team')}"
+    hidden = desk.http.get(path)
+    assert (hidden.headers["X-Robots-Tag"], '<meta name="robots"' in hidden.text) == ("noindex", True)
+    assert path not in desk.http.get("/robots.txt").text
+    desk.world.write_config(extra='title = "Fast <i>"\narchive = "public"\n')
+    with closing(desk.world.open()) as site, served(site) as url:
+        with site.store.read() as conn:
+            assert list_public_archives(conn, site) == (("Fast <i>", ORIGIN + path),)
+        shown, found = desk.http.get(url + path), desk.http.get(f"{url}{path}?q=queues")
+        robots, digest = desk.http.get(f"{url}/robots.txt"), desk.http.get(url + open_first(desk).url.path)
+    assert (shown.headers["X-Robots-Tag"], '<meta name="robots"' in shown.text) == ("all", False)
+    assert [page.headers["X-Robots-Tag"] for page in (found, digest)] == ["noindex"] * 2
+    assert robots.text == f"User-agent: *\nDisallow: /\nAllow: /$\nAllow: {path}\n"
+
+
+def test_no_page_feed_or_post_that_several_see_has_a_personal_link(grown: Desk) -> None:
+    tokens = {
+        "/d/{token}": [grown.links.web_token("perf-team", slot) for slot in read_slots(grown)],
+        "/a/{token}": [
+            grown.links.archive_token("perf-team") + query for query in ("", "?q=cs", "?q=(", "?before=1")
+        ],
+        "/f/{name}": [grown.feed_path(suffix)[3:] for suffix in ("atom", "json")],
+    }
+    personal = ("/u/", "/p/", "/c/", "/k/", "/refs/")
+    seen = []
+    for route in find_routes(create_app(grown.site)):
+        if not route.path.startswith(personal):
+            path = route.path.split("{")[0]
+            for headers in ({}, BROWSER):
+                seen += [
+                    grown.http.get(path + one, headers=headers).text for one in tokens.get(route.path, ["", "x"])
+                ]
+    posts = [repr(message) for message in grown.world.slack.messages]
+    assert len(seen) > 30
+    assert posts
+    assert [found for text in (*seen, *posts) for found in PERSONAL.findall(text)] == []
+    assert any(PERSONAL.search(str(mail.raw)) for mail in grown.world.mail.mails), "it would be found"
+
+
+def read_slots(desk: Desk) -> list[str]:
+    with desk.site.store.read() as conn:
+        return list(conn.execute(select(schema.digests.c.slot)).scalars())
+
+
+def test_a_browser_finds_a_page_at_the_address_of_a_feed(shared: Desk) -> None:
+    feed, page = shared.http.get(shared.feed_path()), shared.http.get(shared.feed_path(), headers=BROWSER)
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert feed.headers["Vary"] == page.headers["Vary"] == "Accept, Accept-Encoding"
+    assert feed.headers["ETag"] != page.headers["ETag"]
+    assert all(paper.title.replace("&", "&amp;") in page.text for paper in PAPERS)
+    for suffix, kind in (("atom", "atom+xml"), ("json", "feed+json")):
+        address = f"https://localhost:8000{shared.feed_path(suffix)}"
+        assert re.search(
+            rf'<link rel="alternate" type="application/{re.escape(kind)}" .*href="{address}">', page.text
+        )
+    assert shared.http.get(shared.feed_path("json"), headers=BROWSER).content == page.content
+    again = shared.http.get(shared.feed_path(), headers=BROWSER | {"If-None-Match": page.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    other = shared.http.get(shared.feed_path(), headers=BROWSER | {"If-None-Match": feed.headers["ETag"]})
+    assert other.status_code == 200
+    assert shared.http.get(shared.feed_path("html"), headers=BROWSER).status_code == 404
+
+
+def test_the_icon_is_small_and_kept(shared: Desk) -> None:
+    answers = [shared.http.get(path) for path in ("/favicon.svg", "/favicon.ico")]
+    assert answers[0].content == answers[1].content
+    assert len(answers[0].content) <= 600
+    assert answers[0].headers["Content-Type"] == "image/svg+xml"
+    assert answers[0].headers["Cache-Control"] == "private, max-age=900"
+    by_tag = {"If-None-Match": answers[0].headers["ETag"]}
+    assert shared.http.get("/favicon.ico", headers=by_tag).status_code == 304
+    assert 'href="../favicon.svg"' in open_first(shared).text
+    assert f'href="{ORIGIN}/favicon.svg"' in shared.http.get("/nothing").text
