@@ -132,8 +132,8 @@ def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
     assert sync(store, {"perf": GPU}) == queries.SyncReport(added=("perf",))
     assert sync(store, {}) == queries.SyncReport(ended=("perf",))
     with store.read() as conn:
-        live = queries.load_queries(conn)
-    assert [(query.origin, query.text) for query in live] == [("store", "cat:cs.PF")]
+        assert queries.load_queries(conn) == [], "those of the file alone are listed"
+        assert [revision.text for revision in queries.active_revisions(conn)] == ["cat:cs.PF"]
 
 
 def test_the_history_of_a_query_shows_what_each_run_brought_over_all_its_revisions(store: Store) -> None:

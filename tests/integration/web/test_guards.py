@@ -175,7 +175,9 @@ def test_a_token_opens_what_it_was_made_for_and_nothing_else(shared: Desk, purpo
 def test_an_unknown_token_is_answered_with_the_same_bytes_everywhere(shared: Desk) -> None:
     answers = [shared.http.get(path) for token in UNKNOWN for path in secret_paths(shared, token)]
     assert {answer.status_code for answer in answers} == {404}
-    assert {answer.content for answer in answers} == {shared.http.get("/nothing").content}
+    contents = {(answer.url.path[:3], answer.content) for answer in answers}
+    assert len(contents) == len({path for path, _ in contents}), "a mail's link that is over says how to ask again"
+    assert {content for path, content in contents if path != "/c/"} == {shared.http.get("/nothing").content}
 
 
 SECRET_NAMES = re.compile(r"token|secret|signature|\bmac\b", re.IGNORECASE)

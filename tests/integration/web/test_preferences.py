@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
 
 from digest.deliver import people
@@ -56,8 +55,9 @@ def test_the_mail_of_one_person_links_to_their_page_and_nothing_else_does(shared
 
 def test_what_the_form_says_holds_from_then_on_and_twice_is_as_once(house: House) -> None:
     page = house.open(house.subscribe(ME, "abs:measure", "ti:clocks"))
-    changes = {"days": "fridays", "hour": "9", "zone": "Europe/Berlin", "kind": ["new", "replacement"]}
-    page = page.press("save", **changes, abstracts="full", weekly="plain", feed="yes", on=["clocks"])
+    page = page.press("save", abstracts="full", weekly="plain", feed="yes", on=["clocks"])
+    kinds = ["new", "replacement"]
+    page = page.press("save", days="fridays", hour="9", zone="Europe/Berlin", kind=kinds)
     assert (page.status, page.said) == (200, "Saved. Your next digest comes Friday 20 November at 09:00 CET.")
     wish = house.preferences().wish
     assert [(query.text, query.is_on) for query in wish.queries] == [("abs:measure", False), ("ti:clocks", True)]
@@ -226,12 +226,11 @@ def test_leaving_is_undone_up_to_the_seventh_day_and_not_on_the_eighth(house: Ho
     page = house.open(path)
     assert page.has("undo", name)
     assert page.press("undo", name).said.endswith("again.")
-    old = house.open(path).press("leave", name)
+    house.open(path).press("leave", name)
     house.world.clock.sleep(7 * 86_400)
     assert not house.open(path).has("undo")
     refused = post(house, path, action="undo", subscription=name)
     assert (refused.status, "This can't be undone any more." in refused.text) == (400, True)
-    assert old.press("leave", name).status == 200 if old.has("leave", name) else True
 
 
 def test_who_left_one_and_later_everything_comes_back_to_the_rest(house: House) -> None:
@@ -300,7 +299,7 @@ def test_what_an_edit_changes_is_shown_before_it_is_saved(house: House) -> None:
     before, page = house.dump(), house.open(path)
     assert "Your digest today" in page.text
     tried = page.send(page.forms[0], page.forms[0].buttons[0], q="ti:clocks OR ti:tail")
-    assert "0 papers more , 1 paper less , 2 papers as before." in tried.text
+    assert "0 papers gained, 1 lost, 2 kept." in tried.text
     assert "− Queues that never drain" in tried.text
     assert 'data-was="abs:measure"' in tried.answer.text
     assert (
@@ -353,20 +352,3 @@ def test_saved_queries_are_added_once_each_up_to_ten_and_deleted_but_the_last(ho
     assert page.said == "Deleted: ti:word7"
     assert not page.has("delete"), "the last one is turned off, or left"
     assert house.http.get(f"{path}/query/{names[-1]}").status_code == 404
-
-
-def test_a_fresh_link_is_mailed_at_most_three_times_a_day(house: House) -> None:
-    page = house.open(house.subscribe(ME, "abs:measure"))
-    house.live(hours=1)
-    for _ in range(5):
-        page = page.press("fresh")
-        assert page.said.startswith("A mail with a fresh link is on its way to you.")
-    assert [address for address, _ in house.live(hours=1)] == [ME] * 3
-
-
-def test_no_page_is_large_or_holds_a_style_of_its_own(house: House) -> None:
-    path = house.subscribe(ME, *[f"ti:word{number} AND {'abs:something ' * 20}" for number in range(10)])
-    for page in (house.open(path), house.open(f"{path}/query")):
-        assert len(page.answer.content) <= 60_000
-        assert not re.search(r"style=|onclick|<script>", page.answer.text)
-        assert isinstance(page.answer, httpx.Response)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 import httpx
+import lxml.html
 
 from digest.deliver import people
 from digest.model.people import Wish
@@ -25,44 +25,6 @@ from tests.integration.web.world import World, live_in, served
 
 ORIGIN = {"Origin": "https://localhost:8000"}
 ME, OTHER = "me@example.org", "other@example.org"
-
-
-class _Forms(HTMLParser):
-    """Collects the forms of a page with all that a browser would send of them, and their buttons."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.forms: list[Form] = []
-        self._open, self._select = "", ""
-        self._parts: list[tuple[str, Button | tuple[str, str]]] = []
-
-    def handle_starttag(self, tag: str, pairs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in pairs}
-        owner = given.get("form", self._open)
-        if tag == "form":
-            self._open = given.get("id") or f"form-{len(self.forms)}"
-            self.forms.append(Form(given["action"], given.get("method", "get"), self._open))
-        elif tag == "select":
-            self._select = given["name"]
-        elif tag == "option" and "selected" in given:
-            self._parts.append((owner, (self._select, given["value"])))
-        elif tag == "button":
-            button = Button(given.get("name", ""), given.get("value", ""), given.get("formmethod", ""))
-            self._parts.append((owner, button))
-        elif tag == "input" and "name" in given and (given.get("type") != "checkbox" or "checked" in given):
-            self._parts.append((owner, (given["name"], given.get("value", ""))))
-
-    def handle_endtag(self, tag: str) -> None:
-        self._open = "" if tag == "form" else self._open
-
-    def close(self) -> None:
-        super().close()
-        for owner, part in self._parts:
-            form = next(form for form in self.forms if form.id == owner)
-            if isinstance(part, Button):
-                form.buttons.append(part)
-            else:
-                form.fields.append(part)
 
 
 @dataclass
@@ -105,10 +67,22 @@ class Page:
 
     @property
     def forms(self) -> list[Form]:
-        parser = _Forms()
-        parser.feed(self.answer.text)
-        parser.close()
-        return parser.forms
+        """Every form, with all that a browser would send of it, and its buttons."""
+        root, found = lxml.html.fromstring(self.answer.text), dict[str, Form]()
+        for number, form in enumerate(root.iter("form")):
+            name = form.get("id", f"form-{number}")
+            form.set("id", name)
+            found[name] = Form(form.get("action", ""), form.get("method", "get"), name)
+        for part in root.iter("input", "option", "button"):
+            name, value = part.get("name", ""), part.get("value", "")
+            owner = found[part.get("form", "") or next(part.iterancestors("form")).get("id", "")]
+            if part.tag == "button":
+                owner.buttons.append(Button(name, value, part.get("formmethod", "")))
+            elif part.tag == "option" and "selected" in part.attrib:
+                owner.fields.append((next(part.iterancestors("select")).get("name", ""), value))
+            elif name and (part.get("type") != "checkbox" or "checked" in part.attrib):
+                owner.fields.append((name, value))
+        return list(found.values())
 
     def form(self, action: str) -> Form:
         """Return the form that does something, by its hidden field `action`."""
@@ -134,8 +108,8 @@ class Page:
         fields += [(button.name, button.value)] if button.name else []
         url = urljoin(str(self.answer.request.url), form.action)
         if (button.method or form.method) == "get":
-            return Page(self.http, self.http.get(url, params=httpx.QueryParams(fields)))
-        body = str(httpx.QueryParams(fields))
+            return Page(self.http, self.http.get(f"{url}?{urlencode(fields)}"))
+        body = urlencode(fields)
         headers = {**ORIGIN, "Content-Type": "application/x-www-form-urlencoded"}
         return Page(self.http, self.http.post(url, content=body, headers=headers))
 
