@@ -78,7 +78,10 @@ class Keyboard:
         while not target.evaluate("one => one === document.activeElement"):
             self._keys.press("Tab")
             now = self._page.evaluate(_FOCUSED)
-            turns += now["place"] <= before["place"]
+            is_date = (
+                now["place"] == before["place"] and 'type="date"' in now["what"]
+            )  # it has a stop for each part
+            turns += now["place"] <= before["place"] and not is_date
             assert turns <= 1, f"the Tab key does not reach {target}"
             if now["place"] >= 0:
                 assert now["isMarked"], f"nothing shows that this has the focus: {now['what']}"

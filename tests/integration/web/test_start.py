@@ -45,8 +45,12 @@ def ask(http: httpx.Client, path: str, **query: str) -> httpx.Response:
 
 
 def find(page: str, path: str) -> list[Any]:
-    found: Any = html.fromstring(page).xpath(path)
+    found: Any = read(page).xpath(path)
     return list(found)
+
+
+def read(page: str) -> Any:  # noqa: ANN401 - what an expression of XPath finds is of many types
+    return html.fromstring(page)
 
 
 def list_texts(page: str, path: str) -> list[str]:
