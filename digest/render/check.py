@@ -207,7 +207,7 @@ _COMING = (("Your papers", "", ""), ("<i>", "daily", "Fri 20 Nov"))
 _CONFIRM = contexts.ConfirmContext("r…@example.org", _COMING, "x", "o@example.org", _HOME, "/p/x", queries=1)
 _TURNS = ("archive", "earlier", "later")
 _PAST = tuple(
-    contexts.PastView(digests.view_digest(digest), "November 2026", "../d/x", digests.view_papers(digest)[:3], 4)
+    digests.PastView(digests.view_digest(digest), "November 2026", "../d/x", digests.view_papers(digest)[:3], 4)
     for digest in SAMPLES
 )
 

@@ -15,18 +15,9 @@ from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.people import DAYS, KINDS
 from digest.model.subscriptions import Grouping
-from digest.render.contexts import (
-    ArchiveLink,
-    BarView,
-    DifferenceView,
-    ProblemView,
-    StartContext,
-    SubscribeContext,
-    TrialView,
-    VariantView,
-)
+from digest.render.contexts import ArchiveLink, StartContext, SubscribeContext
 from digest.render.coverage import describe_coverage
-from digest.render.digests import view_papers
+from digest.render.digests import BarView, DifferenceView, ProblemView, TrialView, VariantView, view_papers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -98,11 +98,9 @@ def test_an_archive_goes_on_from_a_number_alone(shared: Desk, before: str) -> No
     assert "Begin with the newest ones." in answer.text
 
 
-@pytest.mark.parametrize(
-    "text", ["\x00", "a" * 8_000, "(" * 500, "*", '"', "\udcff".encode("utf-8", "surrogatepass")]
-)
-def test_anything_can_be_searched_for(shared: Desk, text: str | bytes) -> None:
-    assert search(shared, text).status_code == 200  # type: ignore[arg-type]  # as a program may send it
+@pytest.mark.parametrize("text", ["%00", "a" * 8_000, "(" * 500, "*", '"', "%ED%B3%BF", "%", "é"])
+def test_anything_can_be_searched_for(shared: Desk, text: str) -> None:
+    assert shared.http.get(f"/a/{shared.links.archive_token('perf-team')}?q={text}").status_code == 200
 
 
 def test_the_archive_of_a_subscription_that_is_no_more_is_gone(desk: Desk) -> None:
@@ -128,28 +126,21 @@ def test_everybody_may_find_public_archives_and_nothing_else(desk: Desk) -> None
             assert list_public_archives(conn, site) == (("Fast <i>", ORIGIN + path),)
         shown, found = desk.http.get(url + path), desk.http.get(f"{url}{path}?q=queues")
         robots, digest = desk.http.get(f"{url}/robots.txt"), desk.http.get(url + open_first(desk).url.path)
+        assert f'<a href="{ORIGIN}{path}" dir="auto">Fast &lt;i&gt;</a>' in desk.http.get(url).text
     assert (shown.headers["X-Robots-Tag"], '<meta name="robots"' in shown.text) == ("all", False)
     assert [page.headers["X-Robots-Tag"] for page in (found, digest)] == ["noindex"] * 2
     assert robots.text == f"User-agent: *\nDisallow: /\nAllow: /$\nAllow: {path}\n"
 
 
 def test_no_page_feed_or_post_that_several_see_has_a_personal_link(grown: Desk) -> None:
-    tokens = {
-        "/d/{token}": [grown.links.web_token("perf-team", slot) for slot in read_slots(grown)],
-        "/a/{token}": [
-            grown.links.archive_token("perf-team") + query for query in ("", "?q=cs", "?q=(", "?before=1")
-        ],
-        "/f/{name}": [grown.feed_path(suffix)[3:] for suffix in ("atom", "json")],
-    }
-    personal = ("/u/", "/p/", "/c/", "/k/", "/refs/")
-    seen = []
+    links, slots = grown.links, read_slots(grown)
+    paths = [f"/d/{links.web_token('perf-team', slot)}" for slot in slots]
+    paths += [f"/a/{links.archive_token('perf-team')}{query}" for query in ("", "?q=cs", "?q=(", "?before=1")]
+    paths += [grown.feed_path(suffix) for suffix in ("atom", "json")]
     for route in find_routes(create_app(grown.site)):
-        if not route.path.startswith(personal):
-            path = route.path.split("{")[0]
-            for headers in ({}, BROWSER):
-                seen += [
-                    grown.http.get(path + one, headers=headers).text for one in tokens.get(route.path, ["", "x"])
-                ]
+        if not route.path.startswith(("/u/", "/p/", "/c/", "/k/", "/refs/")):
+            paths += [route.path.split("{")[0] + end for end in ("", "x")]
+    seen = [grown.http.get(path, headers=headers).text for path in paths for headers in ({}, BROWSER)]
     posts = [repr(message) for message in grown.world.slack.messages]
     assert len(seen) > 30
     assert posts
@@ -168,11 +159,9 @@ def test_a_browser_finds_a_page_at_the_address_of_a_feed(shared: Desk) -> None:
     assert feed.headers["Vary"] == page.headers["Vary"] == "Accept, Accept-Encoding"
     assert feed.headers["ETag"] != page.headers["ETag"]
     assert all(paper.title.replace("&", "&amp;") in page.text for paper in PAPERS)
-    for suffix, kind in (("atom", "atom+xml"), ("json", "feed+json")):
-        address = f"https://localhost:8000{shared.feed_path(suffix)}"
-        assert re.search(
-            rf'<link rel="alternate" type="application/{re.escape(kind)}" .*href="{address}">', page.text
-        )
+    found = re.findall(r'<link rel="alternate" type="application/(.*?)" .*href="(.*?)">', page.text)
+    addresses = [ORIGIN + shared.feed_path(suffix) for suffix in ("atom", "json")]
+    assert found == list(zip(("atom+xml", "feed+json"), addresses, strict=True))
     assert shared.http.get(shared.feed_path("json"), headers=BROWSER).content == page.content
     again = shared.http.get(shared.feed_path(), headers=BROWSER | {"If-None-Match": page.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
