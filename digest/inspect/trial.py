@@ -17,6 +17,7 @@ from digest.model.errors import DigestError, QueryError, count
 from digest.model.messages import DigestEntry
 from digest.model.people import LONGEST_QUERY
 from digest.model.subscriptions import Grouping
+from digest.model.taxonomy import is_category
 from digest.plan.digests import order_entries
 from digest.query import And, Condition, Not, Or, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
@@ -82,7 +83,8 @@ def read_text(text: str) -> Query:
     if len(text) > LONGEST_QUERY:
         message, hint = f"This is longer than {LONGEST_QUERY:,} characters", "Split it into several saved queries."
         raise QueryError(message, text=text[:LONGEST_QUERY], position=LONGEST_QUERY, hint=hint)
-    return parse_query(text)
+    words = text.strip()
+    return parse_query(f"cat:{words}" if is_category(words) else text)
 
 
 def view_problem(error: QueryError) -> ProblemView:
