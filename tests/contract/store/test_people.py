@@ -211,6 +211,12 @@ def test_an_address_gets_three_letters_a_day_and_no_more_whoever_asks(office: Of
     assert office.count_letters() == 6
 
 
+def test_another_word_behind_a_plus_sign_is_no_other_mailbox(office: Office) -> None:
+    for number in range(5):
+        office.ask(to=f"ada+{number}@example.org")
+    assert [office.queue(), office.count_letters()] == [3, 3]
+
+
 def test_who_has_nothing_gets_no_link_and_both_are_the_same_row(office: Office) -> None:
     office.subscribe()
     for address in (ADA, "nobody@example.org"):
