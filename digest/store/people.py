@@ -230,6 +230,7 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
     )
     old, new = str(person.destination), str(Destination(DestinationKind.MAIL, address))
     places, sent = subscription_destinations.c, deliveries.c
+    is_leave = tokens.c.purpose == TokenPurpose.LEAVE
     joined = select(places.subscription_id).where(places.destination == old, places.is_joined)
     own = or_(subscriptions.c.origin == person.origin, subscriptions.c.id.in_(joined))
     mine = {row.id: row.name for row in conn.execute(select(subscriptions.c.id, subscriptions.c.name).where(own))}
@@ -241,11 +242,11 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
         to_old.where(sent.ended_at.is_not(None)),
         update(subscription_destinations).where(places.destination == old, places.subscription_id.in_(mine)),
         # Unsubscribing in an old mail still works.
-        update(tokens).where(tokens.c.destination == old, tokens.c.purpose == TokenPurpose.LEAVE),
+        update(tokens).where(tokens.c.destination == old, is_leave, tokens.c.subscription.in_(mine.values())),
     ):
         conn.execute(moving.values(destination=new))
-    for gone in (tokens, destination_addresses):
-        conn.execute(delete(gone).where(gone.c.destination == old))
+    conn.execute(delete(tokens).where(tokens.c.destination == old, not_(is_leave)))
+    conn.execute(delete(destination_addresses).where(destination_addresses.c.destination == old))
     conn.execute(delete(suppressions).where(_is_at(old), suppressions.c.subscription.in_(mine.values())))
 
 
