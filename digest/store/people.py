@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, insert, not_, or_, select, update
 
 from digest.model.messages import DeliveryState
-from digest.model.people import OwnQuery
+from digest.model.people import OwnQuery, name_query
 from digest.model.subscriptions import (
     EVERYTHING,
     Destination,
@@ -145,6 +145,15 @@ def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
         .order_by(saved_queries.c.id)
     )
     return [OwnQuery(row.name, row.text, bool(row.is_on)) for row in conn.execute(found)]
+
+
+def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
+    """Name one of a person's saved queries after the words it has now; return its name. It goes on as it was."""
+    theirs = saved_queries.c.origin == person.origin
+    others = select(saved_queries.c.name).where(theirs, saved_queries.c.name != name)  # deleted ones, too
+    renamed = name_query(text, list(conn.execute(others).scalars()))
+    conn.execute(update(saved_queries).where(theirs, saved_queries.c.name == name).values(name=renamed))
+    return renamed
 
 
 def close_first_digests(conn: Connection, person: Person, names: Collection[str]) -> None:
