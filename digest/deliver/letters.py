@@ -95,7 +95,7 @@ def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now:
         return "its address may not subscribe here"
     if signup.ask in (Ask.LINK, Ask.FRESH) and not people_store.load_memberships(conn, signup.destination):
         return "its address has no subscription"
-    name = count_name(maker, signup.address)
+    name = _count_mailbox(maker, signup.address)
     if any(signup_store.find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
         return "its address got as many as it may"
     return ""
@@ -106,9 +106,15 @@ def count_name(maker: LinkMaker, what: str) -> str:
     return secrets.token_hash(secrets.derive_token(maker.secret, "count", what))
 
 
+def _count_mailbox(maker: LinkMaker, address: str) -> str:
+    """Return the name to count an address under; `ada+anything@…` is read where `ada@…` is."""
+    name, _, host = address.partition("@")
+    return count_name(maker, f"{name.partition('+')[0]}@{host}")
+
+
 def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> None:
     destination = signup.destination
-    signup_store.count_request(conn, count_name(maker, signup.address), now)
+    signup_store.count_request(conn, _count_mailbox(maker, signup.address), now)
     if signup.ask is Ask.LINK:
         remember_preferences(conn, maker, destination, at=now)
     slot = f"{signup.ask}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"

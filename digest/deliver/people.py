@@ -205,7 +205,8 @@ def save_query(
 ) -> None:
     """Give one of a person's saved queries another text, or add one where no name is given; either is on then.
 
-    An edited one goes on where matching stands: it sends nothing again, and no first digest.
+    An edited one goes on where matching stands: it sends nothing again, and no first digest. Its name follows
+    its words.
 
     Raises:
         QueryError: the text can't be read.
@@ -222,7 +223,7 @@ def save_query(
     if name and twin != name:
         raise UsageError("you have this saved query already", hint="Go back, and delete one of the two.")
     if twin:
-        edited = OwnQuery(twin, text)
+        edited = OwnQuery(people_store.rename_query(conn, person, twin, text), text)
         wish = replace(wish, queries=tuple(edited if one.name == twin else one for one in wish.queries))
     else:
         wish = wish.add_query(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, insert, not_, or_, select, update
 
 from digest.model.messages import DeliveryState
-from digest.model.people import OwnQuery
+from digest.model.people import OwnQuery, name_query
 from digest.model.subscriptions import (
     EVERYTHING,
     Destination,
@@ -147,6 +147,15 @@ def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     return [OwnQuery(row.name, row.text, bool(row.is_on)) for row in conn.execute(found)]
 
 
+def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
+    """Name one of a person's saved queries after the words it has now; return its name. It goes on as it was."""
+    theirs = saved_queries.c.origin == person.origin
+    others = select(saved_queries.c.name).where(theirs, saved_queries.c.name != name)  # deleted ones, too
+    renamed = name_query(text, list(conn.execute(others).scalars()))
+    conn.execute(update(saved_queries).where(theirs, saved_queries.c.name == name).values(name=renamed))
+    return renamed
+
+
 def close_first_digests(conn: Connection, person: Person, names: Collection[str]) -> None:
     """Let some of a person's saved queries bring what is matched from now on, and no first digest."""
     mine = (saved_queries.c.origin == person.origin, saved_queries.c.name.in_(names))
@@ -230,6 +239,7 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
     )
     old, new = str(person.destination), str(Destination(DestinationKind.MAIL, address))
     places, sent = subscription_destinations.c, deliveries.c
+    is_leave = tokens.c.purpose == TokenPurpose.LEAVE
     joined = select(places.subscription_id).where(places.destination == old, places.is_joined)
     own = or_(subscriptions.c.origin == person.origin, subscriptions.c.id.in_(joined))
     mine = {row.id: row.name for row in conn.execute(select(subscriptions.c.id, subscriptions.c.name).where(own))}
@@ -241,11 +251,11 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
         to_old.where(sent.ended_at.is_not(None)),
         update(subscription_destinations).where(places.destination == old, places.subscription_id.in_(mine)),
         # Unsubscribing in an old mail still works.
-        update(tokens).where(tokens.c.destination == old, tokens.c.purpose == TokenPurpose.LEAVE),
+        update(tokens).where(tokens.c.destination == old, is_leave, tokens.c.subscription.in_(mine.values())),
     ):
         conn.execute(moving.values(destination=new))
-    for gone in (tokens, destination_addresses):
-        conn.execute(delete(gone).where(gone.c.destination == old))
+    conn.execute(delete(tokens).where(tokens.c.destination == old, not_(is_leave)))
+    conn.execute(delete(destination_addresses).where(destination_addresses.c.destination == old))
     conn.execute(delete(suppressions).where(_is_at(old), suppressions.c.subscription.in_(mine.values())))
 
 

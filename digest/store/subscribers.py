@@ -233,6 +233,7 @@ def leave(conn: Connection, destination: Destination | str, subscription: str, *
         False where it had left already.
     """
     key = destination_key(destination)
+    _lock_person(conn, key)
     row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
     leaving = dialect.insert(conn, suppressions).on_conflict_do_nothing().returning(suppressions.c.since)
     is_first = conn.execute(leaving, row).first() is not None
@@ -260,6 +261,7 @@ def resubscribe(
     too, stays left, and all of it where everything was.
     """
     key = destination_key(destination)
+    _lock_person(conn, key)
     is_it = and_(suppressions.c.destination == key, suppressions.c.subscription == subscription)
     if conn.execute(delete(suppressions).where(is_it)).rowcount == 0:
         return False
@@ -367,6 +369,12 @@ def _subscriptions_of(conn: Connection, key: str, subscription: str, but: Collec
     if subscription != EVERYTHING:
         found = found.where(subscriptions.c.name == subscription)
     return list(conn.execute(found).scalars())
+
+
+def _lock_person(conn: Connection, key: str) -> None:
+    """Let changes of one person take turns: each locks the person before anything of theirs."""
+    mine = subscribers.c.address == key.removeprefix(f"{DestinationKind.MAIL}:")
+    conn.execute(select(subscribers.c.id).where(mine).with_for_update())
 
 
 def _is_place(key: str, ids: list[int]) -> ColumnElement[bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -211,6 +212,12 @@ def test_an_address_gets_three_letters_a_day_and_no_more_whoever_asks(office: Of
     assert office.count_letters() == 6
 
 
+def test_another_word_behind_a_plus_sign_is_no_other_mailbox(office: Office) -> None:
+    for number in range(5):
+        office.ask(to=f"ada+{number}@example.org")
+    assert [office.queue(), office.count_letters()] == [3, 3]
+
+
 def test_who_has_nothing_gets_no_link_and_both_are_the_same_row(office: Office) -> None:
     office.subscribe()
     for address in (ADA, "nobody@example.org"):
@@ -273,6 +280,26 @@ def test_two_presses_at_once_make_one_subscription_and_two_requests_both_count(o
     assert None not in in_threads(2, lambda: office.press(links.pop()))
     texts = sorted(query.text for query in office.load().wish.queries)
     assert texts == ["cat:cs.DC", "cat:cs.OS", "cat:cs.PF", "tail latency"]
+
+
+def test_one_click_is_taken_while_the_same_person_saves(office: Office) -> None:
+    office.subscribe()
+    name, numbers = office.load().memberships[0].name, itertools.count()
+
+    def change() -> None:
+        number = next(numbers)
+        with office.store.begin() as conn:
+            if number % 2:
+                subscribers.leave(conn, f"mailto:{ADA}", name, how="one-click", at=office.now)
+            else:
+                found = people.load_preferences(conn, ADA)
+                assert found is not None
+                people.save_query(conn, office.config, found, "", f"ti:word{number % 6}", at=office.now)
+
+    for _ in range(3):
+        assert in_threads(6, change) == [None] * 6
+        with office.store.begin() as conn:
+            subscribers.resubscribe(conn, f"mailto:{ADA}", name, how="page", at=office.now)
 
 
 def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Office) -> None:

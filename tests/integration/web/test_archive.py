@@ -180,3 +180,9 @@ def test_the_icon_is_small_and_kept(shared: Desk) -> None:
     assert shared.http.get("/favicon.ico", headers=by_tag).status_code == 304
     assert 'href="../favicon.svg"' in open_first(shared).text
     assert f'href="{ORIGIN}/favicon.svg"' in shared.http.get("/nothing").text
+    assert 'href="./favicon.svg"' in shared.http.get("/").text, "it may be served below a path"
+
+
+@pytest.mark.parametrize("path", ["/stored", "/link", "/nothing"])
+def test_the_first_page_is_linked_so_that_its_own_links_stay_below_a_path(shared: Desk, path: str) -> None:
+    assert f'<a href="{ORIGIN}/">' in shared.http.get(path).text

@@ -293,6 +293,20 @@ def test_an_edited_query_goes_on_without_gap_or_repeat(house: House) -> None:
     assert mine(house.live(days=1) + house.live(days=6)) == [{new.id}], "only the new text counts"
 
 
+def test_an_edited_query_is_named_after_its_new_words(house: House) -> None:
+    path = house.subscribe(ME, "abs:measure", "ti:queues", "ti:clocks")
+    house.live(hours=1)
+    house.open(path).press("delete", "queues")
+    assert edit(house, path, "measure", "ti:stopwatches OR ti:sundials").status == 200
+    assert edit(house, path, "clocks", "ti:queues").status == 200
+    names = ["stopwatches-sundials", "queues-2"]
+    assert [query.name for query in house.preferences().wish.queries] == names
+    (text,) = [text for address, text in until_monday(house) if address == ME]
+    assert "stopwatches-sundials = ti:stopwatches OR ti:sundials" in text
+    assert edit(house, path, names[0], "abs:measure").said.startswith("Saved.")
+    assert house.open(f"{path}/query/{names[0]}").status == 404
+
+
 def test_what_an_edit_changes_is_shown_before_it_is_saved(house: House) -> None:
     path = f"{house.subscribe(ME, 'abs:measure')}/query/measure"
     wait_until(lambda: "data-wait" not in house.open(path).answer.text)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from digest.inspect.stored import STORED
+from digest.model.subscriptions import Destination
 from digest.store import people as people_store
 from tests.integration.web.conftest import Desk
 from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house, read_text
@@ -181,6 +182,18 @@ def test_after_moving_everything_comes_to_the_new_address_alone(house: House) ->
     assert f"'mailto:{ME}'" not in house.dump(), "no token, no destination, no delivery, and the letter is over"
     enter(house, NEW).press("erase", sure="yes")
     assert (ME in house.dump(), NEW in house.dump()) == (False, False)
+
+
+def test_who_moved_can_still_unsubscribe_from_what_the_file_sends_to_the_old_address(house: House) -> None:
+    house.subscribe(READER, "abs:measure")
+    team = f"/u/{house.world.links(house.site).leave_token(Destination.parse(f'mailto:{READER}'), 'perf-team')}"
+    house.live(hours=1)
+    enter(house, READER).press("move", address=NEW)
+    assert confirm(house, [text for _, text in house.live()]).status == 200
+    assert "r…@example.org" in house.open(team).text
+    assert house.http.post(team, data={"List-Unsubscribe": "One-Click"}).status_code == 200
+    house.world.arxiv.add(LATER)
+    assert sorted(address for address, _ in house.live(days=4)) == [NEW, "second@example.org"]
 
 
 def test_a_message_that_was_being_tried_again_is_written_anew_for_the_new_address(house: House) -> None:
