@@ -318,7 +318,13 @@ def erase(conn: Connection, address: str, person_id: int, *, keep_suppressions: 
         delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent))),
         delete(deliveries).where(sent),
         delete(matches).where(matches.c.subscription_id.in_(own)),
-        delete(tokens).where(or_(tokens.c.destination == key, tokens.c.digest_id.in_(theirs))),
+        delete(tokens).where(
+            or_(
+                tokens.c.destination == key,
+                tokens.c.digest_id.in_(theirs),
+                tokens.c.subscription.in_(select(subscriptions.c.name).where(subscriptions.c.id.in_(own))),
+            )
+        ),
         delete(digests).where(digests.c.id.in_(theirs)),
         delete(subscription_queries).where(subscription_queries.c.subscription_id.in_(own)),
         delete(subscription_destinations).where(
