@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import termios
@@ -39,6 +40,8 @@ def hold_dialogue(
     pid, terminal = pty.fork()
     if not pid:  # pragma: no cover - the other process
         os.chdir(folder)
+        # Tests run in the background inherit a Ctrl-C that is ignored; a person's terminal never does.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
         os.execve(sys.executable, [sys.executable, "-m", "digest", *arguments], environment)  # noqa: S606 - our own
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
