@@ -89,6 +89,8 @@ def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now:
     """Say why a request gets no letter, "" where it gets one. Nobody but the operator hears it."""
     admission = maker.config.web.signup
     is_admitted = admission.admits(signup.address) or (admission.is_off and signup.ask is Ask.MOVE)
+    if signup.ends_at <= now:
+        return "its time is over"
     if subscriber_store.LETTERS in subscriber_store.load_departures(conn, signup.destination):
         return "its address wants none"
     if signup.ask in (Ask.SUBSCRIBE, Ask.MOVE) and not is_admitted:
@@ -118,7 +120,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     if signup.ask is Ask.LINK:
         remember_preferences(conn, maker, destination, at=now)
     slot = f"{signup.ask}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
-    ends_at = now + FRESH if signup.ask is Ask.FRESH else signup.ends_at
+    ends_at = min(now + FRESH, signup.ends_at) if signup.ask is Ask.FRESH else signup.ends_at
     token = letter_token(maker, slot, destination)
     signup_store.mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
     key = secrets.idempotency_key(f"{maker.installation} {subscriber_store.LETTERS}", slot, str(destination), 0)

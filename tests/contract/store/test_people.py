@@ -250,6 +250,20 @@ def test_of_what_nobody_confirmed_nothing_is_left_after_48_hours_or_once_erased(
     assert ADA not in office.dump()
 
 
+@pytest.mark.parametrize("ask", [Ask.LINK, Ask.FRESH, Ask.SUBSCRIBE])
+def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(office: Office, ask: Ask) -> None:
+    office.subscribe()
+    asked_at = office.now
+    for late, made in ((48 * HOUR, 0), (48 * HOUR - timedelta(minutes=1), 1)):
+        office.clock.set(asked_at)
+        office.ask(Wish(), ask)
+        office.clock.set(asked_at + late)
+        assert office.queue() == made
+        with office.store.begin() as conn:
+            signup_store.delete_expired_signups(conn, asked_at + 48 * HOUR)
+        assert office.links() == []
+
+
 def test_a_link_opens_no_later_request_though_its_number_came_again(office: Office) -> None:
     links = []
     for address in (ADA, "bo@example.org"):
