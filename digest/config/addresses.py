@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
-from digest.config.values import read_each, read_line, read_lines
+from digest.config.values import read_each, read_line, read_lines, suggest
 from digest.model.clock import LOOPBACK_HOSTS
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.people import Signup
@@ -171,6 +171,7 @@ def read_signup(value: object) -> Signup:
             domains.add(text.removeprefix("@").lower())
         else:
             hint = 'Write "off", "open", or a list such as ["example.org", "ada@example.com"].'
+            hint = suggest(text, ("off", "open"), "") or hint
             raise ConfigurationError(f"{text!r} is neither a domain nor a mail address", hint=hint)
     return Signup(domains=frozenset(domains), addresses=frozenset(addresses))
 

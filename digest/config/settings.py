@@ -302,7 +302,9 @@ class DefaultSettings:
         'How much of each abstract a digest shows: "short" for one sentence, "full" for all of it, or "none".',
     )
     first_digest: int = declare(
-        values.number(0, 365, "days"), 7, "How many days the first digest goes back. 0 means no first digest."
+        values.number(0, 365, "days"),
+        7,
+        "How many days the first digest goes back. It goes on to 15 papers. 0 means no first digest.",
     )
     group_by: Grouping = declare(
         values.choose_from(Grouping),

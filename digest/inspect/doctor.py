@@ -182,7 +182,7 @@ def check_base_url(url: str) -> Iterator[Finding]:
         ) as answer:
             status = answer.status_code
     except httpx.HTTPError as error:
-        todo = "Start `digest serve`, and check the name and the server before it."
+        todo = "Start `digest serve`, and check the name and the server before it: it passes all on to `web.bind`."
         raise OutsideError(f"can't be reached: {str(error) or type(error).__name__}", hint=todo) from error
     if status == _FINE:
         yield Finding(Verdict.OK, "base_url", "`digest serve` answers there", more=url)

@@ -68,7 +68,7 @@ _IN_HINT = re.compile(
     r"(?:Write (?:for example )?|Did you mean )((?!submittedDate)(?:[A-Za-z]+:|\()[^;?,]*|\S+\*|OR)(?:\.\Z|\? )"
 )
 _BUILDING = f"The papers of the last {DAYS} days are being read. Look again in a moment."
-_EMPTY = f"No papers are stored here yet. From tomorrow on you see here what it brings of up to {DAYS} days."
+_EMPTY = "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
 _TOO_BROAD = f"it brings more than {BROAD:.0f} papers a day, more than most people read"
 _BY_PERSON = "papers by this person"
 _NOT_OFFERED = "This service stores only what its own saved queries find, so others cannot be tried here."
@@ -169,7 +169,7 @@ def list_wider(tree: Node) -> Iterator[tuple[str, Node]]:
     operands = tree.operands if isinstance(tree, And) else ()
     for operand in [one for one in operands if not isinstance(one, Not)][:_MOST_OPERANDS]:
         rest = tuple(other for other in operands if other is not operand)
-        left_out = print_condition(operand) if isinstance(operand, Condition) else "one part"
+        left_out = print_condition(operand).removeprefix("all:") if isinstance(operand, Condition) else "one part"
         yield f"without {left_out}", And(rest) if len(rest) > 1 else rest[0]
 
 

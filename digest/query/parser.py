@@ -447,7 +447,7 @@ class _Parser:
         if operator is not None or isinstance(self._token, OperatorToken):
             return
         is_noted = any(note.kind is NoteKind.MISSING_OPERATOR for note in self._source.notes)
-        said = ["no operator: read as AND, where arXiv reads OR"] * (not is_noted)
+        said = ["all parts must match, as with AND (on arXiv any part is enough)"] * (not is_noted)
         if phrase := self._find_formula() or self._find_phrase():
             said.append(phrase)
         if said:

@@ -61,7 +61,7 @@ def test_without_a_query_it_shows_a_box_and_examples_and_what_was_checked(shared
     page = shared.http.get("/").text
     assert find(page, "//form[@class='try']//input/@name") == ["q"]
     assert find(page, "//label[@for='q']/text()") == ["What do you follow?"]
-    assert len(find(page, "//a[starts-with(@href, '?q=')]")) == 3
+    assert len(find(page, "//a[starts-with(@href, '?q=')]")) == 4
     assert not find(page, "//svg | //form[@method='post']")
     assert "Last check: announcement of Thu 19 Nov: complete, checked 22:47 ET." in page
     assert "ops@example.org" in page
@@ -149,7 +149,7 @@ def test_the_form_waits_for_a_query_where_nothing_can_be_joined(tmp_path: Path) 
 
 def test_before_the_first_check_it_says_what_will_be_here(tmp_path: Path) -> None:
     with begin(tmp_path, runs=False) as http:
-        assert "No papers are stored here yet. From tomorrow on" in http.get("/", params={"q": "gpu"}).text
+        assert "No papers are stored here yet. Look again tomorrow" in http.get("/", params={"q": "gpu"}).text
         assert ">No announcement has been checked yet." in http.get("/").text
 
 

@@ -17,7 +17,7 @@ FORMS = [
     (
         "spin glass, replica",
         "all:glass AND all:replica AND all:spin",
-        'no operator: read as AND, where arXiv reads OR; "spin glass" finds the words side by side',
+        '(on arXiv any part is enough); "spin glass" finds the words side by side',
     ),
     (
         "spin glass theory, replica method",
@@ -34,7 +34,7 @@ FORMS = [
     (
         "abs:percolation !bootstrap",
         "abs:percolation AND all:bootstrap",
-        "no operator: read as AND, where arXiv reads OR",
+        "all parts must match, as with AND (on arXiv any part is enough)",
     ),
     (
         "self-organised criticality",
@@ -130,7 +130,7 @@ FORMS = [
     (
         "ti:random NEAR/2 graph",
         "all:graph AND all:near/2 AND ti:random",
-        "no operator: read as AND",
+        "all parts must match, as with AND",
     ),
 ]
 
