@@ -128,13 +128,13 @@ def parse_oai(body: bytes) -> OaiPage:
             quarantined.append(put_aside(position, entry, error))
     root = document.root
     lists = [child for child in root if child.tag in _LISTS]
+    records = len(papers) + len(quarantined) + len(deleted)
     if _refuse_errors(root):
-        if lists:
+        if lists or records:
             raise ArxivUnreadable("the answer holds both a list and an error", hint=TRY_AGAIN)
         return OaiPage((), None, _read_response_date(root), is_no_records_match=True)
     if len(lists) != 1:
         raise ArxivUnreadable("the answer holds neither a list of papers nor an error", hint=TRY_AGAIN)
-    records = len(papers) + len(quarantined) + len(deleted)
     if records == 0:
         raise ArxivShort("the list came without a single entry", hint=TRY_AGAIN)
     if not papers and len(quarantined) >= SAME_FAULT:

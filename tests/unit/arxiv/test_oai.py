@@ -168,6 +168,7 @@ def test_a_list_that_came_in_pages_ends_only_where_it_says_so() -> None:
             b"<ListRecords>", b"<error code='noRecordsMatch'>None.</error><ListRecords>"
         ),
         oai_page().replace(b"<ListRecords>", b"<error code='noRecordsMatch'>None.</error><ListRecords>"),
+        oai_error("noRecordsMatch").replace(b"<error", b"<a><record/></a><error"),
     ],
 )
 def test_a_list_with_something_in_it_that_does_not_belong_there_may_be_short(body: bytes) -> None:
