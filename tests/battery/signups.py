@@ -34,8 +34,15 @@ from digest.plan.links import make_links
 from digest.poll.installation import Site
 from digest.serve.steps import run_pass
 from digest.store.database import load_violations
-from digest.store.schema import request_counts, signups, subscribers, suppressions
-from digest.store.signups import StoredSignup
+from digest.store.schema import (
+    request_counts,
+    saved_queries,
+    signups,
+    subscribers,
+    subscription_destinations,
+    suppressions,
+)
+from digest.store.signups import StoredSignup, save_signup
 from digest.web import create_app
 from tests.battery.verdict import Verdict
 from tests.integration.web.world import EVENING, live_in
@@ -90,9 +97,9 @@ class Office:
         return answer.status_code, monotonic() - began
 
     def count_people(self) -> list[int]:
-        """Count requests that wait, people, and who left."""
+        """Count requests that wait, people, who left, and what is saved."""
         with self.site.store.read() as conn:
-            tables = (signups, subscribers, suppressions)
+            tables = (signups, subscribers, suppressions, saved_queries, subscription_destinations)
             return [conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
 
 
@@ -183,9 +190,15 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
     with opened() as office:
         for number in range(20):
             await office.ask(f"a{number}@example.org", "10.0.0.1")
+        with office.site.store.begin() as conn:
+            for number in range(10):
+                now, address = office.site.clock.now(), f"known{number}@example.org"
+                asked = StoredSignup(0, Ask.SUBSCRIBE, address, Wish().add_query("tail"), now, now)
+                people.confirm(conn, office.site.config, office.maker, asked, at=now)
+                save_signup(conn, Ask.LINK if number % 2 else Ask.FRESH, address, Wish(), at=now)
         run_pass(office.site)
         texts = [mail.raw.decode().replace("=\r\n", "").replace("=3D", "=") for mail in office.world.mail.mails]
-        paths = sorted({path for text in texts for path in re.findall(rf"{ORIGIN}(/[cpu]/[\w-]{{22}})", text)})
+        paths = sorted({path for text in texts for path in re.findall(rf"{ORIGIN}(/[ckpu]/[\w-]{{22}})", text)})
         kinds = ", ".join(f"{number} of /{kind}" for kind, number in Counter(path[1] for path in paths).items())
         verdict.counts[f"links of mails: {kinds}"] = len(paths)
         with office.site.store.begin() as conn:
