@@ -249,7 +249,8 @@ def confirm(
     Their saved queries are added to those they have. Where they have a subscription, it keeps its times.
 
     Raises:
-        UsageError: it would be too much for one person, or the new address belongs to somebody else.
+        UsageError: it would be too much for one person, the operator admits the address no more, or the new
+            address belongs to somebody else.
     """
     if signup.ask is Ask.MOVE:
         _move(conn, maker, signup, at)
@@ -263,6 +264,8 @@ def confirm(
 
 
 def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, at: datetime) -> None:
+    if not config.web.signup.admits(signup.address):
+        raise UsageError("this address may no longer subscribe here", hint="Ask who runs this service.")
     person = people_store.confirm_person(conn, signup.address, how=PAGE, at=at)  # first: two at once take turns
     before, wish = load_preferences(conn, signup.address), signup.wish
     offered = {one.name for one in list_offered(config)}

@@ -22,7 +22,7 @@ from digest.deliver.letters import queue_letters, take_request
 from digest.deliver.people import Preferences
 from digest.model.clock import ManualClock
 from digest.model.errors import UnknownName, UsageError
-from digest.model.people import LETTERS_TO_ADDRESS, MOST_QUERIES, REQUESTS, REQUESTS_OF_NETWORK, Ask, Wish
+from digest.model.people import LETTERS_TO_ADDRESS, MOST_QUERIES, REQUESTS, REQUESTS_OF_NETWORK, Ask, Signup, Wish
 from digest.model.subscriptions import EVERYTHING
 from digest.plan.links import make_links
 from digest.poll.installation import Site
@@ -262,6 +262,17 @@ def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(office: Off
         with office.store.begin() as conn:
             signup_store.delete_expired_signups(conn, asked_at + 48 * HOUR)
         assert office.links() == []
+
+
+def test_a_link_subscribes_nobody_once_the_operator_admits_the_address_no_more(office: Office) -> None:
+    office.ask()
+    office.queue()
+    office.config = replace(office.config, web=replace(office.config.web, signup=Signup()))
+    with pytest.raises(UsageError, match="may no longer subscribe"):
+        office.press(office.links()[0])
+    assert office.readers("team") == [["team@example.org"]]
+    with office.store.read() as conn:
+        assert people.load_preferences(conn, ADA) is None
 
 
 def test_a_link_opens_no_later_request_though_its_number_came_again(office: Office) -> None:
