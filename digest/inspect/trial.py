@@ -111,15 +111,21 @@ def _list_repairs(error: QueryError) -> Iterator[str]:
         last = place + len(name) if name and text.startswith(name, place) else end
         nearer.insert(0, text[:start] + instead + text[last:])
     for one in nearer:
-        yield from (one, one + '"' * (one.count('"') % 2) + ")" * (one.count("(") - one.count(")")))
+        yield from (one, _close(one))
     left: QueryError | None = error
     for _ in range(_MOST_FAULTS):
         if left is not None:
             start, _, end = _find_fault(left)
-            yield (shorter := " ".join((left.text[:start] + left.text[end:]).split()))
+            shorter = " ".join((left.text[:start] + left.text[end:]).split())
+            yield from (shorter, _close(shorter))
             left = _find_error(shorter)
     words = " ".join(word for word in re.findall(r"\w[\w.'-]*", text) if word not in _OPERATORS)
     yield from (f'"{words}"', words)
+
+
+def _close(text: str) -> str:
+    """Return a text with the quotes and parentheses closed that it opens."""
+    return text + '"' * (text.count('"') % 2) + ")" * (text.count("(") - text.count(")"))
 
 
 def _find_error(text: str) -> QueryError | None:

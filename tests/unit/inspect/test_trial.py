@@ -28,6 +28,7 @@ def find_problem(text: str) -> ProblemView:
         ("abs:GPU AND (", "(", "abs:GPU"),
         ("abs:GPU AND ti:", "ti:", "abs:GPU"),
         ("gpu OR OR latency", "OR", "gpu OR latency"),
+        ("abs:(GPU OR", "OR", "abs:(GPU)"),
         ("(tail latency", "(", "(tail latency)"),
         ("tail latency)", ")", "tail latency"),
         ('"tail latency', '"tail latency', '"tail latency"'),
