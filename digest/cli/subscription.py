@@ -205,7 +205,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     """Resubscribe ADDRESS to NAME, if its reader asks for it.
 
     What matched meanwhile is not sent: it starts with the papers from now on. The NAME "(letters)" stands for
-    mails with a link: whoever said "This was not me" gets none.
+    mails with a link: an address that said "This was not me" gets none.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         destination = _find_destination(conn, here.config, name, address)

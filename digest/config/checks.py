@@ -94,7 +94,7 @@ def _check_files(draft: ConfigDraft) -> None:
 
 
 def _check_signup(draft: ConfigDraft) -> None:
-    """Whoever subscribes by themselves confirms by a mail that links to a page."""
+    """People who subscribe by themselves confirm by a mail that links to a page."""
     values = draft.values
     if not values["web.signup"] or values["web.signup"].is_off:
         return

@@ -90,7 +90,7 @@ def read_file_before(file: ConfigFile) -> bytes:
 def replace_config_file(file: ConfigFile, content: bytes) -> None:
     """Replace a file by another content; what it held stands beside it from then on. Mode and owner stay.
 
-    Whoever reads meanwhile finds the one or the other whole. A crash between the two renamings leaves the new
+    Who reads meanwhile finds the one or the other whole. A crash between the two renamings leaves the new
     file, and the one before under a name of its own beside it.
 
     Raises:

@@ -487,7 +487,7 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.choose_from(Archive),
         "link",
-        'Who finds its past digests: whoever has the "link" of one, or everybody on the first page ("public").',
+        'Who finds its past digests: everybody with the "link" of one, or everybody on the first page ("public").',
         name="archive",
     ),
     Setting(

@@ -1,7 +1,7 @@
 """Makes the mails with a link that people ask for on a page, apart from answering them.
 
-A form stores one row, whoever is asked for. Here the rows are taken, the limits applied, and each becomes a
-delivery in the outbox like any other. A letter holds nothing that whoever asked for it wrote.
+A form stores one row, no matter who is asked for. Here the rows are taken, the limits applied, and each becomes a
+delivery in the outbox like any other. A letter holds nothing that the person wrote who asked for it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SUBJECTS = {
 def take_request(
     conn: Connection, maker: LinkMaker, ask: Ask, address: str, wish: Wish, *, network: str, at: datetime
 ) -> datetime | None:
-    """Store what somebody asked for by a form, and count it. The same is done whoever has the address.
+    """Store what somebody asked for by a form, and count it. The same is done for every address.
 
     Where a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
     """

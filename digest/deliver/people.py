@@ -416,7 +416,7 @@ def require_own(preferences: Preferences) -> DueSubscription:
 
 
 def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
-    """Take back that a person left a subscription, or `EVERYTHING`, within `UNDO`.
+    """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`.
 
     Raises:
         UsageError: it is too late, or they had not left it.

@@ -42,7 +42,7 @@ class Limit:
 
 
 LETTERS_TO_ADDRESS = (Limit(3, timedelta(days=1)), Limit(6, timedelta(days=30)))
-"""Mails with a link that one address gets at most, whoever asks for them."""
+"""Mails with a link that one address gets at most, no matter who asks for them."""
 
 REQUESTS_OF_NETWORK = Limit(20, timedelta(hours=1))
 """Requests taken from one network (/24 or /48)."""
@@ -57,8 +57,8 @@ class Signup:
 
     Attributes:
         is_open: anybody.
-        domains: whoever has an address of one of these, in small letters.
-        addresses: whoever has one of these, each in its one spelling.
+        domains: anybody who has an address of one of these, in small letters.
+        addresses: anybody who has one of these, each in its one spelling.
     """
 
     is_open: bool = False

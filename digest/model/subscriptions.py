@@ -175,7 +175,7 @@ class Weekly(StrEnum):
 
 
 class Archive(StrEnum):
-    """Who finds a subscription's past digests: whoever has the link of one, or everybody on the first page."""
+    """Who finds a subscription's past digests: anybody who has the link of one, or everybody on the first page."""
 
     LINK = "link"
     PUBLIC = "public"

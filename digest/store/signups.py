@@ -92,7 +92,7 @@ def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: date
 def load_signup(conn: Connection, token_hash: str, ask: Ask | None, now: datetime) -> StoredSignup | None:
     """Return the request that a letter's link stands for, of one kind only where given; None once it is over.
 
-    Whoever presses its button deletes it, so that the row is locked where the connection writes.
+    Pressing its button deletes it, so that the row is locked where the connection writes.
     """
     found = select(signups).where(signups.c.token == token_hash, signups.c.ends_at > now)
     if not conn.get_execution_options().get("postgresql_readonly"):
@@ -102,7 +102,7 @@ def load_signup(conn: Connection, token_hash: str, ask: Ask | None, now: datetim
 
 
 def delete_signup(conn: Connection, signup_id: int) -> None:
-    """Delete a request: its button was pressed, or nothing comes of it."""
+    """Delete a request: its button was pressed, or nothing more is to be done."""
     conn.execute(delete(signups).where(signups.c.id == signup_id))
 
 

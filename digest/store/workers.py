@@ -187,7 +187,7 @@ def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
     """Return the deliveries given up, or held, since a moment (UTC), naming the last; None for none.
 
-    Letters are not among them: whoever mistypes an address on a page must not alarm anybody.
+    Letters are not among them: an address mistyped on a page must not alarm anybody.
     """
     tried_at = select(func.max(attempts.c.ended_at)).where(attempts.c.delivery_id == deliveries.c.id)
     failed_at = func.coalesce(deliveries.c.ended_at, tried_at.scalar_subquery(), deliveries.c.created_at)

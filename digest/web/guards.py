@@ -78,7 +78,7 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
 
 
 class KnownHosts:
-    """Refuses whoever asks by a name that is not ours: a page elsewhere may have made its name point here.
+    """Refuses anybody who asks by a name that is not ours: a page elsewhere may have made its name point here.
 
     Args:
         app: what is guarded.
@@ -90,7 +90,7 @@ class KnownHosts:
         self._app, self._hosts, self._fail = app, hosts, fail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it; health is told by any name, for whoever looks after the machine."""
+        """Pass a request on, or refuse it; health is shown by any name, to programs that watch the machine."""
         if scope["type"] != "http" or not self._hosts or scope["path"] in _HEALTH:
             await self._app(scope, receive, send)
             return

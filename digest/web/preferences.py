@@ -1,6 +1,6 @@
 """What comes to one person, and when: the page that every mail to them links to, and their saved queries.
 
-Whoever has the link may do here what whoever was forwarded the mail may do. For all else see `digest.web.private`.
+A forwarded mail has the link, too: whatever must not be given away with it is in `digest.web.private`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ Act = Callable[[Visit], str]
 
 
 def serve_preferences(request: Request) -> Response:
-    """Show what comes to whoever has the link; do what a button of the page says, and show it as it is then."""
+    """Show what comes; do what a button of the page says, and show it as it is then."""
     form, said, error = change(request, _find, _ACTIONS) if request.method == "POST" else (NOTHING, "", None)
     return _show(request, said, error, form)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def show_start(request: Request) -> Response:
-    """Show the page to begin, and what comes of the query in its box."""
+    """Show the page to begin, and what the query in its box brings."""
     shell, text = shell_of(request), request.query_params.get("q", "")
     site, config = shell.site, shell.site.config
     with site.store.read() as conn:

@@ -254,7 +254,7 @@ class SlackClient(WebClient):
     """
 
     def __init__(self, *, token: str, url: str, timeout: float) -> None:
-        # At DEBUG the library writes whole bodies to its log, and its errors are told by whoever called.
+        # At DEBUG the library writes whole bodies to its log, and the caller says its errors.
         _LOGGER_SLACK_CLIENT.setLevel(logging.CRITICAL)
         super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
         self._own = threading.local()  # several threads post at once
