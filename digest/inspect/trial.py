@@ -282,7 +282,6 @@ class TrialDesk:
         self._edition: Edition | None = None
         self._reader: threading.Thread | None = None
         self._starting = threading.Lock()
-        self._turns = threading.BoundedSemaphore(2)  # others wait, since digests have to be sent meanwhile
 
     def try_text(self, text: str) -> TrialView:
         """Say what a query means, what it would have brought and what comes near it. It never asks arXiv."""
@@ -300,8 +299,7 @@ class TrialDesk:
             if edition is None:
                 is_empty = self._reader is None
                 return replace(trial, message=_EMPTY if is_empty else _BUILDING, is_ready=is_empty)
-            with self._turns:
-                return view_trial(trial, query, edition, self._site.clock.now(), conn) if query else trial
+            return view_trial(trial, query, edition, self._site.clock.now(), conn) if query else trial
 
     def compare(self, old: str, new: str) -> DifferenceView | None:
         """Say which papers of the last days another wording gains and loses; None where that cannot be said."""
@@ -309,8 +307,7 @@ class TrialDesk:
         if edition is None or not (_is_readable(old) and _is_readable(new)):
             return None
         trees = [read_text(text).tree for text in (old, new)]
-        with self._turns:
-            had, has = map(set, edition.hold(trees, list_days(self._site.clock.now())[0]))
+        had, has = map(set, edition.hold(trees, list_days(self._site.clock.now())[0]))
         sides = [sorted(side, reverse=True)[:_TITLES] for side in (has - had, had - has)]
         with self._site.store.read() as conn:
             titles = [tuple(show_plain(paper.title) for _, paper in edition.load(conn, side)) for side in sides]
