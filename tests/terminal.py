@@ -52,6 +52,8 @@ def hold_dialogue(
             assert time.monotonic() < end, f"{words!r} never came:\n{screen}"
             raw += _read(terminal)
         seen = len(screen)
+        if answer == INTERRUPT:
+            time.sleep(1)  # between a prompt and its reading Python does not hear it, and nobody is as quick
         os.write(terminal, (answer if answer == INTERRUPT else f"{answer}\n").encode())
     while more := _read(terminal, wait=_PATIENCE):
         raw += more
