@@ -163,7 +163,7 @@ def _print_subscriptions(here: Installation, status: Status, drift: str, room: i
     if len(lines) > most:
         click.echo(f"… {len(lines) - most} more: `digest subscription list`")
     if own := len(status.subscriptions) - len(lines):
-        click.echo(f"{count(own, 'more')} by people themselves: `digest subscription list`")
+        click.echo(f"{own} more by people themselves: `digest subscription list`")
     if lines and drift:
         say(f"\n{drift}")
 

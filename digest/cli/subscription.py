@@ -211,7 +211,6 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
         destination = _find_destination(conn, here.config, name, address)
         which = EVERYTHING if everything else name
         still_left = unsubscribe.resubscribe(conn, destination, which, how=OPERATOR, at=here.now)
-        _restart_turns(conn, here.now)
         turn = None if name == LETTERS else require_subscription(here.config, conn, name).next_due_at
     what = "everything" if everything else name
     but = f" but for {', '.join(still_left)}" if still_left else ""
@@ -219,14 +218,6 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     say(f"{destination} is subscribed to {what} again{but}.{begins}")
     for one in still_left:
         say(f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`")
-
-
-def _restart_turns(conn: Connection, now: datetime) -> None:
-    """Give a next turn to subscriptions that had stopped because nobody received them."""
-    for due in subscription_store.load_subscriptions(conn):
-        turn = _next_turn(due, now, has_waiting=False)
-        if due.next_due_at is None and turn is not None:
-            subscription_store.set_next_due(conn, due.id, turn)
 
 
 def _find_destination(conn: Connection, config: Config, name: str, address: str) -> Destination:

@@ -13,6 +13,7 @@ from digest.model import secrets
 from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
 from digest.model.subscriptions import EVERYTHING, Destination
+from digest.plan.turns import next_due
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
@@ -134,6 +135,11 @@ def resubscribe(
             hint="For a new destination, name it in digest.toml.",
         )
     subscriber_store.resubscribe(conn, destination, subscription, how=how, at=at)
+    names = None if subscription == EVERYTHING else [subscription]
+    for due in subscription_store.load_subscriptions(conn, names=names):
+        if due.next_due_at is None and due.subscription.has_digests:  # it had stopped, since nobody received it
+            turn = next_due(due.subscription, at, due.last_slot, due.paused_until)
+            subscription_store.set_next_due(conn, due.id, turn)
     return tuple(subscriber_store.load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
 
 

@@ -343,6 +343,21 @@ def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Off
     assert (office.load(), len(office.links())) == (found, 1), "nothing is lost, and the link still works"
 
 
+@pytest.mark.parametrize("which", ["own", "everything"])
+def test_an_undone_leave_brings_back_the_next_turn(office: Office, which: str) -> None:
+    office.subscribe()
+    own = office.load().memberships[0]
+    turn = office.load().dues[own.id].next_due_at
+    assert turn is not None
+    with office.store.begin() as conn:
+        left = EVERYTHING if which == "everything" else own.name
+        subscribers.leave(conn, f"mailto:{ADA}", left, how="page", at=office.now)
+    assert office.load().dues[own.id].next_due_at is None
+    with office.store.begin() as conn:
+        people.undo(conn, office.load(), own.name, at=office.now)
+    assert office.load().dues[own.id].next_due_at == turn
+
+
 def test_who_left_everything_gets_back_only_what_they_ask_for(office: Office) -> None:
     office.open(TEAM, OTHER)
     own = office.subscribe(replace(QUERIES, joins=("team",)))
