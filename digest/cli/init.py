@@ -194,7 +194,8 @@ def _fill_in(known: Answers, zone: str) -> Answers:
     if missing := list_missing(known):
         raise UsageError(
             f"init has nobody to ask, and needs {', '.join(missing)}",
-            hint="Nothing was written. `digest init --help` explains each flag, and on a terminal it asks.",
+            hint="Nothing was written. `digest init --help` explains each flag, and on a terminal it asks."
+            + " Instead of --provider, --smtp names a server of your own." * ("--provider" in missing),
         )
     return known
 

@@ -480,7 +480,7 @@ class _Parser:
         if not 1 < len(words) <= _LONGEST_PHRASE:
             return ""
         prefix = f"{first.prefix}:" if first.prefix else ""
-        alone = f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else ""
+        alone = f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else "in quotes, "
         phrase = " ".join(word.value.strip("'") for word in words).rstrip(",;")
         found = "people who have all these names" if first.prefix is Prefix.AUTHOR else "the words side by side"
         return f'{alone}{prefix}"{phrase}" finds {found}'

@@ -62,7 +62,10 @@ RETRY_AFTER = "30"
 _WORDS = {
     400: ("This request can't be understood.", ""),
     403: ("This is not allowed.", ""),
-    404: ("There is nothing at this address.", "Check that you copied the whole address."),
+    404: (
+        "There is nothing at this address.",
+        "Check that you copied the whole address. A link from a mail may also be used up, or too old.",
+    ),
     405: ("This address does not take such requests.", ""),
     408: ("The request took too long to arrive.", "Try again."),
     410: ("This feed is no longer published.", "Ask the operator of this service for its new address."),

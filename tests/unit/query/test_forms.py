@@ -17,7 +17,7 @@ FORMS = [
     (
         "spin glass, replica",
         "all:glass AND all:replica AND all:spin",
-        '(on arXiv any part is enough); "spin glass" finds the words side by side',
+        '(on arXiv any part is enough); in quotes, "spin glass" finds the words side by side',
     ),
     (
         "spin glass theory, replica method",

@@ -256,7 +256,7 @@ def test_a_query_that_is_accepted_can_be_read_again_from_its_canonical_text(dept
     ("text", "kind", "position", "words"),
     [
         ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, "must match, as with AND"),
-        ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, '; "a1 b1 c1" finds the words side by side'),
+        ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, '; in quotes, "a1 b1 c1" finds the words side by side'),
         ("ti:a1 b1 c1", NoteKind.MISSING_OPERATOR, 6, 'ti: goes with a1 alone, and ti:"a1 b1 c1" finds the words'),
         ("a1 AND the", NoteKind.LEFT_OUT, 7, "'the' is too common"),
         ("a1 AND & AND b1", NoteKind.LEFT_OUT, 7, "'&' contains no word"),
@@ -281,7 +281,7 @@ def test_each_row_of_words_is_offered_as_a_phrase() -> None:
     assert [(note.position, note.message.rpartition("; ")[2]) for note in notes] == [
         (10, "all parts must match, as with AND (on arXiv any part is enough)"),
         (16, 'ti: goes with a1 alone, and ti:"a1 b1" finds the words side by side'),
-        (31, '"c1 d1" finds the words side by side'),
+        (31, 'in quotes, "c1 d1" finds the words side by side'),
         (44, 'au: goes with e1 alone, and au:"e1 f1" finds people who have all these names'),
     ]
 
