@@ -192,7 +192,8 @@ def _delete(visit: Visit) -> str:
 
 
 def _fresh(visit: Visit) -> str:
-    said = "A mail with a fresh link is on its way to you. It works once, for 30 minutes."
+    said = "A mail with a fresh link comes within minutes, unless you got three with a link today."
+    said += " It works once, for 30 minutes."
     return visit.ask(Ask.FRESH, visit.found.person.address, Wish(), said)
 
 
