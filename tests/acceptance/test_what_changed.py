@@ -80,7 +80,7 @@ def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobod
     assert subject.endswith("(3–8 Mar)")
     assert "Replaced on Thu 5 Mar (v1 → v2): “accepted at a workshop”; abstract: 1 word changed" in text
     assert "Withdrawn on Thu 5 Mar (v2): “An error in Section 4.”" in text
-    assert "Tue 3 Mar 3 papers Wed 4 Mar none Thu 5 Mar 1 paper Sun 8 Mar none" in text
+    assert "Tue 3 Mar 3 papers Wed 4 Mar none yet Thu 5 Mar 1 paper Sun 8 Mar none yet" in text
     (post,) = [message for message in here.slack.messages if not message.thread_ts]
     assert "Changed since" in json.dumps(post.blocks)
 

@@ -201,12 +201,15 @@ class World:
             return [tuple(row) for row in conn.execute(select(requests.c.status, requests.c.outcome))]
 
     def list_changes(self) -> list[Found]:
-        """Return the changes that are news, in order."""
+        """Return the changes that are news, in order.
+
+        A paper asked for by its id has no licence until a list brings it, as a change of its metadata alone.
+        """
         found = (
             select(changes.c.kind, papers.c.arxiv_id, versions.c.version)
             .join(papers, papers.c.id == changes.c.paper_id)
             .join(versions, versions.c.id == changes.c.version_id)
-            .where(changes.c.kind != Kind.KNOWN)
+            .where(changes.c.kind.not_in((Kind.KNOWN, Kind.METADATA)))
             .order_by(changes.c.id)
         )
         with self.reading() as conn:

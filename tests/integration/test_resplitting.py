@@ -70,13 +70,13 @@ def test_a_part_refused_for_its_size_comes_in_halves_in_the_same_thread_and_orde
     assert [id_ for papers in told(world) for id_ in papers] == whole
     assert set(states(world).values()) == {"sent", "superseded"}
     shown = world.run("delivery", "show", "2").stdout
-    assert re.search(r"state +superseded", shown)
+    assert re.search(r"state +split", shown)
     assert re.search(r"instead +Deliveries \d+, \d+, in smaller parts", shown)
     assert "msg_blocks_too_long" in shown
     refused = world.run("delivery", "retry", "2")
     assert refused.returncode == 2
     assert re.search(r"Deliveries \d+, \d+ came in its place, being smaller", refused.stderr)
-    assert "superseded" in world.run("delivery", "list").stdout
+    assert "split" in world.run("delivery", "list").stdout
     listed = json.loads(world.run("delivery", "list", "--json").stdout)
     assert {one["share"] for one in listed if one["replaces"] == 2} == {"0-7", "7-15"}
 
