@@ -27,7 +27,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store.dialect import POOL, metadata, open_postgresql, show_url, spread_hosts, take_turn
+from digest.store.dialect import POOL, be_patient, metadata, open_postgresql, show_url, spread_hosts, take_turn
 from digest.store.schema import gate, installation, marks
 
 if TYPE_CHECKING:
@@ -455,6 +455,7 @@ def upgrade(store: Store) -> MigrationReport:
     with store.begin() as conn:
         take_turn(conn, _LOCK_KEY)
         if store.dialect == "postgresql":
+            be_patient(conn)  # an index over millions of rows takes its time
             conn.execute(text(f"SET LOCAL lock_timeout = '{_TABLE_PATIENCE}'"))
         before = current_revision(conn)
         if before and before not in known_revisions():

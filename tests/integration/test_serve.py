@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import httpx
 import psycopg
@@ -88,7 +89,10 @@ def waiting(world: World, held: psycopg.Connection) -> Iterator[subprocess.Popen
         text=True,
     ) as process:
         assert process.stderr is not None
-        assert next(line for line in process.stderr if "waiting: the database" in line)
+        patience = Timer(30, process.kill)
+        patience.start()
+        assert any("waiting: the database" in line for line in process.stderr)
+        patience.cancel()
         yield process
         process.terminate()
         assert process.wait(15) == 0
