@@ -197,17 +197,20 @@ def test_what_was_not_handed_over_before_the_pause_is_left_to_whoever_took_it_ov
 @BY_NIGHT
 @pytest.mark.parametrize("medium", TAKEN)
 @pytest.mark.parametrize(
-    ("points", "awake"), [(TAKEN, "sent 1"), (NOT_TAKEN, "ready 0")], ids=("taken", "not taken")
+    ("points", "awake"),
+    # Nobody has taken its claim: it goes on where the thread that keeps claims wakes before the one that sends.
+    [(TAKEN, {"sent 1"}), (NOT_TAKEN, {"ready 0", "sent 1"})],
+    ids=("taken", "not taken"),
 )
 def test_on_sqlite_nobody_works_beside_one_that_is_suspended(
-    points: dict[str, Point], awake: str, medium: str, live: Live
+    points: dict[str, Point], awake: set[str], medium: str, live: Live
 ) -> None:
     with live("sqlite") as here:
         suspended = suspend(here, points[medium])
         here.run(expect=REFUSED)
         assert here.look_at(medium).startswith("sending")
         wake(here, suspended)
-        assert here.look_at(medium) == awake
+        assert here.look_at(medium) in awake
         run_later(here)
         assert look(here) == ["sent 1", "sent 1", "4/4"]
 
