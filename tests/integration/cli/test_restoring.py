@@ -178,7 +178,7 @@ def test_serving_a_restored_database_sends_nothing_says_so_and_goes_on_when_told
     with world.serve() as served:
         refused = digest("db", "restore", "backup.db", expect=3)
         assert f"process {served.process.pid} already works on this database" in refused.err
-        wait_until(lambda: "1 paper waits" in digest("subscription", "list").out)
+        wait_until(lambda: digest("subscription", "list", "--json").json["subscriptions"][0]["waiting"] == 1)
         report = digest("db", "backup", "--json", "beside.db").json
         assert report["rows"]["papers"] == 4
         assert told(world, LATER) == (2, 1)
