@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from digest.inspect.coverage import MailingState
-from digest.model.alarms import _INSTANT, Alarm, AlarmName, Overdue
+from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import latest_mailing
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from digest.inspect.coverage import MailingLine
 
+
+_INSTANT = timedelta(microseconds=1)
 
 MAILING_LIMIT = timedelta(hours=10)
 """From arXiv's announcement until an announcement must be taken in completely."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment
-
-_INSTANT = timedelta(microseconds=1)
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class AlarmName(StrEnum):
@@ -65,13 +64,3 @@ class Alarm:
     def detail(self) -> str:
         """What is wrong, and what to do."""
         return f"{self.what}. {self.remedy}"
-
-
-def find_owed(before: datetime) -> datetime:
-    """Return until when papers and their turn must have come to be sent by a moment (both UTC).
-
-    A digest `on announcement` waits for a complete announcement until the next morning, but not longer (see
-    `digest.plan.turns`). Until then only what waited before that announcement is owed.
-    """
-    mailing = latest_mailing(before)
-    return before if alarm_moment(mailing) <= before else mailing_moment(mailing)

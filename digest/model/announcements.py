@@ -218,3 +218,13 @@ class StoredChange:
     paper_key: int
     text_key: int = 0
     previous_key: int = 0
+
+
+def find_owed(before: datetime) -> datetime:
+    """Return until when papers and their turn must have come to be sent by a moment (both UTC).
+
+    A digest `on announcement` waits for a complete announcement until the next morning, but not longer (see
+    `digest.plan.turns`). Until then only what waited before that announcement is owed.
+    """
+    mailing = latest_mailing(before)
+    return before if alarm_moment(mailing) <= before else mailing_moment(mailing)

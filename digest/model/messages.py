@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, Self
 
+from digest.model.errors import DeliveryError
 from digest.model.subscriptions import Abstracts, Grouping
 
 if TYPE_CHECKING:
@@ -450,6 +451,21 @@ FEED_DAYS = 30
 
 FEED_BYTES = 1_000_000
 """How long a feed is at most, as a document."""
+
+
+def always_ours() -> bool:
+    """Say yes: for senders that nobody can take a message from."""
+    return True
+
+
+def require_ours(is_ours: Callable[[], bool]) -> None:
+    """Go on only while the message is ours.
+
+    Raises:
+        DeliveryError: the claim has lapsed; nothing was handed over.
+    """
+    if not is_ours():
+        raise DeliveryError("the claim on it ended before it was sent: another process may send it")
 
 
 class Transport(Protocol):

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, exists, func, literal, not_, or_, select, update
 
-from digest.model.alarms import Alarm, AlarmName, Overdue, find_owed
+from digest.model.alarms import Alarm, AlarmName, Overdue
+from digest.model.announcements import find_owed
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.errors import AnotherWorker
 from digest.model.messages import DeliveryState, Occasion

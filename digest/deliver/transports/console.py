@@ -6,9 +6,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
-from digest.deliver.transports.registry import always_ours
 from digest.model.errors import DeliveryError
-from digest.model.messages import Receipt
+from digest.model.messages import Receipt, always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
-from digest.deliver.transports.registry import always_ours
-from digest.model.messages import Receipt
+from digest.model.messages import Receipt, always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable

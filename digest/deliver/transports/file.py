@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from digest.config.addresses import expand_home
-from digest.deliver.transports.registry import always_ours
 from digest.model.errors import DeliveryError
-from digest.model.messages import Receipt
+from digest.model.messages import Receipt, always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,8 @@ import httpx
 
 from digest import __version__
 from digest.arxiv.exchange import read_retry_after
-from digest.deliver.transports.registry import always_ours, require_ours
 from digest.model.errors import DeliveryError
+from digest.model.messages import always_ours, require_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
@@ -14,21 +14,6 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.model.clock import Clock
     from digest.model.messages import Transport
-
-
-def always_ours() -> bool:
-    """Say yes: for senders that nobody can take a message from."""
-    return True
-
-
-def require_ours(is_ours: Callable[[], bool]) -> None:
-    """Go on only while the message is ours.
-
-    Raises:
-        DeliveryError: the claim has lapsed; nothing was handed over.
-    """
-    if not is_ours():
-        raise DeliveryError("the claim on it ended before it was sent: another process may send it")
 
 
 class Way(NamedTuple):

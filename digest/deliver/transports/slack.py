@@ -18,10 +18,9 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from digest.deliver.transports.http import TIMEOUT, HttpAnswer, HttpSender, judge_status, read_wish
-from digest.deliver.transports.registry import always_ours
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
-from digest.model.messages import Receipt
+from digest.model.messages import Receipt, always_ours
 
 if TYPE_CHECKING:
     import urllib.request

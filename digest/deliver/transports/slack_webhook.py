@@ -12,10 +12,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, HttpAnswer, judge_status
-from digest.deliver.transports.registry import always_ours
 from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
 from digest.model.errors import DeliveryError
-from digest.model.messages import Receipt
+from digest.model.messages import Receipt, always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable

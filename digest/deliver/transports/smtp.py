@@ -6,7 +6,6 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.registry import always_ours
 from digest.deliver.transports.smtp_connection import (
     Mailbox,
     Patience,
@@ -17,6 +16,7 @@ from digest.deliver.transports.smtp_connection import (
     parse_mailbox,
 )
 from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.messages import always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

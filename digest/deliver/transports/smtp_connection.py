@@ -20,10 +20,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 
-from digest.deliver.transports.registry import require_ours
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
-from digest.model.messages import Receipt
+from digest.model.messages import Receipt, require_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HookPoster, HttpAnswer, judge_status
-from digest.deliver.transports.registry import always_ours
 from digest.model.errors import DeliveryError
-from digest.model.messages import Receipt
+from digest.model.messages import Receipt, always_ours
 from digest.model.secrets import sign_webhook
 
 if TYPE_CHECKING:

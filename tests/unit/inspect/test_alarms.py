@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from digest.inspect.alarms import MAILING_LIMIT, AlarmFacts, does_its_work, find_alarms, find_due_mailing
 from digest.inspect.coverage import MailingLine, MailingState
-from digest.model.alarms import Alarm, Overdue, find_owed
-from digest.model.announcements import alarm_moment, latest_mailing, mailing_moment, next_mailing
+from digest.model.alarms import Alarm, Overdue
+from digest.model.announcements import alarm_moment, find_owed, latest_mailing, mailing_moment, next_mailing
 from digest.model.cadences import Cadence
 from digest.model.clock import write_with_zone
 from digest.model.messages import Coverage
