@@ -125,9 +125,16 @@ def _describe(described: str, query: str) -> Pasted:
 
 def _read_parameters(query: str) -> dict[str, str] | None:
     """Return the parameters of an address; None where something else stands beside it."""
-    parameters = {name: value for name, value in parse_qsl(query) if value.strip()}
+    parameters = {name: _unescape(value) for name, value in parse_qsl(query) if value.strip()}
     others = [part for part in query.split("&") if part.partition("=")[0] not in _SEARCHED]
     return None if "://" in query or re.search(r"\s", "&".join(others)) else parameters
+
+
+def _unescape(text: str) -> str:
+    """Return what a value stands for that was encoded more than once, as links within links are."""
+    while _ESCAPE.search(text):
+        text = unquote(text)
+    return text
 
 
 def _decode(text: str) -> str:

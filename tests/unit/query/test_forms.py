@@ -212,6 +212,8 @@ API = "https://export.arxiv.org/api/query?search_query="
         ("https://arxiv.org/abs/2603.10026v2", "id:2603.10026v2"),
         ("https://arxiv.org/pdf/hep-th/9901001.pdf", "id:hep-th/9901001"),
         ("https://browse.arxiv.org:443/abs/2603.10026", "id:2603.10026"),
+        # encoded once more by whatever passed it on
+        ("arxiv.org/search/?query=%2522tail%2520latency%2522&searchtype=title", 'ti:"tail latency"'),
     ],
 )
 def test_an_address_is_read_as_the_query_that_brings_the_same(address: str, reading: str) -> None:
