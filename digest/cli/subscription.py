@@ -36,6 +36,7 @@ from digest.store.subscribers import LETTERS, DestinationState, destination_key,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from collections.abc import Set as AbstractSet
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from digest.model.papers import Paper
     from digest.model.subscriptions import DueSubscription, Subscription
     from digest.store.digests import DigestSummary
+    from digest.store.people import Person
     from digest.store.subscribers import Place
     from digest.store.views import SubscriptionLine
 
@@ -266,16 +268,11 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         drift = describe_drift(here.config, conn)
     heard = {place for due in dues.values() for place in due.subscription.destinations}
-    own = [due for due in dues.values() if due.is_personal]
-    queries = {place: len(due.revisions) for due in own for place in due.subscription.destinations}
-    listed = [
-        as_dict(one, "id", "how")
-        | {
-            "state": "subscribed" if one.destination in heard else "unsubscribed",
-            "queries": queries.get(one.destination, 0),
-        }
-        for one in persons
-    ]
+    own = {place: due for due in dues.values() if due.is_personal for place in due.subscription.destinations}
+    resting = {
+        place for line in lines if line.is_personal and not line.is_active(here.now) for place in line.destinations
+    }
+    listed = [_list_person(one, own.get(one.destination), heard, resting) for one in persons]
     if as_json:
         print_json({"subscriptions": [_as_json(line, dues[line.name]) for line in lines], "people": listed})
         return
@@ -297,10 +294,32 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         say(f"\n{drift}")
     if listed:
         click.echo()
-        rows = [[str(one[name]) for name in ("address", "state", "queries", "since")] for one in listed]
+        columns = ("address", "state", "queries", "when", "since")
+        rows = [[str(one[name]) for name in columns] for one in listed]
         print_table(
-            ["PERSON", "STATE", "SAVED QUERIES", "SINCE"], [[*row[:3], row[3][:10]] for row in rows], empty=""
+            ["PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"],
+            [[*row[:-1], row[-1][:10]] for row in rows],
+            empty="",
         )
+
+
+def _list_person(
+    person: Person, own: DueSubscription | None, heard: AbstractSet[Destination], resting: AbstractSet[Destination]
+) -> dict[str, object]:
+    """Return how somebody who subscribed by themselves stands.
+
+    Args:
+        person: who.
+        own: the subscription of their own saved queries; None where they only joined others.
+        heard: destinations that get anything.
+        resting: destinations whose own subscription is paused.
+    """
+    is_heard, is_resting = person.destination in heard, person.destination in resting
+    return as_dict(person, "id", "how") | {
+        "state": "paused" if is_heard and is_resting else "subscribed" if is_heard else "unsubscribed",
+        "queries": len(own.revisions) if own else 0,
+        "when": str(own.subscription.cadence) if own else "",
+    }
 
 
 def describe_turn(
@@ -474,8 +493,12 @@ def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
         with here.store.read() as conn:
             found = _export(conn, address)
         counts = {table: len(rows) for table, rows in found["stored"].items() if rows}
-        said = ", ".join(f"{number} of {table.replace('_', ' ')}" for table, number in counts.items())
-        if is_wanted and manner.can_ask and not manner.is_sure:
+        said = f"{count(sum(counts.values()), 'record')} about {found['address']}"
+        if is_wanted and not manner.is_sure:
+            if not manner.can_ask:
+                raise UsageError(
+                    f"it can't be undone, and nobody can be asked: {said}", hint="Add --yes to delete."
+                )
             is_wanted = click.confirm(f"Stored: {said}. Delete all of it?", default=False)
         if is_wanted:
             with here.store.begin() as conn:
@@ -484,7 +507,11 @@ def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
     if manner.as_json:
         print_json({"address": found["address"], "deleted": is_wanted, "stored": counts})
     else:
-        say(f"{'Deleted' if is_wanted else 'Nothing was deleted. Stored'}: {said}.{hint}")
+        say(
+            f"Deleted: {said}.{hint}"
+            if is_wanted
+            else f"Nothing was deleted. Stored: {said}. `digest subscription export {address}` shows them."
+        )
 
 
 @click.command("export")

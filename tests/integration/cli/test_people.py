@@ -59,7 +59,8 @@ def test_the_list_has_people_below_the_subscriptions_of_the_file(digest: Shell) 
     said = digest("subscription", "list").out
     assert "p-" not in said.partition("PERSON")[0]
     rows = [line.split() for line in said.partition("PERSON")[2].splitlines()[1:]]
-    assert rows == [[ADA, "subscribed", "2", "2026-11-20"], [BO, "subscribed", "0", "2026-11-20"]]
+    daily = ["daily", "at", "06:00", "Europe/Berlin"]
+    assert rows == [[ADA, "subscribed", "2", *daily, "2026-11-20"], [BO, "subscribed", "0", "2026-11-20"]]
     found = digest("subscription", "list", "--json").json
     assert [one["is_personal"] for one in found["subscriptions"]].count(False) == 5
     assert [(one["address"], one["queries"]) for one in found["people"]] == [(ADA, 2), (BO, 0)]
@@ -103,8 +104,9 @@ def test_all_that_is_stored_about_somebody_is_printed_and_deleted(digest: Shell,
     assert [one["text"] for one in found["stored"]["query_revisions"]] == ["perf", "gpu"]
     assert '"token"' not in json.dumps(found)
     said = digest("subscription", "remove", ADA, "--dry-run").out
-    assert said.startswith("Nothing was deleted. Stored: 1 of subscribers, ")
-    assert digest("subscription", "remove", ADA, "--json").json["deleted"] is True
+    assert said.startswith("Nothing was deleted. Stored: ")
+    assert "Add --yes" in digest("subscription", "remove", ADA, expect=2).err
+    assert digest("subscription", "remove", ADA, "--yes", "--json").json["deleted"] is True
     assert "nothing is stored about" in digest("subscription", "export", ADA, expect=2).err
     assert ADA not in digest("subscription", "list").out
     said = digest("subscription", "remove", "reader@digest.example", "--yes").out
