@@ -40,7 +40,7 @@ _REMARK = re.compile(
     r"\A(?:eds?\b|editors?\b|with (?:an )?append|appendix|deceased|speaker|present|corresponding|\d+ authors)",
     re.IGNORECASE,
 )
-_ET_AL = re.compile(r"(?:\A|\s)et\.?\s+al\b\.?\s*\Z|\A\s*others\s*\Z", re.IGNORECASE)
+_ET_AL = re.compile(r"(?:\A|\s)et\.?\s+al\b\.?\s*\Z|\A\s*(?:\d+\s+)?others\s*\Z", re.IGNORECASE)
 _SUFFIX = re.compile(r"(?:[JS]r|I{2,3}|IV|Ph\.?\s?D|M\.?\s?D)\.?")
 _MARKS = re.compile(
     r"\s*(?:\d{1,3}|[A-Za-z]|[*†‡§¶]{1,3})(?:(?:\s*[,;&+-]\s*|\s+and\s+|\s+)(?:\d{1,3}|[A-Za-z]))*\s*"

@@ -73,7 +73,13 @@ def test_a_collaboration_is_an_author_however_it_is_brought_in(text: str, expect
 
 
 def test_the_words_and_others_name_nobody() -> None:
-    assert names("O. One, et al") == names("O. One et al.") == names("O. One and others") == ["O. One"]
+    assert (
+        names("O. One, et al")
+        == names("O. One et al.")
+        == names("O. One and others")
+        == names("O. One and 23 others")
+        == ["O. One"]
+    )
 
 
 @pytest.mark.parametrize(
