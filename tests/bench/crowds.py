@@ -79,12 +79,13 @@ def subscribe_crowd(
     fill(store, consents, n, consent)
     wish = {"cadence": CADENCE, "kinds": "new cross-list", "quiet_days": "skip", "cap": 40, "first_digest": 0}
     wish |= {"exclude_queries": "", "exclude_papers": "", "quiet_hours": "", "group_by": "kind"}
-    wish |= {"abstracts": "short", "replacements": "folded", "weekly": "summary"}
+    wish |= {"abstracts": "short", "weekly": "summary"}
     turn = {"next_due_at": due_at, "last_slot": "", "plan_after": 0, "feed_generation": 1, "subscriber_id": n}
     fill(store, subscriptions, n, {"id": n, "name": name, "title": "", **kept, **wish, **turn})
     asked = {"subscription_id": n, "query_id": n, "position": 0, "first_digest_run_id": 0, "added_at": before}
     fill(store, subscription_queries, n, asked)
     place = {"destination": "mailto:" + address, "position": 0, "state": "active", "reason": "", "since": before}
+    place["is_joined"] = False
     fill(store, subscription_destinations, n, {"subscription_id": n, **place})
     settle(store)
 
