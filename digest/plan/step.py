@@ -58,6 +58,9 @@ _INSTANT = timedelta(microseconds=1)
 _KEPT_ENTRIES = 50_000
 """Entries kept at once; where each subscription has its own saved queries, keeping them gains nothing."""
 
+_KEPT_PAPERS = 3_000
+"""Papers kept analysed from one batch of subscriptions to the next, about 26 KB each: those of a full day."""
+
 
 class Drafts:
     """Makes drafts of digests; what several subscriptions of a pass show alike is made once.
@@ -124,7 +127,8 @@ class Drafts:
         ids = {id_ for row in rows for id_ in row.changes}
         self._changes = papers.load_changes(conn, ids)
         self._mailings = papers.load_mailings(conn, {change.paper_key for change in self._changes.values()})
-        self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
+        if len(self._ready) > _KEPT_PAPERS:
+            self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
         if len(self._entries) > _KEPT_ENTRIES:
             self._entries.clear()
 

@@ -138,7 +138,7 @@ def split_words(text: str) -> Iterator[Word]:
 
 def place_words(text: str) -> list[tuple[int, int]]:
     """Return where the words of a plain text stand, as code points from the first to behind the last."""
-    return [match.span() for match in _find_pattern(text).finditer(text)]
+    return list(map(re.Match.span, _find_pattern(text).finditer(text)))
 
 
 def cut_words(text: str) -> list[str]:
@@ -181,7 +181,11 @@ def read_word(written: str) -> str | None:
 
 def part_word(written: str) -> tuple[str, ...]:
     """Return a word's parts as they are compared, not yet stemmed; () where it is not parted."""
-    return () if written.isascii() and EDGE not in written else _part_word(written)
+    return _part_word(written) if _may_have_parts(written) else ()
+
+
+def _may_have_parts(written: str) -> bool:
+    return EDGE in written or not written.isascii()
 
 
 @lru_cache(maxsize=2**14)
@@ -214,6 +218,8 @@ def split_parts(written: str) -> Sequence[Word]:
 
     None of them is a stop word: the `a` of `x_a` counts.
     """
+    if not _may_have_parts(written):  # as most have none
+        return ()
     parts = [
         Word(text, start, end) for start, end in _place_parts(written) if (text := fold_word(written[start:end]))
     ]
