@@ -1,4 +1,4 @@
-"""Makes tokens in addresses, and the keys by which a repeated delivery is recognised. All pure.
+"""Makes tokens in addresses and the keys by which a delivery is known again, and masks secrets. All pure.
 
 A token is derived rather than drawn, so that the same link stands in every part and every retry of a
 digest; what is stored is its hash alone, so that a stolen database opens no link.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import uuid
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Mapping
 
 from digest.model.errors import ConfigurationError
 
@@ -107,3 +109,49 @@ def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> st
     """
     signed = b".".join((message_id.encode("ascii"), str(timestamp).encode("ascii"), body))
     return "v1," + b64encode(hmac.digest(key, signed, hashlib.sha256)).decode("ascii")
+
+
+MASK = "***"
+
+_END = r"\s/?#\"'<>,:;)\]}"
+"""What ends a part of an address."""
+
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), mask)
+    for pattern, mask in (
+        (
+            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]*|[^\s/?#\"'<>@]*)@(?=[^\s/])",
+            f"{MASK}@",
+        ),  # who logs in, and with what
+        (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
+        (r"(?<=/webhooks/)\d+/[\w-]+", MASK),
+        (r"(?<=/services/)[a-z0-9]+/[a-z0-9]+/\w+", MASK),
+        (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
+        (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
+        (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
+        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # as `digest.web.guards` has them
+        (rf"[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+", f"{MASK}@{MASK}"),
+    )
+)
+
+_SECRET_NAMES = re.compile(r"(?i)password|secret|token|authori[sz]ation|webhook")
+
+
+def redact(text: str) -> str:
+    """Return a text with Slack tokens, webhook URLs, secret addresses, passwords and mail addresses masked."""
+    for pattern, mask in _PATTERNS:
+        text = pattern.sub(mask, text)
+    return text
+
+
+def redact_field(name: str, value: object) -> object:
+    """Return a field's value fit for a log line: numbers and truth values as they are, all else as masked text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if _SECRET_NAMES.search(name):
+        return MASK
+    if isinstance(value, Mapping):
+        return {str(key): redact_field(str(key), inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [redact_field(name, inner) for inner in value]
+    return redact(str(value))

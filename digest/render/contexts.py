@@ -131,7 +131,7 @@ class SlackDigestContext:
 
 @dataclass(frozen=True, slots=True)
 class SlackPageContext:
-    """`slack/page.txt`: a message in its thread.
+    """`slack/thread.txt`: a message in its thread.
 
     Attributes:
         digest: the digest as a whole.
@@ -633,7 +633,7 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/letter.txt": LetterContext,
     "slack/alarm.txt": AlarmContext,
     "slack/digest.txt": SlackDigestContext,
-    "slack/page.txt": SlackPageContext,
+    "slack/thread.txt": SlackPageContext,
     "slack/brief.txt": SlackBriefContext,
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from digest.render.environments import Templates
     from digest.render.papers import PaperView
 
-TOP, PAGE, BRIEF = "slack/digest.txt", "slack/page.txt", "slack/brief.txt"
+TOP, THREAD, BRIEF = "slack/digest.txt", "slack/thread.txt", "slack/brief.txt"
 """The templates: the message in the channel, one in its thread, and what is left where either was too much."""
 
 MOST_TITLES = 10
@@ -114,7 +114,7 @@ class SlackParts:
             most = self._count_fitting(start)
             if most < 1:
                 raise TemplateError(
-                    f"{PAGE}: paper {start + 1} alone takes more than a Slack message has room for",
+                    f"{THREAD}: paper {start + 1} alone takes more than a Slack message has room for",
                     hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
                 )
             shares.append(Share(start, start + most))
@@ -131,7 +131,7 @@ class SlackParts:
         if share.is_brief:
             return BRIEF, self._compile_brief(share, links, is_first=not part)
         if part:
-            return PAGE, self._compile_page(share, part, delivery.parts - 1)
+            return THREAD, self._compile_page(share, part, delivery.parts - 1)
         return TOP, self._write_top(links, has_thread=delivery.destination.kind is DestinationKind.SLACK)
 
     def _find_own_share(self, delivery: Delivery) -> Share:
@@ -170,7 +170,7 @@ class SlackParts:
             page=page,
             pages=pages,
         )
-        return compile_blocks(self._templates.render(PAGE, context))
+        return compile_blocks(self._templates.render(THREAD, context))
 
     def _compile_brief(self, share: Share, links: Links, *, is_first: bool) -> Compiled:
         """Compile what is left of a message that was refused even with a single paper, or with none."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import traceback
-from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from digest.inspect.alarms import is_stuck
 from digest.model.clock import monotonic
+from digest.model.secrets import redact, redact_field
 from digest.store.workers import JobTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import TextIO
 
 
@@ -271,52 +270,6 @@ class Metrics:
     def render(self) -> bytes:
         """Return everything in Prometheus' text format; its media type is `content_type`."""
         return self._render(self._registry)
-
-
-MASK = "***"
-
-_END = r"\s/?#\"'<>,:;)\]}"
-"""What ends a part of an address."""
-
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), mask)
-    for pattern, mask in (
-        (
-            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]*|[^\s/?#\"'<>@]*)@(?=[^\s/])",
-            f"{MASK}@",
-        ),  # who logs in, and with what
-        (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
-        (r"(?<=/webhooks/)\d+/[\w-]+", MASK),
-        (r"(?<=/services/)[a-z0-9]+/[a-z0-9]+/\w+", MASK),
-        (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
-        (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
-        (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
-        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # as `digest.web.guards` has them
-        (rf"[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+", f"{MASK}@{MASK}"),
-    )
-)
-
-_SECRET_NAMES = re.compile(r"(?i)password|secret|token|authori[sz]ation|webhook")
-
-
-def redact(text: str) -> str:
-    """Return a text with Slack tokens, webhook URLs, secret addresses, passwords and mail addresses masked."""
-    for pattern, mask in _PATTERNS:
-        text = pattern.sub(mask, text)
-    return text
-
-
-def redact_field(name: str, value: object) -> object:
-    """Return a field's value fit for a log line: numbers and truth values as they are, all else as masked text."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if _SECRET_NAMES.search(name):
-        return MASK
-    if isinstance(value, Mapping):
-        return {str(key): redact_field(str(key), inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [redact_field(name, inner) for inner in value]
-    return redact(str(value))
 
 
 def _read_message(record: logging.LogRecord) -> str:

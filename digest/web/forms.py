@@ -1,4 +1,4 @@
-"""Reads forms, tells whether a page of ours sent them, and from which network they come.
+"""Reads forms, and tells whether a page of ours sent them.
 
 A form of a page carries a token that is bound to the address it is sent to and to the day. The secret that it
 is made from never leaves the server, so no other site can write such a form (cross-site request forgery).
@@ -10,7 +10,6 @@ import hmac
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from digest.config import Config
     from digest.web.endpoints import Shell
 
 MOST_FIELDS = 60
@@ -30,9 +28,6 @@ MOST_FIELDS = 60
 _URLENCODED = "application/x-www-form-urlencoded"
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-
-_NETWORK_BITS = {4: 24, 6: 48}
-"""How much of an address names a network: what one customer of a provider gets, or little more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,32 +135,6 @@ def find_host(url: str) -> str:
     """Return the host of a web address as browsers write it: in small letters and in ASCII."""
     host = urlsplit(url).hostname or ""
     return host if host.isascii() else host.encode("idna").decode("ascii")
-
-
-def name_network(request: Request, config: Config) -> str:
-    """Return from which network a request comes: `203.0.113.0/24` or `2001:db8:1::/48`; "" where that is unknown.
-
-    Only what a proxy of ours says of its client counts: the rightmost address that is no proxy of ours itself.
-    """
-    peer = _read_address(request.client.host if request.client else "")
-    trusted = {_read_address(text) for text in config.web.trusted_proxies}
-    if peer in trusted:
-        said = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
-        clients = (_read_address(text.strip()) for text in reversed(said))
-        peer = next((client for client in clients if client not in trusted), None)
-    if peer is None:
-        return ""
-    return str(ip_network(f"{peer}/{_NETWORK_BITS[peer.version]}", strict=False))
-
-
-def _read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address; one of IPv4 where it is written as one of IPv6, too."""
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
-        return None
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return mapped or address
 
 
 def _derive_token(shell: Shell, path: str, day: date) -> str:

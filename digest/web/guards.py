@@ -1,10 +1,11 @@
-"""Guards every answer: headers, known names of this service, a limit for bodies, and a log without secrets."""
+"""Guards every answer: headers, known names of this service, limits, and a log without secrets."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -16,9 +17,11 @@ from digest.web.forms import find_host
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from digest.config import Config
     from digest.config.settings import WebSettings
 
 _log = logging.getLogger("digest.web")
@@ -31,6 +34,9 @@ BODY_SECONDS = 10.0
 
 BAD = 400
 """From this status on an answer is a refusal."""
+
+_NETWORK_BITS = {4: 24, 6: 48}
+"""How much of an address names a network: what one customer of a provider gets, or little more."""
 
 _PREFIXES = ("f", "u", "d", "a", "p", "c", "k", "refs")
 """Below all but the last the path is a secret; for papers it shows what somebody reads."""
@@ -219,3 +225,29 @@ def name_path(path: str) -> str:
         return path
     prefix, _, rest = path.removeprefix("/").partition("/")
     return f"/{prefix}/…" if prefix in _PREFIXES and rest else "(no such page)"
+
+
+def name_network(request: Request, config: Config) -> str:
+    """Return from which network a request comes: `203.0.113.0/24` or `2001:db8:1::/48`; "" where that is unknown.
+
+    Only what a proxy of ours says of its client counts: the rightmost address that is no proxy of ours itself.
+    """
+    peer = _read_address(request.client.host if request.client else "")
+    trusted = {_read_address(text) for text in config.web.trusted_proxies}
+    if peer in trusted:
+        said = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+        clients = (_read_address(text.strip()) for text in reversed(said))
+        peer = next((client for client in clients if client not in trusted), None)
+    if peer is None:
+        return ""
+    return str(ip_network(f"{peer}/{_NETWORK_BITS[peer.version]}", strict=False))
+
+
+def _read_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Return an address; one of IPv4 where it is written as one of IPv6, too."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address

@@ -29,7 +29,8 @@ from digest.render.text import name_zone, write_day, write_long_day
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
 from digest.web.endpoints import mask, shell_of
-from digest.web.forms import Form, make_form_token, name_network, read_form, require_own_form
+from digest.web.forms import Form, make_form_token, read_form, require_own_form
+from digest.web.guards import name_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -24,7 +24,8 @@ from digest.render.contexts import ConfirmContext, LinkContext, SubscribeContext
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
 from digest.web.endpoints import find_contact, mask, shell_of
-from digest.web.forms import make_form_token, name_network, read_form, require_own_form
+from digest.web.forms import make_form_token, read_form, require_own_form
+from digest.web.guards import name_network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -116,7 +116,7 @@ def test_a_part_whose_template_grew_since_it_was_planned_is_divided_before_anyth
     (templates / "slack").mkdir(parents=True)
     each = "{{ link(paper.url, paper.title) }}\n" + "z" * 1_200
     papers = f"{{% for group in groups %}}{{% for paper in group.papers %}}{each}\n\n{{% endfor %}}{{% endfor %}}"
-    (templates / "slack" / "page.txt").write_text(f"fallback: x\n\n{papers}")
+    (templates / "slack" / "thread.txt").write_text(f"fallback: x\n\n{papers}")
     text = (world.folder / "digest.toml").read_text()
     (world.folder / "digest.toml").write_text(f'templates = "own"\n{text}')
     pass_by(world, 2)

@@ -80,9 +80,9 @@ def test_what_extends_a_shipped_one_changes_nothing_until_a_block_is_written(dig
 
 
 def test_what_has_no_blocks_can_only_be_copied_whole(digest: Shell) -> None:
-    said = digest("templates", "export", "--extend", "slack/page.txt", expect=2)
+    said = digest("templates", "export", "--extend", "slack/thread.txt", expect=2)
     assert "no blocks" in said.err
-    assert "digest templates export slack/page.txt" in said.err
+    assert "digest templates export slack/thread.txt" in said.err
     assert not Path("templates").exists()
 
 

@@ -88,7 +88,7 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
     digest = make_digest([make_entry(1, abstract=abstract, found=())])
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
     context = SlackPageContext(view, group_papers(digest, view_papers(digest)), 1, 1, 1, 1)
-    compiled = compile_blocks(renderer.templates.render("slack/page.txt", context))
+    compiled = compile_blocks(renderer.templates.render("slack/thread.txt", context))
     assert check_blocks(list(compiled.blocks)) == []
     text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
     assert ("It is so" in text) is (amount == "full" and "so" in abstract)
@@ -114,8 +114,8 @@ def _theme(folder: Path, **sources: str) -> Renderer:
     return Renderer([folder])
 
 
-def test_a_page_template_without_room_for_a_paper_is_an_error(tmp_path: Path, deliver: MakeDelivery) -> None:
-    renderer = _theme(tmp_path, page="fallback: x\n\n" + f"{'y' * 2_500}\n\n" * 4)
+def test_a_thread_template_without_room_for_a_paper_is_an_error(tmp_path: Path, deliver: MakeDelivery) -> None:
+    renderer = _theme(tmp_path, thread="fallback: x\n\n" + f"{'y' * 2_500}\n\n" * 4)
     with pytest.raises(TemplateError, match="paper 1 alone takes more"):
         read_posts(renderer, deliver, sample_digest())
 
@@ -149,7 +149,7 @@ def _paragraphs(source: str) -> list[str]:
     return [piece for piece in [*pieces, "\n".join(lines)] if piece.strip()]
 
 
-@pytest.mark.parametrize("name", ["digest", "page", "brief"])
+@pytest.mark.parametrize("name", ["digest", "thread", "brief"])
 def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

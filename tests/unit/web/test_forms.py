@@ -11,7 +11,8 @@ from starlette.requests import Request
 
 from digest.config import Config
 from digest.model.errors import UsageError
-from digest.web.forms import MOST_FIELDS, Form, find_origin, name_network, read_form
+from digest.web.forms import MOST_FIELDS, Form, find_origin, read_form
+from digest.web.guards import name_network
 
 FORM = "application/x-www-form-urlencoded"
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)

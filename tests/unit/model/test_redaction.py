@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.serve.telemetry import redact, redact_field
+from digest.model.secrets import redact, redact_field
 
 TOKEN = "hush9_kQ-3vB7nM2pLw8Rt"
 SECRETS = {
