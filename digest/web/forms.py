@@ -119,7 +119,9 @@ def require_own_form(request: Request, form: Form) -> None:
         raise Forbidden("no form is taken here", hint="The operator of this service has to set web.base_url.")
     if not is_known or request.headers.getlist("origin") != [find_origin(url)]:
         raise Forbidden(
-            "this form did not come from a page of this service, or its page is old",
+            "the page of this form was opened at another address than this service's"
+            if is_known
+            else "this form did not come from a page of this service, or its page is old",
             hint=f"Open the page again at {url}, and press its button there.",
         )
 
