@@ -146,7 +146,7 @@ class Line:
 
     def _refuse_late(self, asked: AskedRequest) -> None:
         if self._has_ended:
-            host = httpx.URL(asked.url).host
+            host = httpx.URL(asked.url).netloc.decode()  # with its port, where that is not the usual one
             message = f"{host} took longer than {self._deadline:g} seconds to answer"
             raise ArxivUnreachable(message, hint=_CHECK_NETWORK)
 
@@ -196,7 +196,7 @@ def _gather(pieces: Iterator[bytes], limit: int) -> bytes:
 
 
 def _describe_failure(error: httpx.HTTPError, asked: AskedRequest) -> ArxivUnreachable:
-    host = httpx.URL(asked.url).host
+    host = httpx.URL(asked.url).netloc.decode()  # with its port, where that is not the usual one
     if isinstance(error, httpx.ConnectTimeout):
         message = f"{host} can't be reached: no connection within {CONNECT_SECONDS:g} seconds"
     elif isinstance(error, httpx.TimeoutException):

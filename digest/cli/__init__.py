@@ -10,7 +10,7 @@ import click
 from digest import __version__
 from digest.cli.commands import CommandTable
 from digest.cli.program import call_as_here
-from digest.model.errors import DigestError, QueryError
+from digest.model.errors import DigestError, QueryError, UsageError
 
 
 @click.group(cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -40,7 +40,10 @@ def run_cli(args: list[str] | None = None) -> int:
         click.echo("stopped", err=True)
         return 130
     except click.ClickException as error:
-        error.show()
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.show()
+        else:
+            show_error(_word_misuse(error))
         return error.exit_code
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
@@ -52,6 +55,13 @@ def run_cli(args: list[str] | None = None) -> int:
         # output any more. That is no failure of ours, and nothing is left to say.
         return 0
     return result if isinstance(result, int) else 0
+
+
+def _word_misuse(error: click.ClickException) -> UsageError:
+    """Say what click found wrong with a call as all else is said, and where to read how it is made."""
+    said = error.format_message().replace("a valid integer range", "a whole number").removesuffix(".")
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    return UsageError(said, hint=f"`{ctx.command_path} --help` shows how it is called." if ctx else "")
 
 
 def show_error(error: DigestError) -> None:

@@ -90,7 +90,8 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
     missing = ", ".join(f"{gaps[state]:,} {word}" for state, word in _GAP_WORDS.items() if gaps.get(state))
     say(f"\n{describe_guarantee(ledger.source)}")
     say(f"Missing ids: {missing or 'none'} (--missing).")
-    say(f"{count(ledger.requests, 'request')} in 24 h (--requests). Above {ledger.allowed}, only urgent ones go.")
+    asked = count(ledger.requests, "request")
+    say(f"{asked} in 24 h (--requests). Above {ledger.allowed}, only urgent ones are sent.")
 
 
 def _show_checks(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:

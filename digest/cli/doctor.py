@@ -15,6 +15,7 @@ from digest.cli.subscription import check_exclusions, list_remarks
 from digest.config import open_config
 from digest.config.addresses import read_operator_places, resolve_destinations
 from digest.config.draft import Mistakes
+from digest.config.values import suggest
 from digest.inspect import doctor
 from digest.inspect.findings import CONFIGURATION, Finding, Verdict, hide, list_private, list_terms, run_checks
 from digest.model.errors import ConfigurationError, DigestError, QueryError, StoreError, UsageError, count
@@ -182,7 +183,7 @@ def _list_network_checks(config: Config) -> dict[str, Find]:
 def _check_templates(config: Config) -> Iterator[Finding]:
     """Render the operator's own templates with everything they may meet."""
     from digest.render import Renderer  # noqa: PLC0415 - a tenth of a second, where there are none of one's own
-    from digest.render.check import check_templates, list_templates  # noqa: PLC0415 - the same
+    from digest.render.check import check_templates, find_unused, list_templates  # noqa: PLC0415 - the same
 
     if config.templates is None:
         yield Finding(Verdict.OK, "templates", "the shipped ones")
@@ -191,7 +192,13 @@ def _check_templates(config: Config) -> Iterator[Finding]:
     problems = check_templates(templates)
     for one in problems:
         yield Finding(Verdict.PROBLEM, "templates", one.message, one.hint)
-    if not problems:
+    unused = find_unused(templates)
+    for name in unused:
+        todo = (
+            suggest(name, templates.shipped_names(), "") or "`digest templates list` shows the names that count."
+        )
+        yield Finding(Verdict.WARNING, "templates", f"nothing uses your {name}", todo)
+    if not (problems or unused):
         own = sum(entry.is_own for entry in list_templates(templates))
         yield Finding(Verdict.OK, "templates", f"all can be used, {own} of them your own")
 

@@ -148,7 +148,7 @@ def _report(ctx: click.Context, file: ConfigFile) -> None:
     """Say how to undo the change, and when it counts."""
     option = "" if find_config(None, read_environment()) == file.path else f" --config {file.path}"
     click.echo(f"Wrote {file.path}. The next `{name_command()}{option} run` uses it.")
-    click.echo(f"`{name_command()}{option} config undo` puts the file before back.")
+    click.echo(f"`{name_command()}{option} config undo` brings back the file of before.")
     with suppress(ConfigurationError), opened_store(ctx) as here, here.store.read() as conn:
         if any(not worker.is_gone for worker in load_workers(conn)):
             click.echo("`digest serve` is at work: `systemctl reload digest` or SIGHUP lets it read the file.")

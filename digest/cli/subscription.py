@@ -476,7 +476,7 @@ def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
 
     What waits for it is not sent. Its saved queries stay. `digest subscription pause` only stops it for a while.
 
-    Of a mail ADDRESS, delete all that is stored. No backup is asked: there it stays.
+    Of a mail ADDRESS, delete all that is stored. Backups keep what they have.
     """
     if "@" in name:
         _erase(ctx, name, manner)
@@ -497,7 +497,7 @@ def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
         if is_wanted and not manner.is_sure:
             if not manner.can_ask:
                 raise UsageError(
-                    f"it can't be undone, and nobody can be asked: {said}", hint="Add --yes to delete."
+                    f"{said} would be deleted for ever, and nobody can be asked here", hint="Add --yes."
                 )
             is_wanted = click.confirm(f"Stored: {said}. Delete all of it?", default=False)
         if is_wanted:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _FOLDER = "templates"
 
+_ALL = "`digest templates list` shows them all."
+
 
 @click.group(cls=CommandGroup)
 def command() -> None:
@@ -64,7 +66,7 @@ def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
     """
     entries = {entry.name: entry for entry in listed}
     if name not in entries:
-        raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "There are"))
+        raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "") or _ALL)
     entry, seen = entries[name], list_seen(name)
     if as_json:
         parts = {kind: found for kind, found in seen.items() if kind}
@@ -139,7 +141,7 @@ def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapp
     shipped = templates.shipped_names()
     for name in names:
         if name not in shipped:
-            raise UsageError(f"there is no template {name!r}", hint=suggest(name, shipped, "There are"))
+            raise UsageError(f"there is no template {name!r}", hint=suggest(name, shipped, "") or _ALL)
     if not extend:
         return {name: templates.find_file(name).read_text(encoding="utf-8") for name in names or shipped}
     files = {name: write_extension(templates, name) for name in names or shipped}

@@ -30,6 +30,7 @@ _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
 _LAST_PORT = 65535
+_PORTS = f"A port is {_LAST_PORT} at most."
 
 
 def is_loopback(url: str) -> bool:
@@ -67,7 +68,7 @@ def read_http_url(value: object) -> str:
     url = read_line(value)
     parts = _split(url)
     if parts is None or not _is_web(parts) or "@" in parts.netloc or parts.query or parts.fragment:
-        hint = "Write https://, host and path. Leave out name, password, and what follows ? or #."
+        hint = f"Write https://, host and path. {_PORTS} Leave out name, password, and what follows ? or #."
         raise ConfigurationError(f"{mask_password(url)!r} is not a web address", hint=hint)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
@@ -155,7 +156,9 @@ def read_bind(value: object) -> str:
     text = read_line(value)
     match = _BIND.fullmatch(text)
     if match is None or int(match["port"]) > _LAST_PORT:
-        raise ConfigurationError(f"{text!r} is not a host and port", hint="Write 127.0.0.1:8000 or [::1]:8000.")
+        raise ConfigurationError(
+            f"{text!r} is not a host and port", hint=f"Write 127.0.0.1:8000 or [::1]:8000. {_PORTS}"
+        )
     return text
 
 

@@ -96,7 +96,7 @@ def _check_files(draft: ConfigDraft) -> None:
 def _check_signup(draft: ConfigDraft) -> None:
     """People who subscribe by themselves confirm by a mail that links to a page."""
     values = draft.values
-    if not values["web.signup"] or values["web.signup"].is_off:
+    if not values["web.signup"] or values["web.signup"].is_off or "web.base_url" in draft.wrong:
         return
     if not values["web.base_url"]:
         what = "lets people subscribe, but web.base_url is missing, so no mail could link to a page"

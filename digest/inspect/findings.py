@@ -109,7 +109,7 @@ _TERM = re.compile(r"[^\W_][\w.-]{2,}")
 _SYNTAX = {"and", "or", "not", "andnot", *(one.value for one in Prefix)}
 _VALUES = (
     (re.compile(r"\b(?:mailto|slack|slack-webhook|discord|file):[^\s,;]+"), "…"),
-    (re.compile(r"https?://[^\s,;)]+"), "https://…"),
+    (re.compile(r"https?://[^\s,;)\"'`]+"), "https://…"),
 )
 """Values of the file, as mistakes in it repeat them."""
 

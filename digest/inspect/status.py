@@ -164,9 +164,9 @@ def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
     return list(groups.values())
 
 
-def _say_retried(*, has_worker: bool) -> str:
+def _say_retried(*, has_worker: bool, command: str = "digest run") -> str:
     """Say who tries again what failed: beside a process at work, `digest run` does nothing."""
-    return "It is tried again by itself." if has_worker else "`digest run` tries again."
+    return "It is tried again by itself." if has_worker else f"`{command}` tries again."
 
 
 def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) -> str:
@@ -212,7 +212,7 @@ def _find_intake_troubles(
     if breaker.seconds and len(complete) < len(looks):
         pass  # that it waits for, and no call helps
     elif len(complete) < len(looks):
-        remedy = _LOG if has_worker else "`digest run` checks it."
+        remedy = _LOG if has_worker else "`digest run --now` checks it."
         yield Trouble("arXiv was never checked completely", remedy)
     elif complete and now - min(complete) > STALE_POLL:
         age = write_age(now - min(complete))
@@ -230,7 +230,7 @@ def _find_failed_check(
         runs = run_store.load_last_runs(conn, source, 1, query_key=key)
         if runs and runs[0].failure:
             about = f" for {key}" if key else ""
-            remedy = _say_retried(has_worker=has_worker)
+            remedy = _say_retried(has_worker=has_worker, command="digest run --now")
             yield Trouble(f"the last check of arXiv{about} failed: {runs[0].failure}", remedy)
             return
 

@@ -186,7 +186,7 @@ class MatchReport:
         excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
         papers = {*self.news.values()}
         left = papers - self.papers - self.excluded
-        untold = f", {len(left)} that no subscription takes" if left else ""
+        untold = f", {len(left)} for no subscription" if left else ""
         return f"{names} = {count(len(papers), 'paper')}{overlap}{excluded}{untold}"
 
 

@@ -258,7 +258,7 @@ def _name_category(source: QuerySource, term: TermToken, prefix: Prefix, name: s
     if not taxonomy.is_category(name):
         nearest = taxonomy.nearest_category(name)
         near = " or ".join((nearest,) if nearest else taxonomy.list_subjects(name)[:_MOST_GUESSED])
-        guess = f"; did you mean {near}?" if near else ""
+        guess = f"; perhaps {near} is meant" if near else ""
         message = f"{name!r} is not a category of arXiv{guess}"
         source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, message)
     elif taxonomy.spell_name(name) in taxonomy.RETIRED:

@@ -125,6 +125,15 @@ def check_templates(templates: Templates) -> tuple[TemplateError, ...]:
     return tuple(problems.values())
 
 
+def find_unused(templates: Templates) -> tuple[str, ...]:
+    """Return the operator's own files that no shipped one is like and no other of theirs names."""
+    shipped = set(templates.shipped_names())
+    own = {name: templates.find_file(name) for name in templates.names()}
+    texts = {name: path.read_text("utf-8", "replace") for name, path in own.items() if templates.is_own(path)}
+    extra = [name for name in texts if name not in shipped and not name.endswith(POST_SUFFIX)]
+    return tuple(name for name in extra if not any(name in text for text in texts.values()))
+
+
 def _list_attempts(templates: Templates) -> Iterator[Callable[[], object]]:
     papers = MailPapers(templates)
     posts = [name for name in templates.names() if name.endswith(POST_SUFFIX)]

@@ -306,7 +306,7 @@ def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
                 f"The first digest of {names}: some of {whose} newest papers. From now on you get only new ones."
             )
         case Occasion.TRIAL:
-            return "A preview of what it brings. Nothing was stored or sent."
+            return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
             return "Sent before the database was restored from a backup: kept on record here, and not sent again."
         case Occasion.SCHEDULED | Occasion.LETTER:

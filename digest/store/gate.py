@@ -231,6 +231,9 @@ def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, pass
     if not passers_by:
         free = free.where(gate.c.holder.not_like(f"{PASSER_BY}%"))
     conn.execute(free.values(lease_until=now, next_at=later(gate.c.next_at, now + spacing)))
+    if not (passers_by or clock.is_simulated):  # what keeps no database may have asked just before there was one
+        unused = update(gate).where(gate.c.name == NAME, gate.c.token == 0, gate.c.next_at == 0)
+        conn.execute(unused.values(next_at=now + spacing))
 
 
 def load_breaker(conn: Connection, clock: Clock | None = None) -> Breaker:

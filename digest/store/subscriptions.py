@@ -293,7 +293,7 @@ def read_quiet_hours(phrase: str) -> QuietHours | None:
     return QuietHours.parse(phrase) if phrase else None
 
 
-NOT_NAMED = "the file no longer names it"
+NOT_NAMED = "it was taken out of the subscription"
 """Why a destination is disabled; named again, it is active again."""
 
 NO_FIRST_DIGEST = 0

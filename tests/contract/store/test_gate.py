@@ -15,6 +15,7 @@ from digest.model.clock import GateOutcome, ManualClock, RequestOutcome, SystemC
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import StoreGate, create_standalone
 from digest.store import gate as gate_module
+from digest.store.dialect import database_clock
 from digest.store.schema import gate as gate_table
 from tests.contract.store.made import NOW
 
@@ -213,6 +214,13 @@ def test_a_standalone_gate_that_cannot_be_kept_says_where(tmp_path: Path) -> Non
     (tmp_path / "state").write_text("a file where a folder should be")
     with pytest.raises(StoreError, match="state"):
         create_standalone(tmp_path / "state" / "pace.db")
+
+
+def test_a_new_databases_first_request_waits_for_what_was_asked_before_there_was_one(store: Store) -> None:
+    with store.begin() as conn:
+        gate_module.adopt_gate(conn, SystemClock())
+        waits = conn.execute(select(gate_table.c.next_at - database_clock())).scalar_one()
+    assert 2 < waits <= 3
 
 
 def test_a_dead_workers_gate_is_freed_at_the_next_start_and_a_passer_bys_is_not(store: Store) -> None:

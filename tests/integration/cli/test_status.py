@@ -46,7 +46,7 @@ def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(diges
     digest("db", "migrate")
     said = digest("status")
     assert said.lines[0] == "1 problem."
-    assert list_problems(digest) == [("arXiv was never checked completely", "`digest run` checks it.")]
+    assert list_problems(digest) == [("arXiv was never checked completely", "`digest run --now` checks it.")]
     assert "takes over: query perf, query gpu, query follow, query broken," in said.out
 
 
@@ -107,7 +107,7 @@ def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, d
     world.clock.sleep(5 * 3600)
     ((what, remedy),) = (one for one in list_problems(digest) if "arXiv" in one[0])
     assert "the last check of arXiv failed: " in what
-    assert remedy == "`digest run` tries again."
+    assert remedy == "`digest run --now` tries again."
 
 
 def test_days_without_a_complete_check_are_a_problem(world: World, digest: Shell) -> None:

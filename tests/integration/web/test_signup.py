@@ -41,7 +41,7 @@ WISH: Mapping[str, Any] = {
     "zone": "Europe/Berlin",
     "kinds": ["new", "cross-list"],
 }
-AGAIN = "To ask again, open the first page of this service."
+AGAIN = "If you used it, it worked. To ask again, open the first page."
 ADA = Destination.parse("mailto:ada@example.org")
 
 

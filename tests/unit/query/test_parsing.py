@@ -260,12 +260,12 @@ def test_a_query_that_is_accepted_can_be_read_again_from_its_canonical_text(dept
         ("ti:a1 b1 c1", NoteKind.MISSING_OPERATOR, 6, 'ti: goes with a1 alone, and ti:"a1 b1 c1" finds the words'),
         ("a1 AND the", NoteKind.LEFT_OUT, 7, "'the' is too common"),
         ("a1 AND & AND b1", NoteKind.LEFT_OUT, 7, "'&' contains no word"),
-        ("a1 AND cat:cs.PFF", NoteKind.UNKNOWN_CATEGORY, 11, "did you mean cs.PF?"),
+        ("a1 AND cat:cs.PFF", NoteKind.UNKNOWN_CATEGORY, 11, "perhaps cs.PF is meant"),
         ("cat:zz.zz", NoteKind.UNKNOWN_CATEGORY, 4, "'zz.zz' is not a category of arXiv"),
         ("cat:cmp-lg", NoteKind.RETIRED_CATEGORY, 4, "read as cs.CL"),
         ("lastUpdatedDate:[2024 TO 2025]", NoteKind.READ_AS, 0, "reads lastUpdatedDate as submittedDate"),
-        ("cat:stat-mech", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cond-mat.stat-mech?"),
-        ("cat:cs.PX", NoteKind.UNKNOWN_CATEGORY, 4, "did you mean cs.PF or cs.PL?"),
+        ("cat:stat-mech", NoteKind.UNKNOWN_CATEGORY, 4, "perhaps cond-mat.stat-mech is meant"),
+        ("cat:cs.PX", NoteKind.UNKNOWN_CATEGORY, 4, "perhaps cs.PF or cs.PL is meant"),
     ],
 )
 def test_what_can_be_read_otherwise_is_noted_at_its_place(
