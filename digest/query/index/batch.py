@@ -36,7 +36,10 @@ _NEEDS_READING = re.compile(rf"[\\${DROPPED}]|--")
 """What in a name is read as TeX to find its parts; a dash typed as two hyphens holds them together."""
 
 
-_PARTED = {code: chr(code).lower() if chr(code).isalnum() or chr(code) in "_.,;'" else " " for code in range(128)}
+_PARTED: Final = bytes(
+    ord(chr(code).lower() if code < 128 and (chr(code).isalnum() or chr(code) in "_.,;'") else " ")  # noqa: PLR2004 - ASCII
+    for code in range(256)
+)
 """Signs that part words wherever they stand go; words are checked in lower case anyhow."""
 
 _COMMON = (". ", ", ", "-", "(", ")")
@@ -140,7 +143,10 @@ def _read_texts(papers: Sequence[Paper]) -> tuple[list[str], NDArray[np.int32], 
 def _split(text: str) -> list[str]:
     """Cut a text where words can't go on; of the pieces of an ASCII text only signs that may join are left."""
     if text.isascii():
-        return f"{text.translate(_PARTED)} ".replace(". ", " ").replace(", ", " ").split()
+        plain = (
+            text.encode("ascii").translate(_PARTED).decode("ascii")
+        )  # faster than `str.translate`, for a short text
+        return f"{plain} ".replace(". ", " ").replace(", ", " ").split()
     parted = f"{text} "
     for signs in _COMMON:
         parted = parted.replace(signs, " ")
