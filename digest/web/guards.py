@@ -8,7 +8,7 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 
 from digest.config.addresses import split_bind
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
@@ -117,16 +117,18 @@ class SecurityHeaders:
     """
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
-        self._app, self._headers = app, headers
+        self._app = app
+        self._headers = [
+            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and its answer back with the headers."""
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers.setdefault(name, value)
+                given = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(one for one in self._headers if one[0] not in given)]
             await send(message)
 
         await self._app(scope, receive, send_guarded)
