@@ -164,6 +164,9 @@ STALE = 30.0
 _PAUSE = 2.0
 """Seconds between two tries to read it then."""
 
+FRESH = 1.0
+"""Seconds for which it is not asked again what was matched last: who asks in between gets it next time."""
+
 _BETWEEN = 0.25
 """Seconds between two readings of the table at least, where unknown addresses are asked for: so long one waits."""
 
@@ -225,13 +228,15 @@ class FeedDesk:
     async def _look(self, came: float, hashed: str) -> None:
         """Ask the database what was matched last, and for its whole table if the address may be new or invalid.
 
-        One reading answers all who came before it began.
+        One reading answers all who came before it began, or within `FRESH` of it.
 
         Raises:
             StoreError: it has not answered for a while, or not to somebody whose address is not known.
         """
         if not self._is_open(hashed):
             await asyncio.sleep(self._read_at + _BETWEEN - monotonic())  # however many guess
+        elif came - self._looked_at < FRESH and came - self._read_at < LOOK_AGAIN:
+            return
         async with self._reading:
             began = monotonic()
             is_asked = not self._is_open(hashed) and self._read_at < came

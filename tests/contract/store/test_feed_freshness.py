@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.config import load_config
-from digest.model.clock import ManualClock, monotonic
+from digest.model.clock import ManualClock, SystemClock, monotonic
 from digest.plan.links import LinkMaker, make_links
 from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from digest.store import queries
 from digest.store import subscriptions as subscription_store
+from digest.web import feeds
 from digest.web.feeds import FeedCopy, FeedDesk
 from tests.contract.store.made import (
     FEED,
@@ -75,11 +76,15 @@ async def ask(desk: FeedDesk, token: str) -> object:
     return await desk.find(token, "atom")
 
 
-def test_what_is_committed_is_in_the_next_answer_of_every_desk(site: Site) -> None:
+def test_what_is_committed_is_in_every_desks_answers_a_moment_later(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "FRESH", 0.1)
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
     desks, token = [FeedDesk(site), FeedDesk(site)], find_token(site)
     for number in range(1, COMMITS):
         paper = tell(site, key, number)
+        SystemClock().sleep(feeds.FRESH)
         copies = [asyncio.run(ask(desk, token)) for desk in desks]
         assert all(paper in read(copy) for copy in copies)
         again = [asyncio.run(ask(desk, token)) for desk in desks]
