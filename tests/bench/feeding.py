@@ -55,7 +55,7 @@ class Wish:
 
     def write(self, path: str) -> bytes:
         """Return the request."""
-        fields = "".join(f"{name}: {value}\r\n" for name, value in (("Host", "bench"), *self.fields))
+        fields = "".join(f"{name}: {value}\r\n" for name, value in (("Host", "127.0.0.1"), *self.fields))
         return f"GET {path} HTTP/1.1\r\n{fields}\r\n".encode()
 
 
@@ -188,6 +188,8 @@ class _Asker(asyncio.Protocol):
             head, end, _ = self._head.partition(b"\r\n\r\n")
             if not end:
                 return
+            if not head.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 304 ")):
+                raise SystemExit(f"no feed came, so nothing was measured: {head.decode()}")
             lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
             self._length = len(head) + len(end) + (int(lengths[0].partition(b":")[2]) if lengths else 0)
         if self._come < self._length:
