@@ -33,7 +33,7 @@ REFUSAL = "Invalid query string: 'abs:tail'"
 ODD = "2603.00003"
 """The paper whose entry nobody can read."""
 
-BROKEN = "the connection to 127.0.0.1 broke"
+BROKEN = "the connection to 127.0.0.1:"
 
 
 @pytest.fixture
