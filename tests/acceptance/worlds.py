@@ -73,7 +73,7 @@ class StandIn:
             return json.load(answer)
 
     def set_now(self, moment: datetime) -> None:
-        self.control(f"now?to={moment.strftime('%Y-%m-%dT%H:%M:%SZ')}", method="POST")
+        self.control(f"now?to={moment.astimezone(UTC).strftime('%Y-%m-%dT%H:%M:%SZ')}", method="POST")
 
     def add(self, paper: dict[str, Any]) -> None:
         self.control("papers", [paper], method="POST")
