@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from tests.battery.month_arxiv import MonthArxiv
+from tests.battery.month_arxiv import MonthArxiv, list_cut
 from tests.battery.month_installation import MonthInstallation
 from tests.battery.month_life import Life, Plan, Tally
 from tests.battery.month_oracle import Oracle
@@ -56,12 +56,12 @@ def live_month(plan: Plan, arxiv: MonthArxiv, folder: Path, *, is_verbose: bool 
         oracle = Oracle(f"{arxiv.url}/oai", arxiv.advance, arxiv.lag)
         tally = Life(plan, arxiv, here, oracle, tell).live()
         asked = arxiv.list_asked()
-        verdict = judge(folder, oracle, tally, mail.mails)
+        verdict = judge(folder, oracle, tally, mail.mails, list_cut(asked))
     if tally.oracle_missed:
         verdict.accuse("the oracle itself missed something", f"{tally.oracle_missed} states")
     for one in asked:
         if one.violation:
-            verdict.accuse("pace violated", f"{one.day} {one.violation}: {one.url}")
+            verdict.accuse("pace violated", f"{one.at} {one.violation}: {one.url}")
     for number, ended in enumerate(here.endings):
         if not ended.was_killed and ended.code not in _FINE_EXITS:
             last = ended.errors.strip().splitlines()[-1:] or [""]

@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,16 +29,32 @@ class Asked:
     """One request of the product as arXiv saw it.
 
     Attributes:
-        day: the UTC date it was made on.
+        at: when it was made (UTC).
         kind: of the fault that spoiled it, "" for none.
         violation: how it broke the pace, "" where it did not.
         url: what was asked for.
     """
 
-    day: str
+    at: datetime
     kind: str
     violation: str
     url: str
+
+    @property
+    def is_later_page(self) -> bool:
+        """Whether it asked a harvest for more than its first page."""
+        return "resumptionToken" in self.url
+
+
+def list_cut(asked: Sequence[Asked]) -> list[datetime]:
+    """Return when a harvest's last page came with half of its papers: arXiv's protocol has no sign of that."""
+    harvests = [one for one in asked if "/oai?" in one.url]
+    following = [*(one.is_later_page for one in harvests[1:]), False]
+    return [
+        one.at
+        for one, goes_on in zip(harvests, following, strict=True)
+        if one.kind == "short_page" and not goes_on
+    ]
 
 
 class MonthArxiv(StandIn):
@@ -100,7 +117,9 @@ class MonthArxiv(StandIn):
     def list_asked(self) -> list[Asked]:
         """Return the product's requests so far."""
         return [
-            Asked(entry["now"][:10], entry["fault"] or "", entry["violation"] or "", entry["url"])
+            Asked(
+                datetime.fromisoformat(entry["now"]), entry["fault"] or "", entry["violation"] or "", entry["url"]
+            )
             for entry in self.control("requests")
             if entry["user_agent"] != AGENT
         ]

@@ -21,7 +21,7 @@ def write_table(
 ) -> Iterator[str]:
     """Yield the lines of the table."""
     counts, faults = verdict.counts, Counter(one.kind for one in asked if one.kind)
-    days = Counter(one.day for one in asked)
+    days = Counter(one.at.date() for one in asked)
     share = sum(faults.values()) / max(len(asked), 1)
     late = sorted(verdict.delays)[-1:] or [timedelta(0)]
     rows = [
@@ -52,6 +52,7 @@ def write_table(
         ("stored over a day late", str(sum(delay > timedelta(days=1) for delay in verdict.delays))),
         ("longest from stored to told", str(max(verdict.waits, default=timedelta(0)))),
         ("digests", f"{counts['digests']}, of them {counts['said complete']} calling a mailing complete"),
+        ("  by a list cut short unseen", str(counts["said complete by a cut list"])),
         ("  quiet notes", str(counts["quiet notes"])),
         *((name, f"{number:,} papers") for name, number in counts.items() if name.startswith("told to")),
         ("entries of the feed", str(counts["feed entries"])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _EDIT_MARGIN = timedelta(days=7)
 _LONGEST_WAIT = timedelta(days=4)
 """From a Friday's change to Sunday's mailing, and another two days for trouble."""
+
+_CUT_COUNTS = timedelta(hours=1)
+"""How long before a digest a list must have been cut to be its reason: the checks after it show the rest."""
 
 _FEED_SPAN, _FEED_ENTRIES = timedelta(days=29), 200
 """What a feed holds: a matching of the day after may be the newest."""
@@ -54,15 +57,17 @@ class MonthVerdict(Verdict):
     waits: list[timedelta] = field(default_factory=list)
 
 
-def judge(home: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, ...]) -> MonthVerdict:
-    """Return what came out of a month in an installation's folder."""
+def judge(
+    home: Path, oracle: Oracle, tally: Tally, mails: tuple[ReceivedMail, ...], cut: Sequence[datetime]
+) -> MonthVerdict:
+    """Return what came out of a month in an installation's folder; see `month_arxiv.list_cut` for `cut`."""
     verdict, book = MonthVerdict(), read_book(home / DATABASE)
     steps = [
         step for paper_id in sorted(oracle.history) for step in _follow(paper_id, oracle, tally, book, verdict)
     ]
     _judge_strangers(oracle, book, verdict)
     for told in book.digests:
-        _judge_claim(told, steps, book, verdict)
+        _judge_claim(told, steps, book, cut, verdict)
     for subscribed in SUBSCRIBED:
         _judge_told(subscribed, steps, book, verdict)
         _judge_waits(subscribed, steps, book, oracle.readings[-1], verdict)
@@ -136,7 +141,9 @@ def _judge_strangers(oracle: Oracle, book: Book, verdict: MonthVerdict) -> None:
             verdict.accuse("paper new twice", paper_id)
 
 
-def _judge_claim(told: Told, steps: list[Expected], book: Book, verdict: MonthVerdict) -> None:
+def _judge_claim(
+    told: Told, steps: list[Expected], book: Book, cut: Sequence[datetime], verdict: MonthVerdict
+) -> None:
     """Hold a digest that calls a mailing complete against what that mailing brought."""
     if not (told.is_complete and told.is_scheduled):
         return
@@ -147,6 +154,9 @@ def _judge_claim(told: Told, steps: list[Expected], book: Book, verdict: MonthVe
         if step.sighting.comes_by_mailing and step.sighting.mailing.isoformat() <= told.mailing
     ]
     missing = [step for step in brought if step.change is None or step.change.found_at > told.planned_at]
+    if missing and any(told.planned_at - _CUT_COUNTS <= moment <= told.planned_at for moment in cut):
+        verdict.counts["said complete by a cut list"] += 1
+        return
     if missing:
         words = ", ".join(f"{step.paper_id} ({step.kind})" for step in missing[:4])
         verdict.accuse("called complete while papers were missing", f"{told}: {len(missing)} missing: {words}")
