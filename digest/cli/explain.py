@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -22,6 +23,7 @@ from digest.cli.output import (
     write_moment,
 )
 from digest.cli.subscription import find_excluders
+from digest.config.edits import read_target
 from digest.inspect.explain import Verdict, explain_paper
 from digest.inspect.query_volume import find_failing
 from digest.inspect.status import STATE_WORDS
@@ -37,6 +39,7 @@ from digest.render.terminal import quote_places
 from digest.render.text import apply_styles
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
+from digest.store.subscribers import destination_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,18 +53,20 @@ if TYPE_CHECKING:
 _LABEL = 11
 _MOST_PLACES = 3
 _NARROWEST = 40
+_ADDRESS = re.compile(r"(?:mailto:)?[^\s:@\"()]+@[^\s:@\"()]+")
 
 
 @click.command()
 @click.argument("paper_id", metavar="PAPER")
-@click.argument("asked", metavar="[SUBSCRIPTION|QUERY]", required=False)
+@click.argument("asked", metavar="[SUBSCRIPTION|ADDRESS|QUERY]", required=False)
 @click.option("--offline", is_flag=True, help="Only papers that are stored; ask arXiv for none.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bool, as_json: bool) -> None:
     """Say why PAPER came, or why it did not.
 
-    PAPER is an id or an address. Alone, it gets one line for each subscription that it matched.
+    PAPER is an id or an address of arXiv's. Alone, it gets one line for each subscription that it matched; with
+    a reader's mail ADDRESS, for each that goes there.
 
     With a SUBSCRIPTION you see its whole way there: announced, stored, matched, sent. With a QUERY, a saved
     one's name or a text, you see each part that it meets or fails. Only then is arXiv asked for a paper that
@@ -74,16 +79,17 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
             with bench.store.read() as conn:
                 stored = subscription_store.load_subscriptions(conn, include_ended=True)
                 names |= {due.subscription.name for due in stored}
-        if asked is not None and asked not in names:
+        reader = asked if asked and _ADDRESS.fullmatch(asked) and asked not in names else None
+        if asked is not None and asked not in names and not reader:
             named = bench.find_query(asked, others=names)
             _explain_match(bench, id_, named, offline=offline, as_json=as_json)
             return
     with opened_store(ctx) as here:
-        trails = _follow(here, id_, asked)
+        trails = _follow(here, id_, None if reader else asked, reader=reader)
     if as_json:
         every = [{"subscription": one.due.subscription.name, "judged": one.judged} for one in trails]
-        print_json(_as_json(trails[0]) if asked else {"paper": id_, "subscriptions": every})
-    elif asked:
+        print_json(_as_json(trails[0]) if asked and not reader else {"paper": id_, "subscriptions": every})
+    elif asked and not reader:
         width = max(_LABEL, len(asked) + 2)
         for label, lines in _describe(here, trails[0]):
             print_wrapped(label, "\n".join(lines), width=width, bold=True)
@@ -119,14 +125,21 @@ def read_paper_id(text: str, other: str) -> ArxivId:
     return id_
 
 
-def _follow(here: Installation, id_: ArxivId, name: str | None) -> list[Trail]:
-    """Return the trails of a paper to one subscription, also one that has ended, or to all that are in force."""
+def _follow(here: Installation, id_: ArxivId, name: str | None, *, reader: str | None) -> list[Trail]:
+    """Return the trails of a paper to one subscription, also an ended one, or to all in force, or a reader's."""
     source = here.config.arxiv.source
     with here.store.read() as conn:
         if name is not None:
             dues = [require_subscription(here.config, conn, name, include_ended=True)]
         else:
             dues = subscription_store.load_subscriptions(conn)
+        if reader is not None:
+            place = destination_key(read_target(reader))
+            dues = [due for due in dues if place in map(str, due.subscription.destinations)]
+            if not dues:
+                raise UnknownName(
+                    f"no subscription goes to {reader}", hint="`digest subscription list` shows who gets what."
+                )
         return [explain_paper(conn, id_, due, source) for due in dues]
 
 

@@ -85,6 +85,19 @@ def test_no_screen_takes_what_is_a_persons_for_the_files(digest: Shell) -> None:
 
 
 @pytest.mark.usefixtures("crowd")
+def test_a_paper_is_explained_for_one_person_by_all_that_goes_to_their_address(digest: Shell) -> None:
+    digest("run", expect=4)
+    found = digest("explain", "2611.15013", ADA.title(), "--json").json["subscriptions"]
+    assert [one["subscription"] for one in found if not one["subscription"].startswith("p-")] == ["gpu-mail"]
+    assert len(found) == 2
+    assert [
+        one["subscription"] for one in digest("explain", "2611.15013", BO, "--json").json["subscriptions"]
+    ] == ["gpu-mail"]
+    said = digest("explain", "2611.15013", "mistyped@digest.example", expect=2).err
+    assert "no subscription goes to mistyped@digest.example" in said
+
+
+@pytest.mark.usefixtures("crowd")
 def test_a_letter_is_listed_and_shown_like_any_message(digest: Shell) -> None:
     digest("run", expect=4)
     listed = [one for one in digest("delivery", "list", "--json").json if one["subscription"] == "(letters)"]
