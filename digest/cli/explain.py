@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 _LABEL = 11
 _MOST_PLACES = 3
 _NARROWEST = 40
-_ADDRESS = re.compile(r"(?:mailto:)?[^\s:@\"()]+@[^\s:@\"()]+")
 
 
 @click.command()
@@ -79,17 +77,18 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
             with bench.store.read() as conn:
                 stored = subscription_store.load_subscriptions(conn, include_ended=True)
                 names |= {due.subscription.name for due in stored}
-        reader = asked if asked and _ADDRESS.fullmatch(asked) and asked not in names else None
-        if asked is not None and asked not in names and not reader:
+        reader = asked if asked and asked not in names and "@" in asked and not {*asked} & {*' :"'} else None
+        asked = None if reader else asked
+        if asked is not None and asked not in names:
             named = bench.find_query(asked, others=names)
             _explain_match(bench, id_, named, offline=offline, as_json=as_json)
             return
     with opened_store(ctx) as here:
-        trails = _follow(here, id_, None if reader else asked, reader=reader)
+        trails = _follow(here, id_, asked, reader=reader)
     if as_json:
         every = [{"subscription": one.due.subscription.name, "judged": one.judged} for one in trails]
-        print_json(_as_json(trails[0]) if asked and not reader else {"paper": id_, "subscriptions": every})
-    elif asked and not reader:
+        print_json(_as_json(trails[0]) if asked else {"paper": id_, "subscriptions": every})
+    elif asked:
         width = max(_LABEL, len(asked) + 2)
         for label, lines in _describe(here, trails[0]):
             print_wrapped(label, "\n".join(lines), width=width, bold=True)
@@ -137,9 +136,7 @@ def _follow(here: Installation, id_: ArxivId, name: str | None, *, reader: str |
             place = destination_key(read_target(reader))
             dues = [due for due in dues if place in map(str, due.subscription.destinations)]
             if not dues:
-                raise UnknownName(
-                    f"no subscription goes to {reader}", hint="`digest subscription list` shows who gets what."
-                )
+                raise UnknownName(f"no subscription goes to {reader}", hint="`digest subscription list` has all.")
         return [explain_paper(conn, id_, due, source) for due in dues]
 
 

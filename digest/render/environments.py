@@ -11,6 +11,7 @@ from __future__ import annotations
 import traceback
 from contextlib import contextmanager
 from dataclasses import fields
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import css_inline
 import jinja2
 import jinja2.meta
 from jinja2 import nodes
+from jinja2.utils import missing
 from markupsafe import Markup
 
 from digest.model.errors import TemplateError
@@ -226,6 +228,16 @@ def _list_names(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
+class _Unknown(jinja2.StrictUndefined):
+    """A name in a template that means nothing: an error, which offers the nearest name that does."""
+
+    @property
+    def _undefined_message(self) -> str:
+        known = () if self._undefined_obj is missing else dir(self._undefined_obj)
+        near = get_close_matches(str(self._undefined_name), known, n=1)
+        return f"there is no {self._undefined_name!r} here{f'; did you mean {near[0]!r}?' if near else ''}"
+
+
 def _build_environment(
     loader: jinja2.BaseLoader, *, autoescape: bool = False, finalize: Callable[[object], str] | None = None
 ) -> jinja2.Environment:
@@ -233,7 +245,7 @@ def _build_environment(
         loader=loader,
         autoescape=autoescape,  # noqa: S701 - each of them says whether it escapes
         finalize=finalize,
-        undefined=jinja2.StrictUndefined,
+        undefined=_Unknown,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,

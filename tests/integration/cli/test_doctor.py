@@ -122,7 +122,7 @@ def test_own_templates_are_rendered(clinic: Clinic, digest: Shell) -> None:
     own.mkdir(parents=True)
     (own / "digest.txt").write_text("fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n", encoding="utf-8")
     verdict, words = examine(digest, "--quick", expect=1)["templates"]
-    assert (verdict, "mine/slack/digest.txt, line 4: 'nobody' is undefined" in words) == ("problem", True)
+    assert (verdict, "mine/slack/digest.txt, line 4: there is no 'nobody' here" in words) == ("problem", True)
     (own / "digest.txt").rename(own / "digst.txt")
     verdict, words = examine(digest, "--quick")["templates"]
     assert verdict == "warning"

@@ -91,7 +91,7 @@ def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(d
     use_own()
     found = digest("doctor", "--quick", "--json", expect=1).json["checks"]
     (first, *_) = (one for one in found if one["check"] == "templates")
-    assert "templates/slack/digest.txt, line 4: 'nobody' is undefined" in first["said"]
+    assert "templates/slack/digest.txt, line 4: there is no 'nobody' here" in first["said"]
     assert "It sees digest, in_thread" in first["todo"]
 
 

@@ -30,7 +30,7 @@ def test_the_shipped_templates_pass_and_each_is_rendered(
             "# {{ digest.title }}",
             "Slack would refuse it: there is no fallback",
         ),
-        ("web/frame.html", "{{ nobody }}", "frame.html, line 1: 'nobody' is undefined"),
+        ("web/frame.html", "{{ nobody }}", "frame.html, line 1: there is no 'nobody' here"),
     ],
 )
 def test_a_template_that_fails_is_told(tmp_path: Path, name: str, source: str, message: str) -> None:

@@ -104,7 +104,8 @@ def test_an_operators_style_sheet_is_written_into_the_elements_of_a_mail(tmp_pat
 @pytest.mark.parametrize(
     ("name", "source", "problem"),
     [
-        ("web/error.html", "one\n{{ mesage }}\n", r"error\.html, line 2: 'mesage' is undefined"),
+        ("web/error.html", "one\n{{ mesage }}\n", r"error\.html, line 2: there is no 'mesage' here"),
+        ("web/error.html", "{{ message.uper() }}", r"line 1: there is no 'uper' here; did you mean 'upper'\?"),
         ("web/error.html", "\n\n{% if %}", r"error\.html, line 3"),
         ("web/error.html", "{{ 1 // 0 }}", r"line 1: .*by zero"),
         ("web/style.css", "a { } </style><script>", "style sheet"),
@@ -115,5 +116,5 @@ def test_a_template_that_cannot_be_rendered_is_told_with_file_and_line(
 ) -> None:
     with pytest.raises(TemplateError, match=problem) as caught:
         _write(tmp_path, name, source).render("web/error.html", ErrorContext(404, "m", "h"))
-    if "undefined" in problem:
+    if "mesage" in problem:
         assert caught.value.hint == "It sees hint, home, message, status."
