@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Double, case, literal, select, update
+from sqlalchemy import Double, case, literal, or_, select, update
 
 from digest.model.clock import LEASE, REQUEST_DEADLINE, SPACING, Grant, RequestOutcome, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
@@ -217,8 +217,8 @@ def is_current(conn: Connection, token: int) -> bool:
 def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, passers_by: bool = False) -> None:
     """Free the gate of a process known to be dead: for one that knows itself alone, at its start.
 
-    Its last request may have lived until a moment ago, so the spacing starts now. A passer-by (see
-    `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
+    Its last request may have lived until a moment ago, so the spacing starts now; so it does where the clock has
+    gone back. A passer-by (see `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
 
     Args:
         conn: a writing transaction.
@@ -227,10 +227,12 @@ def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, pass
         passers_by: free what a passer-by left as well, where it is known that none is about.
     """
     now = _now(clock)
-    free = update(gate).where(gate.c.name == NAME, gate.c.lease_until > now)
+    is_beyond = gate.c.next_at > now + LEASE  # no grant waits so long: the clock was put right since
+    free = update(gate).where(gate.c.name == NAME, or_(gate.c.lease_until > now, is_beyond))
     if not passers_by:
         free = free.where(gate.c.holder.not_like(f"{PASSER_BY}%"))
-    conn.execute(free.values(lease_until=now, next_at=later(gate.c.next_at, now + spacing)))
+    next_at = case((is_beyond, now + spacing), else_=later(gate.c.next_at, now + spacing))
+    conn.execute(free.values(lease_until=now, next_at=next_at))
     if not (passers_by or clock.is_simulated):  # what keeps no database may have asked just before there was one
         unused = update(gate).where(gate.c.name == NAME, gate.c.token == 0, gate.c.next_at == 0)
         conn.execute(unused.values(next_at=now + spacing))

@@ -170,7 +170,7 @@ def _write_html(cuts: Iterator[_Cut]) -> str:
 
 def _write_tagged(tags: Tags, cuts: Iterator[_Cut]) -> str:
     written: list[str] = []
-    for element, run in groupby(cuts, key=_find_element):
+    for element, run in groupby(cuts, key=lambda cut: _ELEMENTS.get(cut.piece.kind)):
         if element is None:
             written.append(_write_text("".join([cut.text for cut in run])))
         else:
@@ -179,10 +179,6 @@ def _write_tagged(tags: Tags, cuts: Iterator[_Cut]) -> str:
     if not tags or not inner.strip():
         return inner
     return "".join(f"<{tag}>" for tag in tags) + inner + "".join(f"</{tag}>" for tag in reversed(tags))
-
-
-def _find_element(cut: _Cut) -> str | None:
-    return _ELEMENTS.get(cut.piece.kind)
 
 
 def _write_inside(script: TexPiece) -> str:

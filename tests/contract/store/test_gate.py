@@ -223,6 +223,17 @@ def test_a_new_databases_first_request_waits_for_what_was_asked_before_there_was
     assert 2 < waits <= 3
 
 
+def test_a_clock_that_was_put_back_delays_no_request_by_more_than_the_spacing(store: Store) -> None:
+    clock = ManualClock(NOW + timedelta(hours=3))
+    gate = StoreGate(store, clock, "host:1:dead")
+    gate.release(gate.acquire(), OK)
+    clock.set(NOW)
+    with store.begin() as conn:
+        gate_module.adopt_gate(conn, clock)
+    StoreGate(store, clock, "host:2:alive").acquire()
+    assert timedelta(seconds=3) <= clock.now() - NOW < timedelta(seconds=5)
+
+
 def test_a_dead_workers_gate_is_freed_at_the_next_start_and_a_passer_bys_is_not(store: Store) -> None:
     clock = ManualClock(NOW)
     for holder, is_freed in (("host:1:dead", True), (f"{gate_module.PASSER_BY}17", False)):
