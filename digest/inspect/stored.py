@@ -65,7 +65,7 @@ STORED: Final = (
     StoredKind(
         "What arXiv was asked, without your name",
         "It shows what was checked. Where arXiv searches for saved queries, their texts are in it.",
-        f"for good; the answers of arXiv {KEPT_DAYS['raw pages']} days",
-        ("requests", "poll_runs", "cursors", "raw_pages", "quarantine"),
+        "for good",
+        ("requests", "poll_runs", "cursors", "quarantine"),
     ),
 )

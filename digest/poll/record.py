@@ -399,20 +399,20 @@ class RecordedRun:
         self._shortfall = reason
 
     def store_page(self, page: Fetched[AtomPage] | Fetched[OaiPage]) -> None:
-        """Commit one page: raw bytes, papers, versions, changes, what was set aside, and the counts."""
+        """Commit one page: papers, versions, changes, what was set aside, and the counts."""
         site, at = self._site, page.fetched_at
         papers, quarantined = page.page.papers, page.page.quarantined
         with site.store.begin() as conn:
             changes = store_changes(
                 conn, papers, self._judge, run_id=self._id, at=at, as_of=page.page.response_date
             )
-            runs.save_page(conn, self._id, number=self._pages, url=page.url, at=at, body=page.body)
             set_aside = ((entry.position, entry.error, entry.snippet) for entry in quarantined)
             runs.quarantine_entries(conn, self._id, self._pages, set_aside, at)
             self._count(papers, changes, len(quarantined))
             runs.note_page(
                 conn,
                 self._id,
+                pages=self._pages,
                 papers=self._papers,
                 new=self._new,
                 changed=self._changed,

@@ -153,8 +153,6 @@ def _finish(copy: Path, name: str, now: datetime) -> tuple[datetime, dict[str, i
 
 
 _BATCH = 500
-_BATCH_OF_PAGES = 8
-"""A page of arXiv's may have megabytes."""
 
 _SEEDED = (installation, marks, gate)
 """Tables that are never empty: what a new database holds is replaced."""
@@ -269,8 +267,7 @@ def _hold_still(conn: Connection, store: Store) -> None:
 
 
 def _read_batches(out: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
-    size = _BATCH_OF_PAGES if table.name == "raw_pages" else _BATCH
-    rows = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=size)
+    rows = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_BATCH)
     for batch in out.execute(rows).mappings().partitions():
         yield [dict(row) for row in batch]
 

@@ -17,7 +17,7 @@ from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
 from digest.store.dialect import in_chunks, metadata
 from digest.store.dialect import insert as insert_unless_there
-from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, raw_pages, tokens
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -180,8 +180,8 @@ def _find_late_sequences(conn: Connection) -> Iterator[Violation]:
                 yield Violation(f"new rows of {table.name} get unused numbers", highest - int(last))
 
 
-KEPT_DAYS = {"raw pages": 35, "rendered bytes": 7, "deliveries": 180}
-"""How many days each is kept: pages from when they came, the others from the end of a digest's deliveries.
+KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180}
+"""How many days each is kept from the end of a digest's deliveries.
 Papers, their texts, matches and digests are kept for ever."""
 
 _PORTION = 500
@@ -203,11 +203,6 @@ def _delete_all(store: Store, delete_portion: Callable[[Connection, datetime], i
             last = delete_portion(conn, before)
         total += last
     return total
-
-
-def _delete_pages(conn: Connection, before: datetime) -> int:
-    old = select(raw_pages.c.id).where(raw_pages.c.fetched_at < before).limit(_PORTION)
-    return conn.execute(delete(raw_pages).where(raw_pages.c.id.in_(old))).rowcount
 
 
 def _delete_bytes(conn: Connection, before: datetime) -> int:
@@ -235,7 +230,7 @@ def _delete_deliveries(conn: Connection, before: datetime) -> int:
     return len(digest_ids)
 
 
-_DELETIONS = {"raw pages": _delete_pages, "rendered bytes": _delete_bytes, "deliveries": _delete_deliveries}
+_DELETIONS = {"rendered bytes": _delete_bytes, "deliveries": _delete_deliveries}
 
 
 TAKEN_AS_SENT = "due before the moment up to which the database before this backup is known to have sent"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,7 +14,7 @@ from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap, LastLooks, PollSummary, RunOutcome, Source
 from digest.store.dialect import insert as upsert_into
 from digest.store.gate import is_current
-from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, raw_pages, requests
+from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, requests
 from digest.store.workers import is_living
 
 if TYPE_CHECKING:
@@ -23,22 +22,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from sqlalchemy import ColumnElement, Connection, Row
-
-
-def save_page(conn: Connection, run_id: int, *, number: int, url: str, at: datetime, body: bytes) -> None:
-    """Keep a page as it came, and count it for its run.
-
-    `number` is its place in the run, from 0.
-    """
-    page = insert(raw_pages).values(
-        run_id=run_id,
-        number=number,
-        url=url,
-        fetched_at=at,
-        body=zlib.compress(body),
-    )
-    conn.execute(page)
-    conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(pages=poll_runs.c.pages + 1))
 
 
 def quarantine_entries(
@@ -150,13 +133,20 @@ def widen_run(conn: Connection, run_id: int, window_from: date) -> None:
 
 
 def note_page(
-    conn: Connection, run_id: int, *, papers: int, new: int, changed: int, highest_id: str, next_token: str
+    conn: Connection,
+    run_id: int,
+    *,
+    pages: int,
+    papers: int,
+    new: int,
+    changed: int,
+    highest_id: str,
+    next_token: str,
 ) -> None:
     """Keep how far a run has come, in the transaction that stores its page; figures are sums so far."""
+    figures = {"pages": pages, "papers": papers, "new": new, "changed": changed}
     note = update(poll_runs).where(poll_runs.c.id == run_id)
-    conn.execute(
-        note.values(papers=papers, new=new, changed=changed, highest_id=highest_id, next_token=next_token)
-    )
+    conn.execute(note.values(**figures, highest_id=highest_id, next_token=next_token))
 
 
 def finish_run(conn: Connection, run_id: int, *, outcome: str, at: datetime, **figures: Any) -> bool:  # noqa: ANN401 - any column's

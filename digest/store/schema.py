@@ -105,17 +105,6 @@ cursors = Table(
     col.moment("bootstrapped_at"),
 )
 
-raw_pages = Table(
-    "raw_pages",
-    col.metadata,
-    col.key(),
-    col.reference("run_id", "poll_runs.id", index=True),
-    col.number("number"),
-    col.text("url"),
-    col.moment("fetched_at", index=True),
-    col.blob("body"),
-)
-
 quarantine = Table(
     "quarantine",
     col.metadata,

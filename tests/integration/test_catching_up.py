@@ -17,15 +17,15 @@ from sqlalchemy import select
 from digest.arxiv.oai import parse_oai
 from digest.model.announcements import Kind, has_mailing, mailing_moment, mailings_between
 from digest.model.clock import ManualClock
-from digest.model.papers import ArxivId
+from digest.model.papers import ArxivId, Paper
 from digest.store import papers as mailing_store
 from digest.store.schema import changes, papers, versions
 from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import DemoPaper, open_window
+from tests.fakes.loopback import Answer, Request
 from tests.fakes.mail import MailSink
 from tests.integration.faulty import FaultyArxiv, World, assert_nothing_wrong_is_stored
-from tests.raw_pages import load_pages
 
 NEW = 60
 """New papers of a mailing: enough for its neighbours not to blur where it begins and ends."""
@@ -212,13 +212,20 @@ def assert_counts(counted: Mapping[date, int], pause: Pause) -> None:
 def test_changes_are_numbered_in_the_order_of_their_announcement(world: World, pause: Pause) -> None:
     assert world.clock.now() - pause.last_look > timedelta(days=pause.days)
     before = len(world.list_changes())
+    listed: list[tuple[Paper, ...]] = []
+
+    def read(request: Request) -> Answer:
+        answer = world.arxiv.serve(request)
+        listed.append(parse_oai(answer.body).papers)
+        return answer
+
+    world.arxiv.bend = read
     world.look()
     found = world.list_changes()[before:]
     new = [ArxivId.parse(id_) for kind, id_, _ in found if kind == Kind.NEW]
     assert new == sorted(new), "ids are given out in that order"
     with world.reading() as conn:
         run = world.last_run()
-        listed = [parse_oai(body).papers for body in load_pages(conn, run.id)]
         ordered = select(papers.c.arxiv_id).join(changes, changes.c.paper_id == papers.c.id)
         rows = list(conn.execute(ordered.where(changes.c.run_id == run.id).order_by(changes.c.id)).scalars())
     page_of = {str(paper.id): number for number, page in enumerate(listed) for paper in page}

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from digest.model.messages import DeliveryState, Receipt
-from digest.store import database, outbox, outbox_sends, runs
-from digest.store.schema import attempts, deliveries, digests, matches, raw_pages
+from digest.store import database, outbox, outbox_sends
+from digest.store.schema import attempts, deliveries, digests, matches
 from tests.contract.store.made import DAY, MAIL, MATCHED_LATE, MORNING, SLACK, make_message, store_digest
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def count_kept(store: Store) -> dict[str, int]:
     bodies = select(func.count()).where(deliveries.c.body.is_not(None))
     with store.read() as conn:
         assert {violation.name for violation in database.load_violations(conn)} <= {MATCHED_LATE}
-        tables = (raw_pages, deliveries, attempts, digests, matches)
+        tables = (deliveries, attempts, digests, matches)
         kept = {table.name: conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
         return {**kept, "bodies": conn.execute(bodies).scalar_one()}
 
@@ -35,26 +35,16 @@ def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "_PORTION", 2)
-    with store.begin() as conn:
-        run_id = runs.start_run(conn, source="harvest", at=MORNING)
-        for number in range(5):
-            runs.save_page(conn, run_id, number=number, url="", at=MORNING + number * DAY, body=b"page")
-        runs.finish_run(conn, run_id, outcome="complete", at=MORNING, pages=5, papers=0, new=0, changed=0)
     for slot in "123":
         store_digest(store, MAIL, slot=slot)
         send_one(store)
     store_digest(store, SLACK, MAIL, slot="4")  # one of them is sent, and goes with the other alone
     send_one(store)
-    begun = {"raw_pages": 5, "deliveries": 5, "attempts": 4, "digests": 4, "matches": 4, "bodies": 4}
+    begun = {"deliveries": 5, "attempts": 4, "digests": 4, "matches": 4, "bodies": 4}
     assert count_kept(store) == begun
 
     database.delete_expired(store, MORNING + 7 * DAY)
     assert count_kept(store) == begun
     assert database.delete_expired(store, MORNING + 8 * DAY)["rendered bytes"] == 4
-    assert database.delete_expired(store, MORNING + 38 * DAY)["raw pages"] == 3
-    assert database.delete_expired(store, MORNING + 181 * DAY) == {
-        "raw pages": 2,
-        "rendered bytes": 0,
-        "deliveries": 3,
-    }
-    assert count_kept(store) == begun | {"raw_pages": 0, "deliveries": 2, "attempts": 1, "bodies": 0}
+    assert database.delete_expired(store, MORNING + 181 * DAY) == {"rendered bytes": 0, "deliveries": 3}
+    assert count_kept(store) == begun | {"deliveries": 2, "attempts": 1, "bodies": 0}

@@ -14,7 +14,6 @@ from digest.store.schema import quarantine, requests
 from digest.store.schema import workers as worker_table
 from digest.store.workers import Worker
 from tests.contract.store.made import DAY, MORNING, NOW
-from tests.raw_pages import load_pages
 
 if TYPE_CHECKING:
     from digest.store import Store
@@ -80,16 +79,6 @@ def test_the_latest_runs_come_first_and_of_one_query_where_asked(store: Store) -
         assert [run.id for run in runs.load_last_runs(conn, "query", query_key="all:a")] == [ids[2], ids[0]]
 
 
-def test_pages_are_kept_as_they_came_and_counted_while_the_run_lasts(store: Store) -> None:
-    run_id = start(store)
-    with store.begin() as conn:
-        for number, body in enumerate((b"<first/>", b"<second/>" * 1000)):
-            runs.save_page(conn, run_id, number=number, url="http://127.0.0.1/oai", at=NOW, body=body)
-    with store.read() as conn:
-        assert load_pages(conn, run_id) == [b"<first/>", b"<second/>" * 1000]
-        assert runs.load_last_runs(conn)[0].pages == 2
-
-
 def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
     run_id = start(store)
     with store.begin() as conn:
@@ -145,10 +134,12 @@ def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
 def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
     run_id = start(store)
     with store.begin() as conn:
-        runs.note_page(conn, run_id, papers=9, new=4, changed=2, highest_id="2611.14001", next_token="p2")
+        figures = {"pages": 2, "papers": 9, "new": 4, "changed": 2}
+        runs.note_page(conn, run_id, **figures, highest_id="2611.14001", next_token="p2")
     with store.read() as conn:
         (run,) = runs.load_last_runs(conn)
-        assert (run.papers, run.new, run.changed, run.highest_id, run.next_token) == (9, 4, 2, "2611.14001", "p2")
+        assert (run.pages, run.papers, run.new, run.changed) == (2, 9, 4, 2)
+        assert (run.highest_id, run.next_token) == ("2611.14001", "p2")
 
 
 def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(store: Store) -> None:
