@@ -41,7 +41,7 @@ GROUPS = {
         "doctor": ("digest.cli.doctor", "what is set up well, and what to mend"),
         "config": ("digest.cli.config", "the settings in use"),
         "coverage": ("digest.cli.coverage", "what was checked at arXiv, day by day"),
-        "db": ("digest.cli.db", "the database: check, backup, restore, copy"),
+        "db": ("digest.cli.db", "the database: check, backup, restore"),
         "slack": ("digest.cli.slack", "what Slack needs to let the bot in"),
         "webhook": ("digest.cli.webhook", "a secret to sign JSON messages with"),
         "help": ("digest.cli.help", "the manual: help TOPIC"),

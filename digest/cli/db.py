@@ -61,16 +61,14 @@ def _tell(violations: list[Violation], asked: int, rows: int) -> None:
 
 
 @command.command()
-@click.option(
-    "--to", "url", required=True, metavar="URL", help="The new database, empty: postgresql://… or sqlite:///…"
-)
+@click.option("--to", "url", required=True, metavar="URL", help="The new database, empty: postgresql://…")
 @json_option
 @click.pass_context
 def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
-    """Copy everything to another, empty database.
+    """Copy everything from SQLite to an empty PostgreSQL database.
 
-    From SQLite to PostgreSQL, back, or elsewhere. Stop every Digest that works on either first. All rows are
-    copied in one transaction, counted and checked on both sides. If anything is wrong, nothing has changed.
+    Stop Digest first. All rows are copied in one transaction, counted and checked. If anything is wrong, nothing
+    has changed.
 
     Then write the new URL under [store] in digest.toml. Start nothing on the old database again: both would
     send. Links in mails sent before go on working.
@@ -100,13 +98,12 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | None, as_json: bool) -> None:
-    """Copy the database to FILE while it works, and check the copy.
+    """Copy a SQLite database to FILE while it works, and check it.
 
-    Without FILE it goes into the folder `backups` beside the database, named after the moment. (On PostgreSQL
-    that is beside digest.toml.) Only this account can read it: it holds your readers' addresses.
+    Without FILE it goes into the folder `backups` beside the database, named after the moment. Only this account
+    can read it: it holds your readers' addresses.
 
-    Of PostgreSQL this makes a SQLite file. For backups up to the last second use the server's own, such as
-    pg_dump. After you restore one of those, call `digest db restore --mark` before anything else.
+    PostgreSQL has its own backups: use pg_dump. `digest help backups` shows the commands.
 
     A database restored from a backup sends nothing until `digest db resume`.
     """
@@ -137,7 +134,7 @@ def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool)
     """Put the backup FILE in the place of the database.
 
     The backup is checked first. The database before is kept beside it, named .before-restore-….
-    On PostgreSQL the database must be empty. Refused while another process works on it.
+    Refused while another process works on it. A PostgreSQL database is restored with pg_restore.
 
     A restored database does not know what was sent after the backup. So it asks arXiv and matches, but sends
     NOTHING until `digest db resume`. Do again first what people did since: `digest subscription unsubscribe`,

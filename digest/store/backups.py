@@ -1,24 +1,24 @@
-"""Backups, copies and restoring: the whole database as one sound SQLite file, or in another, empty database."""
+"""Backups of SQLite, restoring them, and the move to PostgreSQL, which has tools of its own for backups."""
 
 from __future__ import annotations
 
 import os
 import re
 import sqlite3
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import func, insert, make_url, select, text
 
-from digest.model.errors import AnotherWorker, StoreError
+from digest.model.errors import StoreError, UsageError
 from digest.store import database
-from digest.store.database import count_rows, load_violations, numbered_tables
+from digest.store.database import count_rows, load_violations
 from digest.store.dialect import be_patient, metadata
 from digest.store.engine import connect, current_revision, explain_file, migrate, open_store
 from digest.store.schema import gate, installation, marks
-from digest.store.workers import hold_file, hold_worker, load_workers
+from digest.store.workers import hold_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def back_up(
 ) -> dict[str, int]:
     """Write a backup, prove it, and only then give it its name; return how many rows each table holds.
 
-    Of SQLite it is what `VACUUM INTO` makes while others go on writing, of PostgreSQL every row of one snapshot.
+    It is what `VACUUM INTO` makes while others go on writing.
 
     Args:
         store: what is backed up.
@@ -59,18 +59,18 @@ def back_up(
 
     Raises:
         StoreError: the file exists already or can't be written, or the copy is not sound.
+        UsageError: it is PostgreSQL.
     """
+    if store.path is None:
+        raise UsageError(
+            f"{store.url_masked} is PostgreSQL, which has its own backups",
+            hint=f"Run: pg_dump --format=custom --file=digest.dump '{store.url_masked}'",
+        )
     if path.exists() and not replace:
         raise StoreError(f"{path} exists already", hint="Name another file, or add --force to write over it.")
     with _unfinished(path) as copy:
         tell("copy", 0)
-        if store.path is not None:
-            _copy_file(store.path, copy)
-        else:
-            copy.unlink()  # the tables are made in a new file
-            into = open_store(f"sqlite:///{copy}", create=True)
-            with closing(into), store.read() as out, into.begin() as conn:
-                copy_rows(out, conn, tell)
+        _copy_file(store.path, copy)
         tell("check", 0)
         _, rows = _finish(copy, f"the copy for {path}", now)
         copy.replace(path)
@@ -159,7 +159,7 @@ _SEEDED = (installation, marks, gate)
 
 
 def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dict[str, int]:
-    """Copy everything into an empty database; nothing may work on the source from then on.
+    """Copy everything from SQLite into an empty PostgreSQL database; nothing may work on the source from then on.
 
     Both sides keep the installation's secret, so that links in messages sent long ago go on working.
 
@@ -172,56 +172,46 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
         How many rows of each table both sides hold.
 
     Raises:
-        AnotherWorker: a process works on one of the two.
-        StoreError: the target isn't empty or can't be written.
+        AnotherWorker: a process works on the source.
+        UsageError: the two are not of these kinds.
+        StoreError: the target isn't empty or can't be written, or what was copied breaks an invariant.
     """
-    with ExitStack() as stack:
-        stack.enter_context(hold_worker(source))
-        target = open_store(url, create=True)
-        stack.callback(target.close)
-        stack.enter_context(hold_worker(target))
-        with target.begin() as into, source.begin() as out:
-            refuse_filled(into, target.url_masked)
-            _hold_still(out, source)
-            return copy_rows(out, into, tell)
-
-
-def copy_rows(out: Connection, into: Connection, tell: Callable[[str, int], None]) -> dict[str, int]:
-    """Copy every row, in the caller's two transactions; return how many of each table both sides hold.
-
-    Args:
-        out: a transaction on the source that sees one state throughout.
-        into: a writing transaction on the target, which is empty; see `refuse_filled`.
-        tell: called with a table's name and how many of its rows are done.
-
-    Raises:
-        StoreError: the two sides differ afterwards, or the copy breaks an invariant: roll back.
-    """
-    for side in (out, into):
-        if side.dialect.name == "postgresql":
-            be_patient(side)
-    for table in reversed(_SEEDED):
-        into.execute(table.delete())
-    for table in metadata.sorted_tables:
-        tell(table.name, 0)
-        through = 0
-        for batch in _read_batches(out, table):
-            into.execute(insert(table), batch)
-            through += len(batch)
-            tell(table.name, through)
-    if into.dialect.name == "postgresql":
-        _set_sequences(into)
-    before, after = count_rows(out), count_rows(into)
-    if before != after:
-        differing = ", ".join(
-            f"{name} {before[name]:,}/{after[name]:,}" for name in before if before[name] != after[name]
+    if source.path is None or make_url(url).get_backend_name() == "sqlite":
+        raise UsageError(
+            "only SQLite is copied, and only to PostgreSQL",
+            hint="`digest db backup FILE` copies SQLite to SQLite, pg_dump and pg_restore copy PostgreSQL.",
         )
-        raise StoreError(f"the copy does not hold what was copied: {differing}", hint="Nothing was changed.")
-    _refuse_violations(into, "what was copied")
-    return after
+    with (
+        hold_file(source.path),
+        closing(open_store(url, create=True)) as target,
+        target.begin() as into,
+        source.begin() as out,  # nobody writes to SQLite meanwhile
+    ):
+        _refuse_filled(into, target.url_masked)
+        be_patient(into)
+        for table in reversed(_SEEDED):
+            into.execute(table.delete())
+        for table in metadata.sorted_tables:
+            _copy_rows(out, into, table, tell)
+        _set_sequences(into)
+        before, after = count_rows(out), count_rows(into)
+        if before != after:
+            raise StoreError(f"the copy does not hold what was copied: {after}", hint="Nothing was changed.")
+        _refuse_violations(into, "what was copied")
+        return after
 
 
-def refuse_filled(conn: Connection, where: str) -> None:
+def _copy_rows(out: Connection, into: Connection, table: Table, tell: Callable[[str, int], None]) -> None:
+    tell(table.name, 0)
+    through = 0
+    rows = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_BATCH)
+    for batch in out.execute(rows).mappings().partitions():
+        into.execute(insert(table), [dict(row) for row in batch])
+        through += len(batch)
+        tell(table.name, through)
+
+
+def _refuse_filled(conn: Connection, where: str) -> None:
     """Refuse to copy into a database that holds something.
 
     Raises:
@@ -248,32 +238,8 @@ def _refuse_violations(conn: Connection, what: str) -> None:
         raise StoreError(f"{what} is damaged: {broken}", hint="`digest db check` shows what is wrong.")
 
 
-def _hold_still(conn: Connection, store: Store) -> None:
-    """Let nobody write until a transaction ends. On SQLite a transaction that writes is alone anyway.
-
-    Raises:
-        AnotherWorker: a process works on it.
-    """
-    if store.dialect == "postgresql":
-        names = ", ".join(table.name for table in metadata.sorted_tables)
-        conn.execute(text(f"LOCK TABLE {names} IN SHARE MODE"))
-        living = [worker for worker in load_workers(conn) if not worker.is_gone]
-        if living:
-            names = ", ".join(f"process {worker.pid} on {worker.host}" for worker in living)
-            raise AnotherWorker(
-                f"{store.url_masked} is in use by {names}",
-                hint="Stop every `digest serve` that uses it. A process that died is forgotten after a minute.",
-            )
-
-
-def _read_batches(out: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
-    rows = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_BATCH)
-    for batch in out.execute(rows).mappings().partitions():
-        yield [dict(row) for row in batch]
-
-
 def _set_sequences(conn: Connection) -> None:
-    for table in numbered_tables():
+    for table in (table for table in metadata.sorted_tables if "id" in table.columns):
         sequence = conn.execute(text(f"SELECT pg_get_serial_sequence('{table.name}', 'id')")).scalar()
         if sequence is not None:
             highest = conn.execute(select(func.max(table.c.id))).scalar()
@@ -298,9 +264,7 @@ class RestoreReport:
 
 
 def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, int], None]) -> RestoreReport:
-    """Put a backup in the place of the database at a URL; nothing of it is sent before it is resumed.
-
-    Into PostgreSQL, which must be empty, the rows are copied.
+    """Put a backup in the place of the SQLite database at a URL; nothing of it is sent before it is resumed.
 
     Args:
         url: the database.
@@ -312,12 +276,16 @@ def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, i
         AnotherWorker: a process works on the database.
         SchemaMismatch: the backup was made by a newer release.
         StoreError: the backup is not sound, or the database can't be written.
+        UsageError: the database is PostgreSQL.
     """
-    if not backup.is_file():
-        raise StoreError(f"there is no backup at {backup}", hint="Name one that `digest db backup` has written.")
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return _restore_rows(url, backup, now, tell)
+        raise UsageError(
+            "the database is PostgreSQL, which has its own backups",
+            hint="Restore with pg_restore, then run `digest db restore --mark`. `digest help backups` says how.",
+        )
+    if not backup.is_file():
+        raise StoreError(f"there is no backup at {backup}", hint="Name one that `digest db backup` has written.")
     path = Path(parsed.database or "").resolve()
     if path.exists() and path.samefile(backup):
         raise StoreError(f"{backup} is the database itself", hint="Name one that `digest db backup` has written.")
@@ -345,15 +313,6 @@ def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
             old.rename(kept.with_name(kept.name + suffix))
     copy.rename(path)
     return kept if kept.exists() else None
-
-
-def _restore_rows(url: str, backup: Path, now: datetime, tell: Callable[[str, int], None]) -> RestoreReport:
-    with closing(open_store(url, create=True)) as target, _unfinished(backup) as copy:
-        taken_at, rows = _prepare(backup, copy, now, tell)
-        with closing(open_store(f"sqlite:///{copy}")) as source, target.begin() as into, source.read() as out:
-            refuse_filled(into, target.url_masked)
-            copy_rows(out, into, tell)
-        return RestoreReport(target.url_masked, taken_at, None, rows)
 
 
 def _prepare(

@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Integer, delete, exists, false, func, inspect, or_, select, text, update
+from sqlalchemy import delete, exists, false, func, or_, select, text, update
 
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection, Table
+    from sqlalchemy import ColumnElement, Connection
 
     from digest.store.engine import Store
 
@@ -135,7 +135,7 @@ def load_violations(conn: Connection) -> list[Violation]:
     counts = {name: int(conn.execute(text(query)).scalar_one()) for name, query in INVARIANTS.items()}
     return [
         *(Violation(name, count) for name, count in counts.items() if count),
-        *(_find_late_sequences(conn) if conn.dialect.name == "postgresql" else _find_damage(conn)),
+        *(_find_damage(conn) if conn.dialect.name == "sqlite" else ()),
     ]
 
 
@@ -147,15 +147,6 @@ def count_rows(conn: Connection) -> dict[str, int]:
     }
 
 
-def numbered_tables() -> list[Table]:
-    """Return the tables whose rows the database numbers."""
-    return [
-        table
-        for table in metadata.sorted_tables
-        if table.autoincrement_column is not None and isinstance(table.autoincrement_column.type, Integer)
-    ]
-
-
 def _find_damage(conn: Connection) -> Iterator[Violation]:
     """Let SQLite check its own file."""
     said = [row[0] for row in conn.exec_driver_sql("PRAGMA integrity_check(20)")]
@@ -164,20 +155,6 @@ def _find_damage(conn: Connection) -> Iterator[Violation]:
     orphans = conn.exec_driver_sql("PRAGMA foreign_key_check").all()
     if orphans:
         yield Violation(f"every reference leads somewhere ({orphans[0][0]} to {orphans[0][2]})", len(orphans))
-
-
-def _find_late_sequences(conn: Connection) -> Iterator[Violation]:
-    """Name the tables whose next row would get the number of one that is there."""
-    known = set(inspect(conn).get_sequence_names())
-    for table in numbered_tables():
-        name = f"{table.name}_id_seq"
-        if name in known:
-            last = conn.execute(
-                text(f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name}")
-            ).scalar()
-            highest = conn.execute(select(func.coalesce(func.max(table.c.id), 0))).scalar_one()
-            if last is not None and last < highest:
-                yield Violation(f"new rows of {table.name} get unused numbers", highest - int(last))
 
 
 KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180}

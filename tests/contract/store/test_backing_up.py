@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from digest.model.errors import AnotherWorker, StoreError
+from digest.model.errors import AnotherWorker, StoreError, UsageError
 from digest.store import Store, database, hold_worker, open_store
 from digest.store.backups import back_up, default_backup, prune_backups, restore_backup
 from digest.store.schema import marks
@@ -72,14 +72,14 @@ def copied_at(path: Path) -> datetime | None:
         store.close()
 
 
-def test_a_backup_holds_every_row_is_its_owners_alone_and_knows_what_it_is(store: Store, tmp_path: Path) -> None:
-    fill(store)
+def test_a_backup_holds_every_row_is_its_owners_alone_and_knows_what_it_is(here: Path, tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{here}")
     path = tmp_path / "backups" / "backup.db"
     counted = back_up(store, path, MORNING, quiet)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [*path.parent.iterdir()] == [path], "one file, and nothing unfinished beside it"
-    with store.read() as conn:
-        expected = all_rows(conn)
+    store.close()
+    expected = rows(here)
     assert copied_at(path) == MORNING
     found = rows(path)
     assert counted == {name: len(kept) for name, kept in found.items()}
@@ -244,18 +244,14 @@ def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(
         restore_backup(f"sqlite:///{here}", here.with_name("none.db"), LATER, quiet)
 
 
-def test_into_postgresql_a_backup_goes_where_nothing_is(
-    emptied_postgresql: Callable[[], Store], backup: Path
-) -> None:
+def test_postgresql_has_backups_of_its_own(emptied_postgresql: Callable[[], Store], backup: Path) -> None:
     store = emptied_postgresql()
-    url = store.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    report = restore_backup(url, backup, LATER, quiet)
-    with store.read() as conn:
-        assert all_rows(conn) == rows(backup)
-        assert database.load_copied_at(conn) == MORNING
-    assert report.kept is None
-    with pytest.raises(StoreError, match="is not empty"):
-        restore_backup(url, backup, LATER, quiet)
+    with pytest.raises(UsageError, match="has its own backups") as caught:
+        back_up(store, backup.with_name("other.db"), MORNING, quiet)
+    assert "pg_dump --format=custom" in caught.value.hint
+    with pytest.raises(UsageError, match="has its own backups") as caught:
+        restore_backup(store.engine.url.render_as_string(hide_password=False), backup, LATER, quiet)
+    assert "pg_restore" in caught.value.hint
 
 
 def test_what_can_not_be_written_says_so(here: Path) -> None:

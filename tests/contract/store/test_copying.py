@@ -4,19 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, text, update
+from sqlalchemy import text, update
 
-from digest.model.errors import AnotherWorker, StoreError
+from digest.model.errors import AnotherWorker, StoreError, UsageError
 from digest.store import Store, hold_worker, open_store
 from digest.store.backups import copy_store
 from digest.store.database import load_violations
 from digest.store.runs import start_run
-from digest.store.schema import marks, workers
+from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill
-from tests.contract.store.made import MORNING, NOW, make_paper, store_papers
+from tests.contract.store.made import MORNING, make_paper, store_papers
 from tests.later_release import later_release
-
-OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
 
 
 def quiet(_what: str, _through: int) -> None:
@@ -24,19 +22,19 @@ def quiet(_what: str, _through: int) -> None:
 
 
 @pytest.fixture
-def filled(store: Store) -> Store:
+def filled(emptied_sqlite: Callable[[], Store]) -> Store:
+    store = emptied_sqlite()
     fill(store)
     return store
 
 
 @pytest.fixture
-def target_url(database: str, request: pytest.FixtureRequest) -> str:
-    """The URL of an empty database of the other kind."""
-    empty: Callable[[], Store] = request.getfixturevalue(f"emptied_{OTHER[database]}")
-    return empty().engine.url.set(drivername=OTHER[database]).render_as_string(hide_password=False)
+def target_url(emptied_postgresql: Callable[[], Store]) -> str:
+    """The URL of an empty PostgreSQL."""
+    return emptied_postgresql().engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
-def test_every_row_of_every_table_comes_to_the_other_kind_of_database(filled: Store, target_url: str) -> None:
+def test_every_row_of_every_table_comes_to_postgresql(filled: Store, target_url: str) -> None:
     with filled.read() as conn:
         before = all_rows(conn)
     assert min(map(len, before.values())) > 0, "every table takes part"
@@ -116,24 +114,20 @@ def test_where_the_new_database_fails_at_the_very_end_the_old_one_works_on(
         assert all_rows(conn)["papers"] == []
 
 
-def test_a_database_is_not_copied_while_a_process_works_on_it(store: Store, url: str, target_url: str) -> None:
-    source = store
-    if source.dialect == "postgresql":
-        with source.begin() as conn:
-            row = {"owner": "w", "release": "1", "host": "big", "pid": 77, "started_at": NOW}
-            conn.execute(insert(workers).values(**row, seen_at=text("extract(epoch FROM clock_timestamp())")))
-        with pytest.raises(AnotherWorker, match="process 77 on big"):
-            copy_store(source, target_url, quiet)
-    else:
-        beside = open_store(url)
-        with hold_worker(beside), pytest.raises(AnotherWorker):
-            copy_store(source, target_url, quiet)
-        beside.close()
+def test_a_database_is_not_copied_while_a_process_works_on_it(filled: Store, target_url: str) -> None:
+    with hold_worker(filled), pytest.raises(AnotherWorker):
+        copy_store(filled, target_url, quiet)
 
 
-def test_a_database_of_another_release_is_no_target(emptied_sqlite: Callable[[], Store], tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'older.db'}"
-    open_store(url, create=True).close()
-    source = emptied_sqlite()
+def test_only_sqlite_is_copied_and_only_to_postgresql(
+    emptied_postgresql: Callable[[], Store], filled: Store, target_url: str, tmp_path: Path
+) -> None:
+    for source, url in ((emptied_postgresql(), target_url), (filled, f"sqlite:///{tmp_path / 'other.db'}")):
+        with pytest.raises(UsageError, match="only SQLite is copied, and only to PostgreSQL") as caught:
+            copy_store(source, url, quiet)
+        assert "pg_dump" in caught.value.hint
+
+
+def test_a_database_of_another_release_is_no_target(filled: Store, target_url: str, tmp_path: Path) -> None:
     with later_release(tmp_path / "later"), pytest.raises(StoreError, match="this release needs"):
-        copy_store(source, url, quiet)
+        copy_store(filled, target_url, quiet)

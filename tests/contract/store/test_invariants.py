@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from digest.store import Store, open_store
 from digest.store.database import INVARIANTS, load_violations
@@ -113,13 +112,3 @@ def test_a_damaged_page_is_noticed(broken: Path) -> None:
     content[(root - 1) * 4096 + 3 : (root - 1) * 4096 + 5] = b"\x00\x00"  # the page says that it holds no cell
     broken.write_bytes(content)
     assert any(name.startswith("the file is whole") for name in names(broken))
-
-
-def test_a_sequence_behind_its_table_is_noticed(emptied_postgresql: object) -> None:
-    assert callable(emptied_postgresql)
-    store: Store = emptied_postgresql()
-    fill(store)
-    with store.begin() as conn:
-        conn.execute(text("SELECT setval('papers_id_seq', 1)"))
-        assert [violation.name for violation in load_violations(conn)] == ["new rows of papers get unused numbers"]
-        conn.execute(text("SELECT setval('papers_id_seq', 2)"))

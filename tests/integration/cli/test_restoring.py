@@ -16,6 +16,7 @@ from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
+from tests.postgres_servers import create_database, quick_server
 
 TUESDAY = datetime(2026, 11, 24, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Mon 23 Nov: another mailing is out."""
@@ -189,17 +190,20 @@ def test_serving_a_restored_database_sends_nothing_says_so_and_goes_on_when_told
     assert any("the database was restored: nothing is sent" in line for line in served.log)
 
 
-def test_a_database_is_copied_and_works_on_there(world: World, digest: Shell) -> None:
+def test_a_database_is_moved_to_postgresql_and_works_on_there(world: World, digest: Shell) -> None:
     digest("run")
-    said = digest("db", "copy", "--to", "sqlite:///elsewhere.db", "--json").json
-    assert said["rows"]["deliveries"] == 4
-    assert set(said["violations"].values()) == {0}
-    assert "is not empty" in digest("db", "copy", "--to", "sqlite:///elsewhere.db", expect=3).err
-    file = world.folder / "digest.toml"
-    file.write_text(file.read_text() + '\n[store]\nurl = "sqlite:///elsewhere.db"\n', encoding="utf-8")
-    announce(world, LATER, SUNDAY)
-    digest("run")
-    assert told(world, LATER) == (2, 1)
+    with quick_server() as admin:
+        url = create_database(admin, "moved")
+        said = digest("db", "copy", "--to", url, "--json").json
+        assert said["rows"]["deliveries"] == 4
+        assert set(said["violations"].values()) == {0}
+        assert "is not empty" in digest("db", "copy", "--to", url, expect=3).err
+        file = world.folder / "digest.toml"
+        file.write_text(f'{file.read_text()}\n[store]\nurl = "{url}"\n', encoding="utf-8")
+        announce(world, LATER, SUNDAY)
+        digest("run")
+        assert told(world, LATER) == (2, 1)
+        assert "Run: pg_dump --format=custom" in digest("db", "backup", expect=2).err
 
 
 def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> None:
@@ -212,7 +216,6 @@ def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> N
     found = digest("db", "check", "--json", expect=1).json
     assert found["violations"] == {"a delivery has a time of its end once it has ended": 1}
     assert "is damaged" in digest("db", "backup", expect=3).err
-    assert "is damaged" in digest("db", "copy", "--to", "sqlite:///other.db", expect=3).err
 
 
 def test_backups_are_pruned_where_nobody_named_their_file(world: World, digest: Shell) -> None:
