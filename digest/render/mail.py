@@ -1,17 +1,10 @@
-"""A digest as a mail: subject, text and HTML from templates, within what mail readers show.
-
-The mails of one digest differ by their readers' own links alone. So a mail is rendered once, for links that are
-nobody's, and each reader's own are put in their place. Both have as many letters: links of another length may
-break lines elsewhere, and have a form of their own.
-"""
+"""A digest as a mail: subject, text and HTML from templates, within what mail readers show."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from email.utils import format_datetime
 from functools import cache, lru_cache
-from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -37,10 +30,9 @@ from digest.render.digests import (
 from digest.render.mime import (
     check_address,
     check_atom,
-    join_mail,
-    quote_printable,
     write_feedback_id,
     write_list_id,
+    write_mail,
     write_mailbox,
     write_subject,
     write_uris,
@@ -48,7 +40,7 @@ from digest.render.mime import (
 from digest.render.text import clean_markup, clean_text, flow_text, shorten, wrap_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
     from digest.model.messages import Delivery, Digest, Links
@@ -56,27 +48,12 @@ if TYPE_CHECKING:
     from digest.render.papers import PaperView
 
 
-KEPT_DIGESTS = 8
-"""Digests whose forms are at hand: those of one digest mostly go out one after the other."""
-
-
-_KEPT_LINES = 8_192
-"""Lines at hand as they are sent, such as a paper's title with its number. About 4 MB where all are taken."""
-
-_encode_line = lru_cache(_KEPT_LINES)(quote_printable)
-
-
-def encode_part(part: str) -> bytes:
-    """Encode a part as quoted-printable: line by line, since mails have many lines in common."""
-    return b"\r\n".join(map(_encode_line, part.split("\n")))
-
-
 @dataclass(frozen=True, slots=True)
 class MailText:
     """What a mail says.
 
     Attributes:
-        subject: as it stands in the header.
+        subject: in one line.
         plain: the plain part, already flowed.
         html: the HTML part.
     """
@@ -86,89 +63,8 @@ class MailText:
     html: str
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedMail:
-    """What a mail says, its parts as quoted-printable."""
-
-    subject: str
-    plain: bytes
-    html: bytes
-
-
-class PartForm:
-    """A part of a mail that is encoded but for the lines with a link of its reader's own.
-
-    Args:
-        part: the part.
-        links: those links in it.
-    """
-
-    def __init__(self, part: str, links: Sequence[str]) -> None:
-        self._links = links
-        lines = groupby(part.split("\n"), key=lambda line: any(link in line for link in links))
-        self._pieces = ["\n".join(run) if has_link else encode_part("\n".join(run)) for has_link, run in lines]
-        """Encoded lines, and those to be encoded with other links in them."""
-
-    def fill(self, links: Sequence[str]) -> bytes:
-        """Return the part with other links in place of those, in their order, encoded."""
-        return b"\r\n".join(
-            quote_printable(self._replace(piece, links)) if isinstance(piece, str) else piece
-            for piece in self._pieces
-        )
-
-    def _replace(self, piece: str, links: Sequence[str]) -> str:
-        for link, other in zip(self._links, links, strict=True):
-            piece = piece.replace(link, other)
-        return piece
-
-
-class MailForms:
-    """Writes what mails say, for several threads.
-
-    Args:
-        render: says it for a digest and links.
-    """
-
-    def __init__(self, render: Callable[[Digest, Links], MailText]) -> None:
-        self._render = render
-        self._lock = threading.Lock()
-        self._known: dict[tuple[int, Links], tuple[Digest, str, PartForm, PartForm]] = {}
-        """By the digest itself, which is kept, as another may else stand at the same place."""
-
-    def write(self, digest: Digest, links: Links) -> EncodedMail:
-        """Return what a mail of a digest says to the reader whose links these are.
-
-        Raises:
-            TemplateError: a template cannot be rendered, or takes more room than a mail has.
-        """
-        nobody = replace(links, unsubscribe=_blank(links.unsubscribe), preferences=_blank(links.preferences))
-        key = (id(digest), nobody)
-        form = self._known.get(key)
-        if form is None:
-            text, blanks = self._render(digest, nobody), _list_personal(nobody)
-            form = (digest, text.subject, PartForm(text.plain, blanks), PartForm(text.html, blanks))
-            with self._lock:
-                self._known[key] = form
-                while len(self._known) > KEPT_DIGESTS:
-                    del self._known[next(iter(self._known))]
-        _, subject, plain, html = form
-        own = _list_personal(links)
-        return EncodedMail(subject, plain.fill(own), html.fill(own))
-
-
-def _list_personal(links: Links) -> list[str]:
-    """Return the links that each reader has for themselves, where there are any."""
-    return [link for link in (links.unsubscribe, links.preferences) if link]
-
-
-def _blank(link: str) -> str:
-    """Return a link as long as this one that is nobody's."""
-    place, _, token = link.rpartition("/")
-    return f"{place}/{'x' * len(token)}" if link else ""
-
-
 BUDGET = 90_000
-"""Bytes an HTML part may take as it is sent, styles inlined, quoted-printable."""
+"""Bytes an HTML part may take, styles inlined. Gmail cuts what is longer than about 102,000."""
 
 STEPS = (Abstracts.FULL, Abstracts.SHORT, Abstracts.NONE)
 """How abstracts shorten where a mail has no room for what was asked for."""
@@ -264,19 +160,21 @@ def render_mail_text(papers: MailPapers, digest: Digest, links: Links) -> MailTe
     frame = _Frame(papers, digest, links)
     html, fit = frame.fit()
     text = flow_text(clean_markup(frame.render_text(fit) + "\n"))
-    return MailText(subject=write_subject(frame.render_subject()), plain=text, html=html)
+    return MailText(subject=frame.render_subject(), plain=text, html=html)
 
 
 def write_digest_mail(
-    said: EncodedMail, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
+    papers: MailPapers, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
 ) -> bytes:
-    """Write the whole mail of a digest, given what it says.
+    """Write the whole mail of a digest.
 
     Raises:
+        TemplateError: a template cannot be rendered, or takes more room than a mail has.
         ConfigurationError: an address cannot be written into a header.
     """
+    said = render_mail_text(papers, digest, links)
     fields = _list_fields(said.subject, digest, delivery, links, identity)
-    return join_mail(fields, delivery.idempotency_key, said.plain, said.html)
+    return write_mail(fields, delivery.idempotency_key, said.plain, said.html)
 
 
 def write_digest_text(papers: MailPapers, digest: Digest, links: Links) -> str:
@@ -295,7 +193,7 @@ def _list_fields(
         ("From", write_mailbox(identity.from_name, sender)),
         *([("Reply-To", read_by)] if read_by and read_by != sender else ()),
         ("To", check_address(delivery.destination.address)),
-        ("Subject", subject),
+        ("Subject", write_subject(subject)),
         ("Message-ID", f"<{key}@{domain}>"),
         ("List-Id", write_list_id(digest.title, digest.subscription, domain)),
     ]
@@ -312,7 +210,6 @@ def _list_fields(
         ("Precedence", "bulk"),
         ("X-Auto-Response-Suppress", "All"),
         ("Feedback-ID", write_feedback_id(digest.occasion, domain)),
-        ("Content-Language", "en"),
     ]
 
 
@@ -360,7 +257,7 @@ class _Frame:
         render = cache(self._render_html)
 
         def measure(fit: Fit) -> int:
-            return len(encode_part(render(fit)))
+            return len(render(fit).encode())
 
         fit = fit_papers(self._digest.shown, measure, wanted=self._digest.abstracts)
         if (size := measure(fit)) > BUDGET:

@@ -18,8 +18,8 @@ from digest.render.contexts import POST_SUFFIX
 from digest.render.digests import write_page, write_post
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
-from digest.render.mail import MailForms, MailPapers, render_mail_text, write_digest_mail, write_digest_text
-from digest.render.mime import check_address, check_atom, write_mailbox, write_plain_mail, write_subject
+from digest.render.mail import MailPapers, write_digest_mail, write_digest_text
+from digest.render.mime import check_address, check_atom, write_mail, write_mailbox, write_subject
 from digest.render.slack import EVENT_TYPE, SlackParts, encode_payload, write_slack_payload, write_webhook_payload
 from digest.render.terminal import write_terminal
 from digest.render.text import clean_markup, clean_text, flow_text
@@ -63,7 +63,7 @@ def write_letter(
     """Write a letter as the bytes that are sent."""
     text = clean_markup(templates.render("email/letter.txt", context)).strip()
     headers = _head_plain(identity, delivery.destination.address, context.subject, delivery.idempotency_key)
-    return write_plain_mail(headers, flow_text(text) + "\n")
+    return write_mail(headers, delivery.idempotency_key, flow_text(text))
 
 
 def write_alarm(templates: Templates, context: AlarmContext, envelope: Envelope) -> Message:
@@ -108,7 +108,7 @@ def _render_text(templates: Templates, context: AlarmContext) -> tuple[str, str]
 def _write_mail(templates: Templates, context: AlarmContext, envelope: Envelope) -> bytes:
     subject, text = _render_text(templates, context)
     fields = _head_plain(envelope.identity, envelope.destination.address, subject, envelope.key)
-    return write_plain_mail(fields, flow_text(text) + "\n")
+    return write_mail(fields, envelope.key, flow_text(text))
 
 
 def _head_plain(identity: MailIdentity, to: str, subject: str, key: str) -> list[tuple[str, str]]:
@@ -120,7 +120,6 @@ def _head_plain(identity: MailIdentity, to: str, subject: str, key: str) -> list
         ("Message-ID", f"<{check_atom(key)}@{check_atom(identity.domain)}>"),
         ("Auto-Submitted", "auto-generated"),
         ("X-Auto-Response-Suppress", "All"),
-        ("Content-Language", "en"),
     ]
 
 
@@ -148,7 +147,6 @@ class Renderer:
         # Counting a digest's parts and rendering each of them divide it the same; once is enough.
         self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
         self._papers = MailPapers(self.templates)
-        self._mails = MailForms(partial(render_mail_text, self._papers))
 
     def count_parts(self, digest: Digest, destination: Destination) -> int:
         """Return how many messages a digest takes at a destination; every `render_*` divides it the same.
@@ -206,7 +204,7 @@ class Renderer:
             TemplateError: a template cannot be rendered, or takes more room than a mail has.
             ConfigurationError: an address cannot be written into a header.
         """
-        body = write_digest_mail(self._mails.write(digest, links), digest, delivery, links, identity)
+        body = write_digest_mail(self._papers, digest, delivery, links, identity)
         return _write_message("message/rfc822", body, digest, delivery, ".eml")
 
     def render_slack(self, digest: Digest, delivery: Delivery, links: Links) -> Message:

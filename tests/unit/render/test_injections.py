@@ -41,8 +41,8 @@ SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
 HEADERS = [
     *("Date", "From", "Reply-To", "To", "Subject", "Message-ID", "List-Id"),
     *("List-Unsubscribe", "List-Unsubscribe-Post", "List-Help", "List-Archive"),
-    *("Auto-Submitted", "Precedence", "X-Auto-Response-Suppress", "Feedback-ID", "Content-Language"),
-    *("MIME-Version", "Content-Type"),
+    *("Auto-Submitted", "Precedence", "X-Auto-Response-Suppress", "Feedback-ID"),
+    *("MIME-Version", "Content-Type", "Content-Language"),
 ]
 
 
