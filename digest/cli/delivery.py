@@ -86,8 +86,7 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
     rows = []
     for one in stored:
         delivery = one.delivery
-        is_one_of_some = delivery.parts > 1 and delivery.part < delivery.parts
-        part = f" {delivery.part + 1}/{delivery.parts}" if is_one_of_some else ""
+        part = f" {delivery.part + 1}/{delivery.parts}" if delivery.parts > 1 else ""
         rows.append(
             [
                 str(delivery.id),
@@ -137,12 +136,11 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         stored, attempts = views.load_delivery(conn, delivery_id)
         message = outbox.load_message(conn, delivery_id)
         is_doubtful = outbox.may_have_arrived(conn, delivery_id)
-        replacements = outbox.load_replacements(conn, delivery_id)
     glance = glance_at(message) if message else []
     if as_json:
-        print_json({**delivery_as_json(stored), "replaced_by": replacements, "tries": attempts, "message": glance})
+        print_json({**delivery_as_json(stored), "tries": attempts, "message": glance})
         return
-    _print_delivery(here, stored, replacements, is_doubtful=is_doubtful)
+    _print_delivery(here, stored, is_doubtful=is_doubtful)
     for one in attempts:
         took = f" after {(one.ended_at - one.started_at).total_seconds():.0f} s" if one.ended_at else ""
         outcome = STATE_WORDS.get(one.outcome, one.outcome)
@@ -154,16 +152,13 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         print_wrapped("  ", line)
 
 
-def _print_delivery(
-    here: Installation, one: StoredDelivery, replacements: Sequence[int], *, is_doubtful: bool
-) -> None:
+def _print_delivery(here: Installation, one: StoredDelivery, *, is_doubtful: bool) -> None:
     delivery = one.delivery
     remote = delivery.remote_address
     there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
     lines = {
         "delivery": _describe_part(delivery),
         "state": f"{name_state(delivery)} ({_describe_moment(here, one)})",
-        "instead": f"{name_deliveries(replacements)}, in smaller parts" if replacements else "",
         "to": here.show(delivery.destination) + there,
         "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
         "answer": delivery.remote_id,
@@ -176,15 +171,12 @@ def _print_delivery(
 
 
 def _describe_part(delivery: Delivery) -> str:
-    """Say which part it is, which papers it holds, and what it came in place of."""
-    words = [str(delivery.id)]
-    if delivery.part < delivery.parts:
-        words.append(f"part {delivery.part + 1} of {delivery.parts}")
+    """Say which part it is, and which papers it tells."""
+    words = [f"{delivery.id}, part {delivery.part + 1} of {delivery.parts}"]
     share = delivery.share
     if share is not None and share.count:
         words.append(f"papers {share.first + 1} to {share.behind}")
-    if delivery.replaces:
-        words.append(f"in place of delivery {delivery.replaces}, which was too large")
+        words += [f"of which it shows {share.shown}"] * (share.shown < share.count)
     return ", ".join(words)
 
 
@@ -371,12 +363,9 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
         UsageError: always.
     """
     stored, _ = views.load_delivery(conn, id_)
-    hint = ""
-    if replacements := outbox.load_replacements(conn, id_):
-        hint = f"{name_deliveries(replacements)} came in its place, being smaller."
     raise UsageError(
         f"delivery {id_} ({name_state(stored.delivery)}) can't be {what}; nothing was changed",
-        hint=hint or "`digest delivery list` shows where each stands.",
+        hint="`digest delivery list` shows where each stands.",
     )
 
 

@@ -188,11 +188,8 @@ def _describe_subscription(here: Installation, status: Status, line: Subscriptio
 
 
 def mark_states(states: Iterable[str]) -> str:
-    """Say in a few words how far a digest's deliveries have come, each state they are in given once.
-
-    A message that was written anew in other parts is described by those.
-    """
-    marks = sorted({STATE_WORDS[state] for state in states if state != DeliveryState.SUPERSEDED})
+    """Say in a few words how far a digest's deliveries have come, each state they are in given once."""
+    marks = sorted({STATE_WORDS[state] for state in states})
     others = ", ".join(mark for mark in marks if mark != STATE_WORDS[DeliveryState.SENT])
     if len(marks) > 1 and STATE_WORDS[DeliveryState.SENT] in marks:
         return f"sent in part, {others}"

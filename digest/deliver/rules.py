@@ -1,4 +1,4 @@
-"""Decides what follows a failure: try again, make it smaller, ask the other side, hold or give up."""
+"""Decides what follows a failure: try again, show less, ask the other side, hold or give up."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from digest.model.messages import Share
-
 if TYPE_CHECKING:
     from digest.model.errors import DeliveryError
+    from digest.model.messages import Share
 
 
 FIRST_PAUSE = timedelta(minutes=1)
@@ -37,7 +36,7 @@ class Step(StrEnum):
     """What to do with a delivery whose sending failed."""
 
     RETRY = "retry"
-    DIVIDE = "divide"
+    SHORTEN = "shorten"
     ASK = "ask"
     HOLD = "hold"
     GIVE_UP = "give up"
@@ -72,7 +71,7 @@ def decide_failure(
     tries: Tries,
     now: datetime,
     jitter: float,
-    is_divisible: bool = False,
+    can_shorten: bool = False,
     is_for_another: bool = False,
 ) -> NextStep:
     """Decide what follows a failure.
@@ -86,12 +85,12 @@ def decide_failure(
         now: the moment (UTC).
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
             do not return at once.
-        is_divisible: smaller parts can be made of it.
+        can_shorten: it can show fewer papers.
         is_for_another: what would wait for the operator is left to another process: it started later, and may
             have been configured since.
     """
-    if error.too_large and is_divisible:
-        return NextStep(Step.DIVIDE, now)
+    if error.too_large and can_shorten:
+        return NextStep(Step.SHORTEN, now)
     if error.ambiguous:
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
         return NextStep(Step.ASK, now + settling + again)
@@ -132,14 +131,6 @@ def _pause_before(waited: timedelta, jitter: float) -> timedelta:
     return FIRST_PAUSE / 2 + (min(max(waited, FIRST_PAUSE), timedelta(hours=1)) - FIRST_PAUSE / 2) * jitter
 
 
-def split_share(share: Share) -> tuple[Share, ...]:
-    """Return what comes in place of a message that was too large, in order; () where nothing is smaller.
-
-    Half of its papers each, down to one. That one, like a message of none, in the shortest form. Then nothing.
-    """
-    if share.is_brief:
-        return ()
-    if share.count > 1:
-        middle = share.first + share.count // 2
-        return Share(share.first, middle), Share(middle, share.behind)
-    return (replace(share, is_brief=True),)
+def shorten_share(share: Share) -> Share | None:
+    """Return what a message shows after it was too large: half of its papers; None if it showed none."""
+    return replace(share, shown=share.shown // 2) if share.shown else None

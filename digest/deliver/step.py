@@ -15,9 +15,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.deliver.letters import write_letter
-from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, split_share
+from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
 from digest.model.clock import monotonic, write_age
-from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError, TemplateOverflow
+from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.plan.links import make_links
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from digest.config import Config
-    from digest.model.messages import Delivery, Digest, Message, Receipt, Share
+    from digest.model.messages import Delivery, Digest, Message, Receipt
     from digest.poll.installation import Site
     from digest.render import MailIdentity
     from digest.store.outbox_sends import UnknownDelivery
@@ -57,7 +57,7 @@ class DeliverReport:
     Attributes:
         sent: deliveries the other side took, by transport.
         retries: deliveries to be tried again, with why.
-        divided: deliveries that go out in smaller parts, with why.
+        shortened: deliveries that go out anew with fewer papers, with why.
         dead: deliveries given up, with why.
         held: deliveries waiting for the operator, with why.
         unknown: deliveries that may have arrived, with why, and what becomes of each.
@@ -66,7 +66,7 @@ class DeliverReport:
 
     sent: dict[str, int] = field(default_factory=dict)
     retries: list[str] = field(default_factory=list)
-    divided: list[str] = field(default_factory=list)
+    shortened: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
@@ -82,7 +82,7 @@ class DeliverReport:
         """Note a delivery that was not taken, and what comes next for it."""
         lists = {
             Step.RETRY: self.retries,
-            Step.DIVIDE: self.divided,
+            Step.SHORTEN: self.shortened,
             Step.ASK: self.unknown,
             Step.HOLD: self.held,
             Step.GIVE_UP: self.dead,
@@ -99,7 +99,7 @@ class DeliverReport:
         """Say how much went which way, and how many feed files were written."""
         words = [f"{_WAY_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
         words += [f"feed {feeds} ✓"] * bool(feeds)
-        words += [f"divided {len(self.divided)}"] * bool(self.divided)
+        words += [f"shortened {len(self.shortened)}"] * bool(self.shortened)
         others = {"retrying": self.retries, "unknown": self.unknown, "needs you": self.held, "failed": self.dead}
         words += [f"{word} {len(lines)}" for word, lines in others.items() if lines]
         return "   ".join(words) or "nothing to send"
@@ -175,7 +175,6 @@ def _judge(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryE
             error.message,
             permanent=True,
             whole_transport=isinstance(error, ConfigurationError),
-            too_large=isinstance(error, TemplateOverflow),
             hint=error.hint,
         )
     _log.error("delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
@@ -230,6 +229,7 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
 
 _LEADS_TO = {
     Step.RETRY: DeliveryState.READY,
+    Step.SHORTEN: DeliveryState.READY,
     Step.ASK: DeliveryState.UNKNOWN,
     Step.HOLD: DeliveryState.HELD,
     Step.GIVE_UP: DeliveryState.DEAD,
@@ -238,10 +238,8 @@ _LEADS_TO = {
 
 def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: DeliveryError) -> None:
     now, jitter, kind = site.clock.now(), site.jitter(), delivery.destination.kind
-    shares: tuple[Share, ...] = ()
-    if error.too_large and delivery.share is not None:
-        shares = split_share(delivery.share)
-    last_words = "It cannot be made shorter" if error.too_large and not shares else error.hint
+    shorter = shorten_share(delivery.share) if error.too_large and delivery.share is not None else None
+    last_words = "It cannot be made shorter" if error.too_large and shorter is None else error.hint
     reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
     steps: list[Step] = []
 
@@ -254,17 +252,14 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
                 tries=Tries(*views.count_tries(conn, delivery)),
                 now=now,
                 jitter=jitter,
-                is_divisible=bool(shares),
+                can_shorten=shorter is not None,
                 is_for_another=is_lasting and has_successor(conn, site.owner),
             )
             steps.append(next_step.step)
             blocked_until = next_step.blocked_until
-            if next_step.step is Step.DIVIDE:
-                outbox.supersede(conn, delivery, shares, reason, now)
-            else:
-                to = _LEADS_TO[next_step.step]
-                outbox.mark_unsent(conn, delivery, to, reason, now, not_before=next_step.not_before)
-            if kind in SLACK_KINDS and next_step.step in (Step.DIVIDE, Step.ASK):
+            to, not_before = _LEADS_TO[next_step.step], next_step.not_before
+            outbox.mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter)
+            if kind in SLACK_KINDS and next_step.step in (Step.SHORTEN, Step.ASK):
                 blocked_until = now + SLACK_SPACING  # it may have come, and counts for the pace
             if blocked_until is not None:
                 subscribers.block_destination(conn, delivery.destination, blocked_until)

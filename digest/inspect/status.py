@@ -86,7 +86,6 @@ STATE_WORDS: Mapping[str, str] = {
     DeliveryState.HELD: "needs you",
     DeliveryState.DEAD: "failed",
     DeliveryState.SUPPRESSED: "not sent",
-    DeliveryState.SUPERSEDED: "split",
 }
 """What a person reads for a delivery's state."""
 

@@ -7,7 +7,6 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
 │   └── Forbidden                a form that no page of ours sent                 (HTTP 403)
 ├── ConfigurationError           exit 3   HTTP 500   digest.toml or the environment is off
 │   ├── TemplateError            a template cannot be rendered
-│   │   └── TemplateOverflow     what it makes is more than a message holds
 │   └── StoreError               the database cannot be used as it is
 │       ├── SchemaMismatch       it was written by another release
 │       └── StoreBusy            another process holds it
@@ -108,10 +107,6 @@ class TemplateError(ConfigurationError):
     """A template cannot be rendered."""
 
 
-class TemplateOverflow(TemplateError):
-    """What a template makes is more than a message holds."""
-
-
 class StoreError(ConfigurationError):
     """The database cannot be used as it is."""
 
@@ -204,7 +199,7 @@ class DeliveryError(OutsideError):
         ambiguous: the message may have arrived all the same; never repeat it blindly.
         whole_transport: every destination of this transport is affected (a bad token, a refused login), or
             what is configured is at fault: permanent as well, it waits for the operator.
-        too_large: the message is more than the other side takes; smaller ones may go through.
+        too_large: the message is more than the other side takes; a shorter one may go through.
         hint: what the operator can do.
     """
 

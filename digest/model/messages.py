@@ -191,7 +191,7 @@ class Digest:
 class DeliveryState(StrEnum):
     """States of a delivery. Only `SENDING` is ambiguous after a crash; it then becomes `UNKNOWN`.
 
-    ready → claimed → sending → sent | ready (a retry) | unknown | held | dead | suppressed | superseded
+    ready → claimed → sending → sent | ready (a retry) | unknown | held | dead | suppressed
     """
 
     READY = "ready"
@@ -202,12 +202,9 @@ class DeliveryState(StrEnum):
     HELD = "held"
     DEAD = "dead"
     SUPPRESSED = "suppressed"
-    SUPERSEDED = "superseded"
 
 
-TERMINAL_STATES = frozenset(
-    {DeliveryState.SENT, DeliveryState.DEAD, DeliveryState.SUPPRESSED, DeliveryState.SUPERSEDED}
-)
+TERMINAL_STATES = frozenset({DeliveryState.SENT, DeliveryState.DEAD, DeliveryState.SUPPRESSED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,24 +238,23 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Which papers of a digest one message tells, where it takes several messages.
+    """Which papers of a digest one Slack message tells.
 
     Attributes:
         first: place of the first, from 0.
-        behind: place behind the last one; the same as `first` for none.
-        is_brief: in the shortest words there are, since longer ones were refused for their size.
+        behind: place behind the last one; the same as `first` for the message in the channel, which tells none.
+        shown: how many of them it shows at most, the others being counted and linked; in the channel, how many
+            titles it lists at most.
     """
 
     first: int
     behind: int
-    is_brief: bool = False
+    shown: int
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read what `str` wrote; None for ""."""
-        places, _, form = text.partition(" ")
-        first, _, behind = places.partition("-")
-        return cls(int(first), int(behind), form == _BRIEF) if text else None
+        return cls(*map(int, text.split("-"))) if text else None
 
     @property
     def count(self) -> int:
@@ -266,10 +262,7 @@ class Share:
         return self.behind - self.first
 
     def __str__(self) -> str:
-        return f"{self.first}-{self.behind}" + (f" {_BRIEF}" if self.is_brief else "")
-
-
-_BRIEF = "brief"
+        return f"{self.first}-{self.behind}-{self.shown}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +273,8 @@ class Delivery:
         id: its number.
         digest_id: the digest it carries.
         destination: where to.
-        part: 0-based; part 0 is the first message a reader sees. A part that was superseded stands behind all
-            that count.
-        parts: how many parts there are, superseded ones left out.
+        part: 0-based; part 0 is the first message a reader sees.
+        parts: how many parts there are.
         state: see `DeliveryState`.
         attempts: how many times the network was touched for it.
         token: the fence of the present claim; a mark with another token changes nothing.
@@ -293,8 +285,7 @@ class Delivery:
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
         last_error: what went wrong last, "" where nothing did.
-        share: which papers it tells; None where it tells all there are.
-        replaces: the delivery in whose place it came, being smaller; 0 for none.
+        share: which papers it tells; None unless it goes to Slack.
     """
 
     id: int
@@ -313,7 +304,6 @@ class Delivery:
     remote_id: str = ""
     last_error: str = ""
     share: Share | None = None
-    replaces: int = 0
 
 
 @dataclass(frozen=True, slots=True)

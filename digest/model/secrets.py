@@ -65,16 +65,6 @@ def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
     return str(uuid.uuid5(_DELIVERIES, _write_json([scope, slot, destination, part])))
 
 
-def split_key(key: str, number: int) -> str:
-    """Return the key of one of the smaller parts in place of one that was too large (a UUID).
-
-    Args:
-        key: the key of the one they replace.
-        number: which of them, from 0.
-    """
-    return str(uuid.uuid5(_DELIVERIES, _write_json([key, number])))
-
-
 def _join(parts: tuple[str, ...]) -> bytes:
     """Join with lengths in front, so that no two lists of parts give the same bytes."""
     encoded = [_encode(part) for part in parts]

@@ -163,7 +163,7 @@ def _try_template(templates: Templates, name: str, context: DataclassInstance) -
 def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
     parts = SlackParts(templates, digest)
     for part, share in enumerate(parts.shares):
-        for one in (share, replace(share, is_brief=True)):
+        for one in (share, replace(share, shown=0)):
             write_webhook_payload(parts, _make_delivery("slack:#papers", one, part, len(parts.shares)), links)
     write_webhook_payload(parts, _make_delivery("slack-webhook:team", None, 0, 1), links)
 

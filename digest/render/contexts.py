@@ -136,6 +136,7 @@ class SlackPageContext:
     Attributes:
         digest: the digest as a whole.
         groups: this message's papers, by kind.
+        rest: those of its papers that it shows no more, since Slack refused it for its size.
         first: number of the first paper of this message.
         last: number of the last one.
         page: which message of the thread this is, from 1.
@@ -144,29 +145,11 @@ class SlackPageContext:
 
     digest: DigestView
     groups: tuple[GroupView, ...]
+    rest: RestView
     first: int
     last: int
     page: int
     pages: int
-
-
-@dataclass(frozen=True, slots=True)
-class SlackBriefContext:
-    """`slack/brief.txt`: a message that Slack refused for its size even with one paper, in few words.
-
-    Attributes:
-        digest: the digest as a whole.
-        papers: the paper it tells; none in the channel.
-        in_thread: how many papers follow in the thread; 0 within that.
-        hidden: how many papers are shown nowhere in Slack; 0 within the thread.
-        links: addresses; "" for each that does not exist.
-    """
-
-    digest: DigestView
-    papers: tuple[PaperView, ...]
-    in_thread: int
-    hidden: int
-    links: Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -634,7 +617,6 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "slack/alarm.txt": AlarmContext,
     "slack/digest.txt": SlackDigestContext,
     "slack/thread.txt": SlackPageContext,
-    "slack/brief.txt": SlackBriefContext,
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
     "web/digest.html": PageContext,

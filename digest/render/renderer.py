@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import format_datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from digest.model.errors import DigestError
 from digest.model.messages import Links, Message
-from digest.model.subscriptions import DestinationKind
+from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import POST_SUFFIX
 from digest.render.digests import write_page, write_post
@@ -162,7 +162,10 @@ class Renderer:
         Raises:
             TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
         """
-        return self._divide(digest).shares if destination.kind is DestinationKind.SLACK else (None,)
+        if destination.kind not in SLACK_KINDS:
+            return (None,)
+        shares = self._divide(digest).shares
+        return shares if destination.kind is DestinationKind.SLACK else (replace(shares[0], behind=digest.shown),)
 
     def render(  # noqa: PLR0911 - one for each kind
         self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity

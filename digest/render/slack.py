@@ -13,11 +13,11 @@ import json
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from digest.model.errors import DigestError, TemplateError, TemplateOverflow
+from digest.model.errors import TemplateError
 from digest.model.messages import Links, Share
 from digest.model.subscriptions import DestinationKind
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
-from digest.render.contexts import SlackBriefContext, SlackDigestContext, SlackPageContext
+from digest.render.contexts import SlackDigestContext, SlackPageContext
 from digest.render.digests import (
     find_most,
     group_papers,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from digest.render.environments import Templates
     from digest.render.papers import PaperView
 
-TOP, THREAD, BRIEF = "slack/digest.txt", "slack/thread.txt", "slack/brief.txt"
-"""The templates: the message in the channel, one in its thread, and what is left where either was too much."""
+TOP, THREAD = "slack/digest.txt", "slack/thread.txt"
+"""The templates: the message in the channel, and one in its thread."""
 
 MOST_TITLES = 10
 """How many titles the message in the channel lists."""
@@ -52,7 +52,6 @@ def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> 
 
     Raises:
         TemplateError: a template cannot be rendered or breaks Slack's limits.
-        DigestError: the digest has no such part.
     """
     payload = {
         "channel": delivery.remote_address or delivery.destination.address,
@@ -70,11 +69,10 @@ def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -
 
     Raises:
         TemplateError: a template cannot be rendered or breaks Slack's limits.
-        DigestError: the digest has no such part.
     """
     name, compiled = parts.compile(delivery, links)
     if not _fits(compiled):
-        raise TemplateOverflow(
+        raise TemplateError(
             f"{name}: {len(compiled.blocks)} blocks of {compiled.text_bytes:,} bytes are too much for a message",
             hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
         )
@@ -102,14 +100,16 @@ class SlackParts:
     def shares(self) -> tuple[Share, ...]:
         """Which papers each part tells: the first, in the channel, none; those in its thread all of them.
 
-        Each of these is as full as Slack's limits allow.
+        Each of these is as full as Slack's limits allow. One that Slack refuses all the same shows fewer papers,
+        and counts and links the others.
 
         Raises:
             TemplateError: not even one paper fits, or a template cannot be rendered.
         """
         shown = self._digest.shown
-        self._write_top(Links(), has_thread=True)  # a fault in it is found before anything is frozen
-        shares = [Share(0, 0)]
+        top = Share(0, 0, self._most_titles)
+        self._write_top(top, Links(), has_thread=True)  # a fault in it is found before anything is frozen
+        shares = [top]
         while (start := shares[-1].behind) < shown:
             most = self._count_fitting(start)
             if most < 1:
@@ -117,7 +117,7 @@ class SlackParts:
                     f"{THREAD}: paper {start + 1} alone takes more than a Slack message has room for",
                     hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
                 )
-            shares.append(Share(start, start + most))
+            shares.append(Share(start, start + most, most))
         return tuple(shares)
 
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
@@ -125,29 +125,18 @@ class SlackParts:
 
         Raises:
             TemplateError: a template cannot be rendered.
-            DigestError: there is no such part.
         """
-        share, part = self._find_own_share(delivery), delivery.part
-        if share.is_brief:
-            return BRIEF, self._compile_brief(share, links, is_first=not part)
+        part = delivery.part
+        share = delivery.share or self.shares[part]
         if part:
-            return THREAD, self._compile_page(share, part, delivery.parts - 1)
-        return TOP, self._write_top(links, has_thread=delivery.destination.kind is DestinationKind.SLACK)
+            compile_page = partial(self._compile_page, share, part, delivery.parts - 1, links)
+            return THREAD, compile_page(find_most(share.shown, lambda count: _fits(compile_page(count))))
+        return TOP, self._write_top(share, links, has_thread=delivery.destination.kind is DestinationKind.SLACK)
 
-    def _find_own_share(self, delivery: Delivery) -> Share:
-        if delivery.share is not None:
-            return delivery.share
-        if delivery.part >= len(self.shares):
-            raise DigestError(
-                f"digest {self._digest.id} has {len(self.shares)} parts for Slack,"
-                f" there is no part {delivery.part}"
-            )
-        return self.shares[delivery.part]
-
-    def _write_top(self, links: Links, *, has_thread: bool) -> Compiled:
+    def _write_top(self, share: Share, links: Links, *, has_thread: bool) -> Compiled:
         """Compile the message for the channel with as many titles as there is room for."""
         compile_top = partial(self._compile_top, self._digest.shown if has_thread else 0, links)
-        return compile_top(find_most(self._most_titles, lambda count: _fits(compile_top(count))))
+        return compile_top(find_most(share.shown, lambda count: _fits(compile_top(count))))
 
     def _compile_top(self, in_thread: int, links: Links, count: int) -> Compiled:
         """Compile the message for the channel with the first `count` titles."""
@@ -160,28 +149,19 @@ class SlackParts:
         )
         return compile_blocks(self._templates.render(TOP, context))
 
-    def _compile_page(self, share: Share, page: int, pages: int) -> Compiled:
-        """Compile a message of the thread."""
+    def _compile_page(self, share: Share, page: int, pages: int, links: Links, count: int) -> Compiled:
+        """Compile a message of the thread that shows the first `count` papers of its share."""
+        papers = self._papers[share.first : share.behind]
         context = SlackPageContext(
             digest=self._view,
-            groups=group_papers(self._digest, self._papers[share.first : share.behind]),
+            groups=group_papers(self._digest, papers[:count]),
+            rest=view_rest(papers[count:], links.web_view),
             first=share.first + 1,
             last=share.behind,
             page=page,
             pages=pages,
         )
         return compile_blocks(self._templates.render(THREAD, context))
-
-    def _compile_brief(self, share: Share, links: Links, *, is_first: bool) -> Compiled:
-        """Compile what is left of a message that was refused even with a single paper, or with none."""
-        context = SlackBriefContext(
-            digest=self._view,
-            papers=tuple(self._papers[share.first : share.behind]),
-            in_thread=self._digest.shown - share.behind if is_first else 0,
-            hidden=self._digest.hidden if is_first else 0,
-            links=links,
-        )
-        return compile_blocks(self._templates.render(BRIEF, context))
 
     def _count_fitting(self, first: int) -> int:
         """Return how many papers fit into a message of the thread that begins with one."""
@@ -194,7 +174,8 @@ class SlackParts:
 
     def _fits(self, first: int, count: int) -> bool:
         """Whether a message of the thread may show so many papers, whatever its place."""
-        return _fits(self._compile_page(Share(first, first + count), _MOST_PAGES, _MOST_PAGES))
+        share = Share(first, first + count, count)
+        return _fits(self._compile_page(share, _MOST_PAGES, _MOST_PAGES, Links(), count))
 
 
 def _fits(compiled: Compiled) -> bool:

@@ -46,12 +46,8 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
             SELECT count(*) FROM (SELECT 1 FROM deliveries
             GROUP BY digest_id, destination, part HAVING count(*) > 1) AS twice""",
         "all parts of a digest are there": """
-            SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE state <> 'superseded'
+            SELECT count(*) FROM (SELECT 1 FROM deliveries
             GROUP BY digest_id, destination HAVING count(*) <> max(parts) OR max(part) >= max(parts)) AS short""",
-        "what was superseded has others in its place": """
-            SELECT count(*) FROM deliveries WHERE (state = 'superseded'
-                AND id NOT IN (SELECT replaces FROM deliveries WHERE replaces > 0)) OR (replaces > 0
-                AND replaces NOT IN (SELECT id FROM deliveries WHERE state = 'superseded'))""",
         "a part is sent after those before it": """
             SELECT count(*) FROM deliveries AS later WHERE part > 0 AND state IN ('sending', 'sent') AND EXISTS (
                 SELECT 1 FROM deliveries AS earlier WHERE earlier.digest_id = later.digest_id
@@ -59,10 +55,10 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
                 AND earlier.state <> 'sent')""",
         "a delivery has a known state": """
             SELECT count(*) FROM deliveries WHERE state NOT IN ('ready', 'claimed', 'sending', 'sent', 'unknown',
-                'held', 'dead', 'suppressed', 'superseded')""",
+                'held', 'dead', 'suppressed')""",
         "a delivery has a time of its end once it has ended": """
             SELECT count(*) FROM deliveries WHERE (ended_at IS NOT NULL)
-                <> (state IN ('sent', 'dead', 'suppressed', 'superseded'))""",
+                <> (state IN ('sent', 'dead', 'suppressed'))""",
         "a claim on a delivery has an end": """
             SELECT count(*) FROM deliveries WHERE state IN ('claimed', 'sending') AND lease_until IS NULL""",
         "every attempt is on record": """

@@ -257,7 +257,6 @@ _READY: dict[str, Any] = {
     "attempts": 0,
     "token": 0,
     **dict.fromkeys(("owner", "name", "remote_address", "remote_id", "last_error"), ""),
-    "replaces": 0,
 }
 """What every delivery begins with."""
 

@@ -307,7 +307,6 @@ def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Deliv
             remote_id=row.remote_id,
             last_error=row.last_error,
             share=Share.parse(row.share),
-            replaces=row.replaces,
         )
         for row in rows
     ]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, insert, not_, select, update
 
-from digest.model import secrets
 from digest.model.messages import DeliveryState, Message, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store.database import is_at_rest
@@ -28,7 +27,7 @@ from digest.store.subscribers import load_refusal, unblock_destination
 from digest.store.views import require_delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
@@ -89,9 +88,9 @@ def begin_sending(
 ) -> DeliveryState:
     """Record the intent to send, with the bytes; commit it before the network is touched.
 
-    The bytes of the first attempt are kept for good and win over later ones, as long as the other side calls the
-    place the same. Whether the destination may still be written to is decided here, in the same transaction;
-    where it may not, the delivery and the parts behind it end `suppressed`.
+    The bytes of the first attempt are kept and win over later ones, as long as the other side calls the place the
+    same and has not refused them for their size. Whether the destination may still be written to is decided here,
+    in the same transaction; where it may not, the delivery and the parts behind it end `suppressed`.
 
     Args:
         conn: a writing transaction.
@@ -171,6 +170,7 @@ def mark_unsent(
     now: datetime,
     *,
     not_before: datetime | None = None,
+    shorter: Share | None = None,
 ) -> bool:
     """Record what becomes of a claimed delivery that was not sent, as far as known.
 
@@ -182,11 +182,14 @@ def mark_unsent(
         reason: why.
         now: the moment (UTC).
         not_before: from when on it is claimed or checked again; None for at once.
+        shorter: what it shows from now on, since it was refused for its size: the next attempt has other bytes.
 
     Returns:
         False, with nothing changed, where somebody else has claimed it since.
     """
-    waits = {} if not_before is None else {"not_before": not_before}
+    waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
+    if shorter is not None:
+        waits |= {"share": str(shorter), "body": None}
     return take_step(conn, delivery.id, Transition(to, now, reason, waits), _MAY_BECOME[to], token=delivery.token)
 
 
@@ -262,74 +265,6 @@ def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
         .group_by(attempts.c.delivery_id)
     )
     return {row.delivery_id: row.repeats for row in conn.execute(counted)}
-
-
-def supersede(
-    conn: Connection, delivery: Delivery, shares: Sequence[Share], reason: str, now: datetime
-) -> tuple[int, ...]:
-    """End a part, and put smaller ones in its place that go out in order before whatever is behind it.
-
-    The parts behind it move back by as many. It moves behind all of them itself, out of the way: what goes by
-    the order of parts never meets it. Keys follow from its own, so that doing this anew makes the same parts.
-
-    Args:
-        conn: a writing transaction.
-        delivery: as claimed.
-        shares: which papers each of the new parts tells, at least one.
-        reason: why the part could not go out as it was.
-        now: the moment (UTC).
-
-    Returns:
-        The new deliveries; () with nothing changed where somebody else has claimed it since.
-    """
-    step = Transition(DeliveryState.SUPERSEDED, now, reason)
-    if not take_step(conn, delivery.id, step, _BEGUN, token=delivery.token):
-        return ()
-    of_digest = (
-        deliveries.c.digest_id == delivery.digest_id,
-        deliveries.c.destination == str(delivery.destination),
-    )
-    rows = conn.execute(select(deliveries).where(*of_digest).order_by(deliveries.c.id).with_for_update()).all()
-    own = next(row for row in rows if row.id == delivery.id)
-    grown = len(shares) - 1
-    # No two may have one number at any time: the last ones move first.
-    behind = sorted((row for row in rows if row.part > own.part), key=lambda row: -row.part)
-    moves = [(row.id, row.part + grown) for row in behind]
-    for id_, part in [(own.id, len(rows) + grown), *moves]:
-        conn.execute(update(deliveries).where(deliveries.c.id == id_).values(part=part))
-    conn.execute(update(deliveries).where(*of_digest).values(parts=own.parts + grown))
-    new = [_write_row(own, number, share, grown, now) for number, share in enumerate(shares)]
-    made = conn.execute(insert(deliveries).returning(deliveries.c.id, deliveries.c.part), new).all()
-    return tuple(row.id for row in sorted(made, key=lambda row: row.part))
-
-
-def load_replacements(conn: Connection, delivery_id: int) -> tuple[int, ...]:
-    """Return the deliveries that came in place of one, in order; () for one that went out as it was."""
-    digest = select(deliveries.c.digest_id).where(deliveries.c.id == delivery_id).scalar_subquery()
-    found = select(deliveries.c.id).where(deliveries.c.digest_id == digest, deliveries.c.replaces == delivery_id)
-    return tuple(conn.execute(found.order_by(deliveries.c.part)).scalars())
-
-
-def _write_row(own: Row[Any], number: int, share: Share, grown: int, now: datetime) -> dict[str, Any]:
-    return {
-        "digest_id": own.digest_id,
-        "destination": own.destination,
-        "part": own.part + number,
-        "parts": own.parts + grown,
-        "state": DeliveryState.READY,
-        "not_before": now,
-        "attempts": 0,
-        "token": 0,
-        "owner": "",
-        "idempotency_key": secrets.split_key(own.idempotency_key, number),
-        "name": "",
-        "remote_address": own.remote_address,
-        "remote_id": "",
-        "last_error": "",
-        "created_at": own.created_at,
-        "share": str(share),
-        "replaces": own.id,
-    }
 
 
 @dataclass(frozen=True, slots=True)

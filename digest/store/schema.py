@@ -279,7 +279,6 @@ deliveries = Table(
     col.moment("created_at"),
     col.moment("ended_at", nullable=True, index=True),
     col.text("share"),
-    col.big("replaces"),
     UniqueConstraint("digest_id", "destination", "part"),
     col.partial_index("ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY),
     col.partial_index("ix_deliveries_stuck", "state", "ended_at", where=STUCK_DELIVERY),

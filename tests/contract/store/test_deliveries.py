@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 
 from digest.model.errors import UnknownName
-from digest.model.messages import TERMINAL_STATES, DeliveryState, Message, Receipt
+from digest.model.messages import TERMINAL_STATES, DeliveryState, Message, Receipt, Share
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store import views
@@ -326,3 +326,18 @@ def test_a_delivery_that_there_is_not_is_named(store: Store, ask: Callable[[Conn
     with pytest.raises(UnknownName, match="no delivery 99") as caught, store.begin() as conn:
         ask(conn)
     assert "digest delivery list" in caught.value.hint
+
+
+def test_what_was_refused_for_its_size_waits_again_without_its_bytes_and_under_the_same_key(store: Store) -> None:
+    store_digest(store, SLACK)
+    refused = claim(store)
+    begin(store, refused, make_message("long"))
+    with store.begin() as conn:
+        shorter = Share(0, 9, 4)
+        assert outbox.mark_unsent(conn, refused, DeliveryState.READY, "too long", LATER, shorter=shorter)
+        assert outbox.load_message(conn, refused.id) is None
+    again = claim(store, now=LATER)
+    assert (again.id, again.part, again.share) == (refused.id, refused.part, shorter)
+    assert again.idempotency_key == refused.idempotency_key
+    begin(store, again, make_message("short"))
+    assert row_of(store, again.id).body == b"short"

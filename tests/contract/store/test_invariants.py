@@ -21,7 +21,6 @@ BREAKERS = {
     "a slot has one digest": f"{_FREE.format('digests')} UPDATE digests SET subscription_id = 1, slot = 'one'",
     "a part goes to a destination once": f"{_FREE.format('deliveries')} UPDATE deliveries SET part = 0",
     "all parts of a digest are there": "UPDATE deliveries SET parts = 3 WHERE id = 1",
-    "what was superseded has others in its place": "UPDATE deliveries SET replaces = 1 WHERE id = 2",
     "a part is sent after those before it": "UPDATE deliveries SET state = 'sent' WHERE part AND id > 2",
     "a delivery has a known state": "UPDATE deliveries SET state = 'lost' WHERE id = 1",
     "a delivery has a time of its end once it has ended": "UPDATE deliveries SET ended_at = NULL",

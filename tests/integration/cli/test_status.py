@@ -54,7 +54,6 @@ def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(diges
     ("states", "words"),
     [
         (["sent"], "sent"),
-        (["sent", "superseded"], "sent"),
         (["suppressed", "sent"], "sent in part, not sent"),
         (["sent", "dead", "unknown"], "sent in part, failed, may have arrived"),
         (["sending", "claimed"], "sending"),
@@ -123,7 +122,7 @@ def test_many_stuck_deliveries_are_told_by_destination_and_no_more_than_five(wor
         for number in range(7):
             columns = (
                 "digest_id, part, parts, not_before, attempts, token, owner, name, remote_address,"
-                " remote_id, created_at, share, replaces"
+                " remote_id, created_at, share"
             )
             conn.exec_driver_sql(
                 f"INSERT INTO deliveries (destination, state, idempotency_key, last_error, {columns})"

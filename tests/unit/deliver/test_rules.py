@@ -19,8 +19,10 @@ from digest.deliver.rules import (
     Tries,
     decide_failure,
     decide_unknown,
+    shorten_share,
 )
 from digest.model.errors import DeliveryError
+from digest.model.messages import Share
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
@@ -129,3 +131,13 @@ def test_pauses_grow_within_bounds_and_never_vanish(attempts: int, jitter: float
     step, seconds = decide(attempts=attempts, jitter=jitter)
     assert step is Step.RETRY
     assert 30 <= seconds <= LONGEST_PAUSE.total_seconds()
+
+
+def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_given_up() -> None:
+    shown, share = [], Share(5, 14, 9)
+    while (shorter := shorten_share(share)) is not None:
+        assert (shorter.first, shorter.behind) == (5, 14)
+        assert Share.parse(str(shorter)) == shorter
+        share = shorter
+        shown.append(share.shown)
+    assert shown == [4, 2, 1, 0]

@@ -150,15 +150,15 @@ def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
     destinations = [
         Destination.parse(text) for text in ("mailto:a@example.org", "slack:#papers", "feed", "file:x.atom")
     ]
-    shares = (Share(0, 5), Share(5, 9), Share(9, 12))
+    shares = (Share(0, 0, 10), Share(0, 5, 5), Share(5, 9, 4))
     plans = plan_deliveries(
         digest, destinations, lambda to: shares if to.kind == "slack" else (None,), scope="a:1"
     )
     assert [(str(plan.destination), plan.part, plan.parts, str(plan.share)) for plan in plans] == [
         ("mailto:a@example.org", 0, 1, "None"),
-        ("slack:#papers", 0, 3, "0-5"),
-        ("slack:#papers", 1, 3, "5-9"),
-        ("slack:#papers", 2, 3, "9-12"),
+        ("slack:#papers", 0, 3, "0-0-10"),
+        ("slack:#papers", 1, 3, "0-5-5"),
+        ("slack:#papers", 2, 3, "5-9-4"),
     ]
     assert len({plan.idempotency_key for plan in plans}) == 4
 

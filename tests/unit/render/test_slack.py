@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from digest.model.errors import DigestError, TemplateError
+from digest.model.errors import TemplateError
 from digest.model.messages import Links, Share
 from digest.model.subscriptions import Abstracts, Destination
-from digest.render import Renderer, check
+from digest.render import MailIdentity, Renderer, check
 from digest.render.blocks import compile_blocks, list_texts
 from digest.render.check import check_templates
 from digest.render.contexts import SlackPageContext
-from digest.render.digests import group_papers, view_digest, view_papers
+from digest.render.digests import group_papers, view_digest, view_papers, view_rest
 from digest.render.environments import find_shipped_templates
 from digest.render.samples import (
     SAMPLE_LINKS,
@@ -63,7 +63,7 @@ def test_a_webhook_has_no_thread_so_its_one_message_counts_and_links_what_it_doe
 ) -> None:
     digest = make_digest([make_entry(number) for number in range(1, 16)], shown=14)
     webhook = Destination.parse("slack-webhook:team")
-    assert renderer.divide(digest, webhook) == (None,)
+    assert renderer.divide(digest, webhook) == (Share(0, 14, 10),)
     for links in (SAMPLE_LINKS, Links()):
         payload = json.loads(renderer.render_webhook(digest, deliver("slack-webhook:team"), links).body)
         assert payload.keys() == {"text", "blocks", "unfurl_links", "unfurl_media", "parse"}
@@ -87,7 +87,7 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
 ) -> None:
     digest = make_digest([make_entry(1, abstract=abstract, found=())])
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
-    context = SlackPageContext(view, group_papers(digest, view_papers(digest)), 1, 1, 1, 1)
+    context = SlackPageContext(view, group_papers(digest, view_papers(digest)), view_rest((), ""), 1, 1, 1, 1)
     compiled = compile_blocks(renderer.templates.render("slack/thread.txt", context))
     assert check_blocks(list(compiled.blocks)) == []
     text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
@@ -100,11 +100,6 @@ def test_addresses_never_change_what_a_part_holds(renderer: Renderer, deliver: M
     with_links = [_ids(payload) for payload in read_posts(renderer, deliver, digest)]
     without = [_ids(payload) for payload in read_posts(renderer, deliver, digest, Links())]
     assert with_links == without
-
-
-def test_there_is_no_part_beyond_the_last(renderer: Renderer, deliver: MakeDelivery) -> None:
-    with pytest.raises(DigestError, match="no part 2"):
-        renderer.render_slack(sample_digest(), deliver("slack:#papers", part=2, parts=3), SAMPLE_LINKS)
 
 
 def _theme(folder: Path, **sources: str) -> Renderer:
@@ -120,13 +115,30 @@ def test_a_thread_template_without_room_for_a_paper_is_an_error(tmp_path: Path, 
         read_posts(renderer, deliver, sample_digest())
 
 
-def test_every_form_of_a_part_down_to_the_briefest_is_sound(renderer: Renderer, deliver: MakeDelivery) -> None:
+def test_a_part_that_was_too_large_shows_fewer_papers_and_counts_and_links_the_others(
+    renderer: Renderer, deliver: MakeDelivery
+) -> None:
     digest = make_digest(odd_entries())
-    for part, share in ((0, Share(0, 0)), (0, Share(0, 0, is_brief=True)), (1, Share(0, 1, is_brief=True))):
-        message = renderer.render_slack(digest, deliver("slack:#x", part=part, parts=2, share=share), SAMPLE_LINKS)
-        payload = json.loads(message.body)
-        assert check_blocks(payload["blocks"]) == []
-        assert len(_ids(payload)) == (share.count if part or share.is_brief else 10)
+    ids, count = [str(entry.paper.id) for entry in digest.entries], len(digest.entries)
+    for shown in (count, 3, 1, 0):
+        for links in (SAMPLE_LINKS, Links()):
+            delivery = deliver("slack:#x", part=1, parts=2, share=Share(0, count, shown))
+            payload = json.loads(renderer.render_slack(digest, delivery, links).body)
+            assert check_blocks(payload["blocks"]) == []
+            assert _ids(payload) == (ids[:shown] if links.web_view else ids)
+            assert (f"{count - shown} more" in _texts(payload)) is (shown < count)
+
+
+def test_a_message_for_the_channel_that_was_too_large_lists_fewer_titles(
+    renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity
+) -> None:
+    digest = make_digest([make_entry(number) for number in range(1, 16)])
+    for shown, words in ((10, "*5 more*"), (5, "*10 more*"), (0, "*15 papers*")):
+        for to in ("slack:#x", "slack-webhook:x"):
+            delivery = deliver(to, share=Share(0, 0, shown))
+            payload = json.loads(renderer.render(digest, delivery, SAMPLE_LINKS, identity).body)
+            assert len(_ids(payload)) == shown
+            assert words in _texts(payload) or "webhook" in to
 
 
 def test_the_thread_of_forty_papers_is_two_messages_and_of_a_hundred_and_twenty_six(renderer: Renderer) -> None:
@@ -149,7 +161,7 @@ def _paragraphs(source: str) -> list[str]:
     return [piece for piece in [*pieces, "\n".join(lines)] if piece.strip()]
 
 
-@pytest.mark.parametrize("name", ["digest", "thread", "brief"])
+@pytest.mark.parametrize("name", ["digest", "thread"])
 def test_each_part_of_a_shipped_template_can_be_dropped_and_all_be_turned_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
