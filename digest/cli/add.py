@@ -96,7 +96,7 @@ def plan_addition(ctx: click.Context, query: str, name: str, **following: Unpack
                 "--to and --when are for a new subscription",
                 hint=f"`digest subscription edit {old}` changes {old}.",
             )
-        return plan_change(file, file.encode(edits.edit_subscription(text, old, add={"queries": [name]})))
+        return plan_change(file, file.encode(edits.edit_subscription(text, old, add={"follow": [name]})))
     to = [*map(edits.read_target, following["places"])] or find_usual(text, "to")
     if not to:
         raise UsageError("--to is missing: no destination is common to all subscriptions", hint=_EXAMPLE)
@@ -104,7 +104,7 @@ def plan_addition(ctx: click.Context, query: str, name: str, **following: Unpack
         name = edits.list_subscriptions(text)[0]
         hint = f"`--subscription {name}` adds the query to {name}. Or name another file: --to file:NAME.atom."
         raise UsageError("--to is missing: two subscriptions can't write one file", hint=hint)
-    values: dict[str, Any] = {"name": name, "queries": [name], "to": to if len(to) > 1 else to[0]}
+    values: dict[str, Any] = {"name": name, "follow": [name], "to": to if len(to) > 1 else to[0]}
     for due in [when] if when else find_usual(text, "when"):
         values["when"] = due
     return plan_change(file, file.encode(edits.add_subscription(text, values)))

@@ -62,7 +62,7 @@ EXAMPLES = {
     "send": "digest send perf-team --test",
     "subscription list": "digest subscription list",
     "subscription show": "digest subscription show perf-team",
-    "subscription edit": "digest subscription edit perf-team cap=20 --add-to feed",
+    "subscription edit": "digest subscription edit perf-team show=20 --add-to feed",
     "subscription remove": "digest subscription remove perf-team",
     "subscription export": "digest subscription export reader@example.org",
     "subscription pause": "digest subscription pause perf-team --until 2026-11-30",

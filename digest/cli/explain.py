@@ -244,7 +244,7 @@ def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
     digest = told.digest
     place = f"paper {told.place} of {len(digest.entries)}"
     places = ", ".join(map(here.show, told.hiding))
-    shown = f", beyond the cap: at {places} it is counted and linked, not shown" if places else ""
+    shown = f", not shown at {places}: it is counted and linked" if places else ""
     planned = write_moment(digest.planned_at, here.zone)
     yield f"{digest.id}, slot {digest.slot}, planned {planned}: {place}{shown}"
     change = PaperView(digest.entries[told.place - 1], told.place).change

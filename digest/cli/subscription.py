@@ -397,10 +397,10 @@ def _describe(
         "when": [str(subscription.cadence)],
         "next": [turn],
         "kinds": [", ".join(subscription.kinds)],
-        "quiet days": [subscription.quiet_days],
+        "when empty": [subscription.when_empty],
         **({"quiet hours": [str(subscription.quiet_hours)]} if subscription.quiet_hours else {}),
         "excludes": describe_exclusion(subscription),
-        "cap": ["none" if subscription.cap is None else count(subscription.cap, "paper")],
+        "show": ["all" if subscription.show is None else count(subscription.show, "paper")],
         **_describe_reading(subscription),
         "30 days": [f"{count(sum(day.papers for day in line.days), 'paper')} found"],
         "digests": [
@@ -450,17 +450,17 @@ def edit(
     KEY= without a value takes the key out: the default counts again. `digest help settings` lists the keys.
 
     \b
-    digest subscription edit gpu-mail cap=20 when="daily at 07:30 Europe/Berlin"
+    digest subscription edit gpu-mail show=20 when="daily at 07:30 Europe/Berlin"
     digest subscription edit gpu-mail --add-query perf --remove-to feed
     """  # noqa: D301 - click reads the backspace, which must be one
     if not changes and not any(lists.values()):
         raise UsageError(
-            f"what is to change in {name}?", hint=f"Such as: `digest subscription edit {name} cap=20`."
+            f"what is to change in {name}?", hint=f"Such as: `digest subscription edit {name} show=20`."
         )
     file = open_file(ctx)
     values = dict(map(edits.read_assignment, changes))
     more, less = (
-        {"queries": lists[f"{verb}_query"], "to": [*map(edits.read_target, lists[f"{verb}_to"])]}
+        {"follow": lists[f"{verb}_query"], "to": [*map(edits.read_target, lists[f"{verb}_to"])]}
         for verb in ("add", "remove")
     )
     text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)

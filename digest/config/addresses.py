@@ -164,7 +164,7 @@ def read_bind(value: object) -> str:
 
 def read_signup(value: object) -> Signup:
     """Read who may subscribe by themselves."""
-    if value in ("off", "open"):
+    if value in ("closed", "open"):
         return Signup(is_open=value == "open")
     domains, addresses = set(), set()
     for text in read_lines(value):
@@ -173,8 +173,8 @@ def read_signup(value: object) -> Signup:
         elif _DOMAIN.fullmatch(text):
             domains.add(text.removeprefix("@").lower())
         else:
-            hint = 'Write "off", "open", or a list such as ["example.org", "ada@example.com"].'
-            hint = suggest(text, ("off", "open"), "") or hint
+            hint = 'Write "closed", "open", or a list such as ["example.org", "ada@example.com"].'
+            hint = suggest(text, ("closed", "open"), "") or hint
             raise ConfigurationError(f"{text!r} is neither a domain nor a mail address", hint=hint)
     return Signup(domains=frozenset(domains), addresses=frozenset(addresses))
 

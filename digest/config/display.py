@@ -18,14 +18,15 @@ from digest.config.settings import (
     Secrecy,
     Setting,
 )
-from digest.config.values import UNLIMITED, read_cap
+from digest.config.values import ALL, read_days, read_show
+from digest.model.errors import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from digest.config.settings import Config
 
-_ATTRIBUTES = {"to": "destinations", "when": "cadence"}
+_ATTRIBUTES = {"to": "destinations", "when": "cadence", "follow": "queries"}
 """What keys of a subscription are called in code, where that is something else."""
 
 
@@ -71,7 +72,9 @@ def _hide(config: Config, key: str) -> str:
 def _write(value: object, setting: Setting) -> str:
     """Return a value as it would be written."""
     if value is None:
-        return UNLIMITED if setting.read is read_cap else ""
+        return ALL if setting.read is read_show else ""
+    if isinstance(value, int) and setting.read is read_days:
+        return count(value, "day")
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     if isinstance(value, timedelta):

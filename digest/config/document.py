@@ -100,7 +100,7 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
 def _suggest_syntax(message: str) -> str:
     if "Cannot overwrite" in message or "Cannot declare" in message:
         return "The same key or table stands there twice; subscriptions begin with [[subscriptions]]."
-    return 'Text stands in quotes: name = "value"; lists in brackets: ["new", "cross-list"].'
+    return 'Text stands in quotes: name = "value"; lists in brackets: ["new", "cross-listed"].'
 
 
 def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from digest.config import values
 from digest.config.addresses import expand_home, mask_password
 from digest.config.settings import INHERITED, SETTINGS, Secrecy, variable_of
 from digest.config.values import describe_type, read_line, suggest
@@ -240,7 +241,7 @@ def parse_variable(text: str, default: object) -> object:
     match default:
         case bool():
             return {"true": True, "false": False}.get(word.lower(), text)
-        case int() if word.isdecimal() and word.isascii():
+        case int() | values.ALL if word.isdecimal() and word.isascii():
             return int(word)
         case list():
             return [part.strip() for part in text.split(",") if part.strip()]
@@ -250,6 +251,8 @@ def parse_variable(text: str, default: object) -> object:
 
 def _suggest_key(key: str, known: Iterable[str], what: str) -> str:
     """Name the table a key belongs to, or the nearest key."""
+    if key == "weekly":
+        return "Remove the line: a weekly digest looks like any other."
     owners = [setting for setting in SETTINGS if setting.name == key]
     if len(owners) == 1 and (owners[0].table or owners[0].is_environment_only):
         (owner,) = owners

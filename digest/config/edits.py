@@ -60,7 +60,7 @@ def remove_query(text: str, name: str, *, from_subscriptions: bool = False) -> s
     """
     plain = tomllib.loads(text)
     _require(name, plain.get("queries", {}), "saved query")
-    followers = [one["name"] for one in plain.get(_KEY, []) if name in _as_list(one["queries"])]
+    followers = [one["name"] for one in plain.get(_KEY, []) if name in _as_list(one["follow"])]
     if followers and not from_subscriptions:
         raise UsageError(
             f"{'the subscriptions' if followers[1:] else 'the subscription'} {', '.join(followers)} still"
@@ -68,7 +68,7 @@ def remove_query(text: str, name: str, *, from_subscriptions: bool = False) -> s
             hint=f"`digest query remove {name} --from-subscriptions` takes it from there, too.",
         )
     for follower in followers:
-        text = edit_subscription(text, follower, remove={"queries": [name]})
+        text = edit_subscription(text, follower, remove={"follow": [name]})
     return _apply(text, lambda document: document["queries"].pop(name))
 
 
@@ -101,8 +101,8 @@ def edit_subscription(
         text: of the file.
         name: of the subscription.
         values: key → value to write; None takes the key out, so that the default counts.
-        add: `queries` or `to` → what to add; what is there already is not added again.
-        remove: `queries` or `to` → what to take out.
+        add: `follow` or `to` → what to add; what is there already is not added again.
+        remove: `follow` or `to` → what to take out.
 
     Raises:
         UnknownName: there is no such subscription.
@@ -113,7 +113,7 @@ def edit_subscription(
     number = names.index(name)
     table = tomllib.loads(text)[_KEY][number]
     wanted = dict(values or {})
-    for key in ("queries", "to"):
+    for key in ("follow", "to"):
         if added := (add or {}).get(key, ()):
             wanted[key] = _add_to(_as_list(table[key]), added, key)
         if removed := (remove or {}).get(key, ()):
@@ -168,7 +168,7 @@ def read_assignment(text: str) -> tuple[str, object]:
     key, sign, word = (part.strip() for part in text.partition("="))
     settings = {one.name: one for one in SUBSCRIPTION if one.name != "name"}
     if not sign:
-        raise UsageError(f"{text!r} sets nothing", hint="Write key=value, such as cap=20.")
+        raise UsageError(f"{text!r} sets nothing", hint="Write key=value, such as show=20.")
     if key not in settings:
         what = "a name is for good; `title` may change" if key == "name" else f"a subscription has no {key!r}"
         raise UsageError(what, hint=suggest(key, settings, "It takes"))
@@ -179,7 +179,7 @@ def read_assignment(text: str) -> tuple[str, object]:
             return key, word
     if settings[key].read is read_exclusions:  # commas belong to a query
         return key, word or None
-    value = parse_variable(word, [] if key in ("queries", "to") else settings[key].default)
+    value = parse_variable(word, [] if key in ("follow", "to") else settings[key].default)
     return key, ([*map(read_target, value)] if key == "to" and isinstance(value, list) else value) or None
 
 
@@ -209,7 +209,7 @@ def _as_list(written: object) -> list[str]:
 
 def _spell(text: str, key: str) -> str:
     """Return the one spelling in which texts of a list are compared."""
-    return text.strip() if key == "queries" else str(read_destination(text))
+    return text.strip() if key == "follow" else str(read_destination(text))
 
 
 def _add_to(there: list[str], added: Iterable[str], key: str) -> list[str]:
@@ -224,14 +224,14 @@ def _take_from(there: object, removed: Iterable[str], key: str, name: str) -> li
         UsageError: something is not there, or nothing is left.
     """
     left = {_spell(one, key): one for one in _as_list(there)}
-    verb = "follow" if key == "queries" else "go to"
+    verb = "follow" if key == "follow" else "go to"
     for one in removed:
         if left.pop(_spell(one, key), None) is None:
             has = ", ".join(map(str, _as_list(there)))
             raise UsageError(f"{name} does not {verb} {one}", hint=f"It does {verb} {has}.")
     if not left:
         raise UsageError(
-            f"{name} would {verb} nothing any more" if key == "queries" else f"{name} would go nowhere any more",
+            f"{name} would {verb} nothing any more" if key == "follow" else f"{name} would go nowhere any more",
             hint=f"Add something in the same call, or: `digest subscription remove {name}`.",
         )
     return list(left.values())

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
 from digest.model.cadences import choose_zone
-from digest.model.subscriptions import Abstracts, Archive, DestinationKind, Grouping, QuietDays, Weekly
+from digest.model.subscriptions import Abstracts, Archive, DestinationKind, Grouping, Weekly, WhenEmpty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -231,8 +231,8 @@ class WebSettings:
     )
     signup: Signup = declare(
         addresses.read_signup,
-        "off",
-        'Who may subscribe by themselves on the first page: nobody ("off"), anybody ("open"), or a list of '
+        "closed",
+        'Who may subscribe by themselves on the first page: nobody ("closed"), anybody ("open"), or a list of '
         "domains and mail addresses.",
     )
     trusted_proxies: tuple[str, ...] = declare(
@@ -277,13 +277,14 @@ class DefaultSettings:
     )
     kinds: tuple[Kind, ...] = declare(
         values.read_kinds,
-        ["new", "cross-list"],
-        "What a digest shows: any of new, cross-list, replacement, withdrawal, metadata.",
+        ["new", "cross-listed"],
+        "What a digest shows: any of new, cross-listed, replaced, withdrawn, edited.",
     )
-    quiet_days: QuietDays = declare(
-        values.choose_from(QuietDays),
+    when_empty: WhenEmpty = declare(
+        values.choose_from(WhenEmpty),
         "skip",
-        "What comes when there are no papers: nothing (skip), a note, or a heartbeat even when checking failed.",
+        'What comes if there are no papers: nothing ("skip"), a "note", or a note even after a failed check '
+        '("always").',
     )
     quiet_hours: QuietHours | Literal[""] = declare(
         values.read_quiet_hours,
@@ -291,20 +292,20 @@ class DefaultSettings:
         "Hours in which nothing is sent; digests wait until they end. Name a zone where `when` has none: "
         '"22:00-07:00 Europe/Berlin".',
     )
-    cap: int | None = declare(
-        values.read_cap,
-        40,
-        'The most papers a message shows, or "none" for as many as fit. The rest are counted and linked.',
+    show: int | None = declare(
+        values.read_show,
+        values.ALL,
+        'The most papers a message shows, or "all" for as many as fit. The rest are counted and linked.',
     )
     abstracts: Abstracts = declare(
         values.choose_from(Abstracts),
         "short",
         'How much of each abstract a digest shows: "short" for one sentence, "full" for all of it, or "none".',
     )
-    first_digest: int = declare(
-        values.number(0, 365, "days"),
-        7,
-        "How many days the first digest goes back. It goes on to 15 papers. 0 means no first digest.",
+    look_back: int = declare(
+        values.read_days,
+        "7 days",
+        'How far the first digest goes back. It goes on to 15 papers. "0 days" means no first digest.',
     )
     group_by: Grouping = declare(
         values.choose_from(Grouping),
@@ -462,7 +463,7 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         "Its name, which never changes. Small letters, digits, dots, dashes, underscores.",
         name="name",
     ),
-    Setting(values.read_query_names, None, "The names of its saved queries.", name="queries"),
+    Setting(values.read_query_names, None, "The names of its saved queries.", name="follow"),
     Setting(
         addresses.read_destinations,
         None,
@@ -494,7 +495,7 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         values.read_flag,
         default=False,
         help="Whether people may join it by themselves, on the first page.",
-        name="offered",
+        name="joinable",
     ),
     *(replace(setting, table="", help=f"Instead of {setting.key}.") for setting in INHERITED.values()),
 )

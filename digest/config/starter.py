@@ -216,7 +216,7 @@ def _write_lines(known: Answers, names: Sequence[str], database: str) -> Iterato
     yield from ("", "[[subscriptions]]", f"name = {write_text(name)}")
     if known.name != name:
         yield f"title = {write_text(known.name)}"
-    yield f"queries = {write_toml(list(names))}"
+    yield f"follow = {write_toml(list(names))}"
     yield f"to = {write_toml(places if len(places) > 1 else places[0])}"
     if known.when:
         yield f"when = {write_text(known.when)}"

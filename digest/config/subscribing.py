@@ -20,7 +20,7 @@ _INCOMING_TABLES = [setting.table for setting in INCOMING.values() if "." not in
 OTHER_KEYS = ("queries", "subscriptions", "webhooks", *_INCOMING_TABLES)
 """Tables of the operator's own names."""
 
-_EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", queries = ["perf"], to = "slack:#papers".'
+_EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", follow = ["perf"], to = "slack:#papers".'
 
 
 def read_queries(draft: ConfigDraft) -> tuple[SavedQuery, ...]:
@@ -52,10 +52,10 @@ def _read_subscription(
     key = f"subscriptions.{name}" if isinstance(name, str) and name else f"subscriptions no. {number}"
     inherited = {one.name: draft.values[one.key] for one in INHERITED.values()}
     values = draft.read_table(key, table, SUBSCRIPTION, inherited=inherited)
-    for query in values["queries"] or ():
+    for query in values["follow"] or ():
         if query not in queries:
             hint = suggest(query, queries, "Saved queries:") or 'Write one under [queries]: perf = "cat:cs.PF".'
-            draft.complain(f"{key}.queries", f"there is no saved query {query!r}", hint)
+            draft.complain(f"{key}.follow", f"there is no saved query {query!r}", hint)
     draft.read(f"{key}.to", map(str, values["to"] or ()), refuse_repeats)
     cadence, quiet_hours = values.pop("when"), values.pop("quiet_hours") or None
     if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
@@ -64,6 +64,7 @@ def _read_subscription(
     if any(wrong.startswith(f"{key}.") for wrong in draft.wrong):
         return None
     return Subscription(
+        queries=values.pop("follow"),
         destinations=values.pop("to"),
         cadence=cadence,
         quiet_hours=quiet_hours,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
 
-UNLIMITED = "none"
-"""How the absence of a cap is written: TOML has no null."""
+ALL = "all"
+"""How it is written that a message shows all papers."""
 
 _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (bool, "true or false"),
@@ -31,8 +32,26 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (dict, "a table"),
     ((datetime, date, time), "a date or time"),
 )
+OLD_NAMES = {
+    "cap": "show",
+    "quiet_days": "when_empty",
+    "first_digest": "look_back",
+    "offered": "joinable",
+    "queries": "follow",
+    "heartbeat": "always",
+    "off": "closed",
+    "cross-list": "cross-listed",
+    "replacement": "replaced",
+    "withdrawal": "withdrawn",
+    "metadata": "edited",
+}
+"""Names and words of settings that have another one now."""
+
 _MOST_PAPERS = 100_000
 """An announcement has about a thousand; databases keep the figure in 32 bits."""
+
+_DAYS = re.compile(r"(\d{1,3}) days?")
+_MOST_DAYS = 365
 
 _KEY_PREFIX = "whsec_"
 _SHORTEST_KEY, _LONGEST_KEY = 24, 64
@@ -47,6 +66,8 @@ def describe_type(value: object) -> str:
 def suggest(word: str, known: Iterable[str], what: str) -> str:
     """Return a hint that names the nearest known word; where none is near all of them, after `what`."""
     words = list(known)
+    if OLD_NAMES.get(word) in words:
+        return f"It is called {OLD_NAMES[word]!r} now."
     near = get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
         return f"Did you mean {near[0]!r}?"
@@ -115,6 +136,14 @@ def read_seconds(value: object) -> timedelta:
     return timedelta(seconds=number(0, 86_400, "seconds")(value))
 
 
+def read_days(value: object) -> int:
+    """Read a time span in days: `7 days`."""
+    days = _DAYS.fullmatch(read_line(value)) if isinstance(value, str) else None
+    if days is None or int(days[1]) > _MOST_DAYS:
+        raise ConfigurationError(f"must be a time of 0 to {_MOST_DAYS} days", hint='Write for example "7 days".')
+    return int(days[1])
+
+
 def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:
     """Return a reader that takes one of several words."""
     words: Sequence[Word] = tuple(choices)
@@ -128,14 +157,12 @@ def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:
     return read_choice
 
 
-def read_cap(value: object) -> int | None:
+def read_show(value: object) -> int | None:
     """Read how many papers a digest shows; None for all."""
-    if value == UNLIMITED:
+    if value == ALL:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAPERS:
-        raise ConfigurationError(
-            f'must be a whole number from 1 to {_MOST_PAPERS:,}, or "{UNLIMITED}" for all papers'
-        )
+        raise ConfigurationError(f'must be a whole number from 1 to {_MOST_PAPERS:,}, or "{ALL}" for all papers')
     return value
 
 
@@ -179,7 +206,7 @@ def read_query_names(value: object) -> tuple[str, ...]:
     """Read names of saved queries; whether there are such is asked where all are known."""
     names = read_lines(value)
     if not names:
-        raise ConfigurationError("names no saved query", hint='Write for example queries = ["perf"].')
+        raise ConfigurationError("names no saved query", hint='Write for example follow = ["perf"].')
     refuse_repeats(names)
     return names
 

@@ -351,7 +351,7 @@ def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> N
 
 def list_offered(config: Config) -> tuple[Subscription, ...]:
     """Return the subscriptions of the operator's file that people may join, in the file's order."""
-    return tuple(one for one in config.subscriptions if one.offered)
+    return tuple(one for one in config.subscriptions if one.joinable)
 
 
 def join(conn: Connection, config: Config, person: Person, name: str, *, at: datetime) -> None:

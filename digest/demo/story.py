@@ -73,8 +73,8 @@ url = "{slack}"
 {web}
 [defaults]
 when = "on announcement"
-kinds = ["new", "cross-list", "replacement", "withdrawal"]
-first_digest = 0
+kinds = ["new", "cross-listed", "replaced", "withdrawn"]
+look_back = "0 days"
 
 [queries]
 perf = "{perf}"
@@ -84,7 +84,7 @@ follow = '{follow}'
 [[subscriptions]]
 name = "demo-team"
 title = "GPU performance"
-queries = ["perf", "gpu", "follow"]
+follow = ["perf", "gpu", "follow"]
 to = ["mailto:reader@digest.example", "slack:#papers", "feed", "file:feed.atom"]
 """
 

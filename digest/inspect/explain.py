@@ -290,7 +290,7 @@ class DigestTrail:
 
     @property
     def hiding(self) -> tuple[Destination, ...]:
-        """Where it is only counted and linked, since it is beyond the cap."""
+        """Where it is only counted and linked, because `show` allows no more."""
         places = dict.fromkeys(stored.delivery.destination for stored, _ in self.deliveries)
         is_within_cap = 0 < self.place <= self.digest.shown
         return () if is_within_cap else tuple(place for place in places if place.is_capped)

@@ -108,7 +108,7 @@ def foretell_run(conn: Connection, site: Site) -> list[Turn]:
         digest = foretell(conn, site, due) if is_due else None
         turns.append(Turn(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit))
     for one in (written[name] for name in written.keys() - {turn.line.name for turn in turns}):
-        looks_back = one.has_digests and one.first_digest > 0 and one.name not in dues and not is_held_back
+        looks_back = one.has_digests and one.look_back > 0 and one.name not in dues and not is_held_back
         line = SubscriptionLine(one.name, one.destinations, one.queries)
         turns.append(
             Turn(line, looks_back, None, f"{'first digest' if looks_back else 'begins'} with the next run")
@@ -254,7 +254,7 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         queries=("query",),
         destinations=(Destination(DestinationKind.CONSOLE),),
         cadence=Cadence(CadenceKind.AT_ONCE),
-        cap=None,
+        show=None,
         title="preview",
     )
     chosen = choose_first_digest(candidates, days, now)

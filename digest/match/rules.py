@@ -168,7 +168,7 @@ def select_for_subscription(
     """Return the change ids a subscription gets: those of its kinds, in growing order.
 
     A cross-list or an edit is shown only where it brings the paper into a query; inside a query that
-    held the paper already it is not new. It needs the kind cross-list either way. A withdrawal is
+    held the paper already it is not new. It needs the kind cross-listed either way. A withdrawal is
     shown even where its last text no longer matches: somebody may have read the paper.
 
     Args:

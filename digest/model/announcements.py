@@ -60,10 +60,10 @@ class Kind(StrEnum):
     """
 
     NEW = "new"
-    CROSS_LIST = "cross-list"
-    REPLACEMENT = "replacement"
-    WITHDRAWAL = "withdrawal"
-    METADATA = "metadata"
+    CROSS_LIST = "cross-listed"
+    REPLACEMENT = "replaced"
+    WITHDRAWAL = "withdrawn"
+    METADATA = "edited"
     KNOWN = "known"
 
 

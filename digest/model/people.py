@@ -79,7 +79,7 @@ class Signup:
         return bool(self.addresses) or self.admits(address)
 
     def __str__(self) -> str:
-        return "open" if self.is_open else ", ".join(sorted({*self.domains, *self.addresses})) or "off"
+        return "open" if self.is_open else ", ".join(sorted({*self.domains, *self.addresses})) or "closed"
 
 
 class Ask(StrEnum):

@@ -100,7 +100,7 @@ class Destination:
 
     @property
     def is_capped(self) -> bool:
-        """Whether its messages show no more papers than the cap allows; all others hold every paper."""
+        """Whether its messages show no more papers than `show` allows; all others hold every paper."""
         return self.kind is DestinationKind.MAIL or self.kind in SLACK_KINDS
 
     def __str__(self) -> str:
@@ -144,12 +144,12 @@ def normalise_address(text: str) -> str:
     return f"{valid.local_part}@{domain if is_local else valid.ascii_domain}".lower()
 
 
-class QuietDays(StrEnum):
+class WhenEmpty(StrEnum):
     """What a due digest without papers does: nothing, a line saying so, or a line even when all failed."""
 
     SKIP = "skip"
     NOTE = "note"
-    HEARTBEAT = "heartbeat"
+    ALWAYS = "always"
 
 
 class Grouping(StrEnum):
@@ -223,10 +223,10 @@ class Subscription:
         destinations: where its digests and feeds go.
         cadence: when digests are due.
         kinds: which kinds of announcement are sent.
-        quiet_days: what happens when nothing matched.
-        cap: how many papers a digest shows in full; None for all.
+        when_empty: what happens when nothing matched.
+        show: how many papers a message shows; None for all.
         abstracts: how much of each abstract a digest shows.
-        first_digest: days a new saved query looks back once; 0 for none.
+        look_back: how many days the first digest of a saved query goes back; 0 for no first digest.
         group_by: what the headings of its digests are.
         weekly: what it gets where its cadence has one day a week.
         title: what a digest is called; the name where none is given.
@@ -234,7 +234,7 @@ class Subscription:
         exclude_papers: papers it never shows, in any version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
         archive: who finds its past digests.
-        offered: people may join it by themselves, on the first page.
+        joinable: people may join it by themselves, on the first page.
     """
 
     name: str
@@ -242,10 +242,10 @@ class Subscription:
     destinations: tuple[Destination, ...]
     cadence: Cadence
     kinds: tuple[Kind, ...] = (Kind.NEW, Kind.CROSS_LIST)
-    quiet_days: QuietDays = QuietDays.SKIP
-    cap: int | None = 40
+    when_empty: WhenEmpty = WhenEmpty.SKIP
+    show: int | None = None
     abstracts: Abstracts = Abstracts.SHORT
-    first_digest: int = 7
+    look_back: int = 7
     group_by: Grouping = Grouping.KIND
     weekly: Weekly = Weekly.SUMMARY
     title: str = ""
@@ -253,7 +253,7 @@ class Subscription:
     exclude_papers: tuple[ArxivId, ...] = ()
     quiet_hours: QuietHours | None = None
     archive: Archive = Archive.LINK
-    offered: bool = False
+    joinable: bool = False
 
     @property
     def has_digests(self) -> bool:
@@ -267,7 +267,7 @@ class Rhythm:
 
     cadence: Cadence
     quiet_hours: QuietHours | None
-    quiet_days: QuietDays
+    when_empty: WhenEmpty
 
 
 @dataclass(frozen=True, slots=True)

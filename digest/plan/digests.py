@@ -102,7 +102,7 @@ def plan_digest(
         planned_at=now,
         zone=choose_zone(subscription.cadence, subscription.quiet_hours),
         entries=entries,
-        shown=min(most, len(entries), subscription.cap or most),
+        shown=min(most, len(entries), subscription.show or most),
         queries=tuple(texts),
         coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
         group_by=subscription.group_by,

@@ -17,7 +17,7 @@ from digest.model.announcements import Kind, mailing_moment, mailings_between
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import Occasion
-from digest.model.subscriptions import QuietDays
+from digest.model.subscriptions import WhenEmpty
 from digest.plan.digests import (
     find_last_papers,
     find_told_until,
@@ -454,7 +454,7 @@ def _plan_turns(
     quiet = [due for id_, due in whole.items() if id_ not in pending]
     earlier = drafts.load_earlier(conn, quiet)
     for due in quiet:
-        has_note = due.subscription.quiet_days is QuietDays.NOTE
+        has_note = due.subscription.when_empty is WhenEmpty.NOTE
         if has_note and is_told(coverage, earlier.get(due.id, ())):
             del told[due.id]
             report.quiet.append(due.subscription.name)

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from digest.model.announcements import alarm_moment, has_mailing, latest_mailing, mailing_moment
 from digest.model.cadences import CadenceKind, leave_quiet, resolve_local
-from digest.model.subscriptions import QuietDays, Rhythm
+from digest.model.subscriptions import Rhythm, WhenEmpty
 from digest.poll.rules import VISIBLE_AFTER
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
         return told or Turn(TurnOutcome.WAIT, "", due_at, facts.taken)
     taken = take_slot(facts.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
-    if facts.newest_run or _speaks_on_quiet_days(subscription.quiet_days, facts.coverage):
+    if facts.newest_run or _speaks_on_quiet_days(subscription.when_empty, facts.coverage):
         return Turn(TurnOutcome.MAKE, last.name, following, taken)
     return Turn(TurnOutcome.PASS, "", following, taken)
 
@@ -330,7 +330,7 @@ def _find_wait(subscription: Subscription | Rhythm, first: Slot, last: Slot, fac
 
 def _speaks_by_then(subscription: Subscription | Rhythm, facts: TurnFacts) -> bool:
     """Whether there is something to send after the longest wait: papers, or that checking failed."""
-    return facts.newest_run > 0 or subscription.quiet_days is QuietDays.HEARTBEAT
+    return facts.newest_run > 0 or subscription.when_empty is WhenEmpty.ALWAYS
 
 
 def _is_waiting(subscription: Subscription | Rhythm, slot: Slot, facts: TurnFacts) -> bool:
@@ -394,7 +394,7 @@ def _tell_put_off(subscription: Subscription | Rhythm, last: Slot, facts: TurnFa
     if facts.newest_run:
         has_waited = facts.waiting_since is not None and facts.waiting_since <= before.latest_at
     else:
-        has_heartbeat = subscription.quiet_days is QuietDays.HEARTBEAT
+        has_heartbeat = subscription.when_empty is WhenEmpty.ALWAYS
         has_waited = has_heartbeat and _may_have_missed(subscription, facts)
     if not has_waited:
         return None
@@ -410,10 +410,10 @@ def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> b
     return taken is not None or facts.coverage.failure != ""
 
 
-def _speaks_on_quiet_days(quiet_days: QuietDays, coverage: Coverage) -> bool:
-    if quiet_days is QuietDays.HEARTBEAT:
+def _speaks_on_quiet_days(when_empty: WhenEmpty, coverage: Coverage) -> bool:
+    if when_empty is WhenEmpty.ALWAYS:
         return True
-    return quiet_days is QuietDays.NOTE and coverage.is_settled
+    return when_empty is WhenEmpty.NOTE and coverage.is_settled
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ class PaperView:
 
     @property
     def kind(self) -> Kind:
-        """What was announced: new, cross-list, replacement, withdrawal, metadata."""
+        """What was announced: new, cross-listed, replaced, withdrawn, edited."""
         return self.entry.kind
 
     @property

@@ -10,7 +10,7 @@ from sqlalchemy import Select, and_, delete, exists, insert, or_, select, update
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
-from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Rhythm, SubscriptionState
+from digest.model.subscriptions import Destination, DestinationKind, Rhythm, SubscriptionState, WhenEmpty
 from digest.store.dialect import in_chunks, is_among, pack, unpack
 from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.queries import current_revision, read_revision
@@ -267,7 +267,7 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
     """Return the first digests to come of live subscriptions and readable saved queries, in a fixed order."""
     current = current_revision().subquery()
     found = (
-        select(subscriptions.c.id.label("subscription_id"), subscriptions.c.first_digest, current)
+        select(subscriptions.c.id.label("subscription_id"), subscriptions.c.look_back, current)
         .join(subscription_queries, subscription_queries.c.subscription_id == subscriptions.c.id)
         .join(current, current.c.id == subscription_queries.c.query_id)
         .where(
@@ -279,8 +279,7 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
         .order_by(subscriptions.c.id, subscription_queries.c.position)
     )
     return [
-        FirstDigest(row.subscription_id, row.id, row.first_digest, read_revision(row))
-        for row in conn.execute(found)
+        FirstDigest(row.subscription_id, row.id, row.look_back, read_revision(row)) for row in conn.execute(found)
     ]
 
 
@@ -460,7 +459,7 @@ class DueTurn(NamedTuple):
 
 _TOLD = tuple(subscriptions.c[name] for name in ("id", "name", "next_due_at", "last_slot", "plan_after"))
 _EXCLUDES = or_(subscriptions.c.exclude_queries != "", subscriptions.c.exclude_papers != "")
-_WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.quiet_days)
+_WRITTEN = (subscriptions.c.cadence, subscriptions.c.quiet_hours, subscriptions.c.when_empty)
 _MAIL = f"{DestinationKind.MAIL}:"
 
 
@@ -511,9 +510,9 @@ def load_due_turns(
 
 
 @lru_cache(maxsize=1024)
-def _read_rhythm(cadence: str, quiet_hours: str, quiet_days: str) -> Rhythm:
+def _read_rhythm(cadence: str, quiet_hours: str, when_empty: str) -> Rhythm:
     """Read a rhythm once: a hundred thousand subscriptions share a few."""
-    return Rhythm(read_cadence(cadence), read_quiet_hours(quiet_hours), QuietDays(quiet_days))
+    return Rhythm(read_cadence(cadence), read_quiet_hours(quiet_hours), WhenEmpty(when_empty))
 
 
 def sent_somewhere(conn: Connection, ids: Collection[int]) -> set[int]:

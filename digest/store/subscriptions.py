@@ -17,10 +17,10 @@ from digest.model.subscriptions import (
     Destination,
     DueSubscription,
     Grouping,
-    QuietDays,
     Subscription,
     SubscriptionState,
     Weekly,
+    WhenEmpty,
     is_personal,
 )
 from digest.store.dialect import Moment, in_chunks, is_among
@@ -253,10 +253,10 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             destinations=tuple(Destination.parse(place.destination) for place in places),
             cadence=read_cadence(row.cadence),
             kinds=_read_kinds(row.kinds),
-            quiet_days=QuietDays(row.quiet_days),
-            cap=row.cap,
+            when_empty=WhenEmpty(row.when_empty),
+            show=row.show,
             abstracts=Abstracts(row.abstracts),
-            first_digest=row.first_digest,
+            look_back=row.look_back,
             group_by=Grouping(row.group_by),
             weekly=Weekly(row.weekly),
             title=row.title,
@@ -481,7 +481,7 @@ class _Syncing:
     def _sync_links(self, key: int, subscription: Subscription) -> bool:
         links = self._links.setdefault(key, {})
         named = {self._query_id(name, subscription): n for n, name in enumerate(subscription.queries)}
-        first_digest = None if subscription.first_digest > 0 else NO_FIRST_DIGEST
+        first_digest = None if subscription.look_back > 0 else NO_FIRST_DIGEST
         fresh = {"first_digest_run_id": first_digest, "added_at": self._at}
         writes = [
             (query_id, {"position": position} if query_id in links else {"position": position, **fresh})
@@ -543,10 +543,10 @@ def list_settings(subscription: Subscription) -> dict[str, Any]:
         "title": subscription.title,
         "cadence": str(subscription.cadence),
         "kinds": " ".join(subscription.kinds),
-        "quiet_days": subscription.quiet_days,
-        "cap": subscription.cap,
+        "when_empty": subscription.when_empty,
+        "show": subscription.show,
         "abstracts": subscription.abstracts,
-        "first_digest": subscription.first_digest,
+        "look_back": subscription.look_back,
         "group_by": subscription.group_by,
         "weekly": subscription.weekly,
         "quiet_hours": str(subscription.quiet_hours or ""),

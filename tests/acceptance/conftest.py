@@ -113,7 +113,7 @@ perf = '{query}'
 
 [[subscriptions]]
 name = "perf-team"
-queries = ["perf"]
+follow = ["perf"]
 to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
 """
             )

@@ -75,12 +75,12 @@ def choose(wish: Wish, outcome: Any, changes: dict[int, StoredChange]) -> set[in
     new, changed, gone = outcome
     chosen = set()
     for id_ in new:
-        kind = "cross-list" if changes[id_].kind == "metadata" else str(changes[id_].kind)
-        is_overtaken = kind == "replacement" and changes[id_].previous is None and "new" in wish.kinds
+        kind = "cross-listed" if changes[id_].kind == "edited" else str(changes[id_].kind)
+        is_overtaken = kind == "replaced" and changes[id_].previous is None and "new" in wish.kinds
         if kind in wish.kinds or is_overtaken:
             chosen.add(id_)
-    chosen |= {id_ for id_ in changed if changes[id_].kind in {"replacement", "withdrawal"} & {*wish.kinds}}
-    chosen |= {id_ for id_ in gone if changes[id_].kind in {"withdrawal"} & {*wish.kinds}}
+    chosen |= {id_ for id_ in changed if changes[id_].kind in {"replaced", "withdrawn"} & {*wish.kinds}}
+    chosen |= {id_ for id_ in gone if changes[id_].kind in {"withdrawn"} & {*wish.kinds}}
     return chosen
 
 

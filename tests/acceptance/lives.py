@@ -51,7 +51,7 @@ CADENCES = (
     "on announcement",
     "at once",
 )
-KINDS = (("new", "cross-list"), ("new", "cross-list", "replacement", "withdrawal"))
+KINDS = (("new", "cross-listed"), ("new", "cross-listed", "replaced", "withdrawn"))
 CATEGORIES = ("cs.PF", "cs.DC", "math.CO")
 WORDS = ("latency", "throughput")
 
@@ -70,7 +70,7 @@ class Wish:
     to: tuple[str, ...]
     when: str = CADENCES[0]
     kinds: tuple[str, ...] = KINDS[0]
-    quiet_days: str = "skip"
+    when_empty: str = "skip"
 
     @property
     def sent_to(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class Wish:
 
 WISHES = {
     "team": Wish(("a", "b"), ("mailto:team@example.org", "slack:#papers", "file:feeds/team.atom")),
-    "solo": Wish(("a",), ("mailto:solo@example.org",), when=CADENCES[1], quiet_days="note"),
+    "solo": Wish(("a",), ("mailto:solo@example.org",), when=CADENCES[1], when_empty="note"),
     "lab": Wish(("b",), ("slack:#lab", "file:feeds/lab.json"), when=CADENCES[4]),
     "board": Wish(("a",), ("file:feeds/board.atom",)),
 }
@@ -262,7 +262,7 @@ class Life:
                 store={"url": self.database},
                 mail={"smtp": self.mail.url},
                 slack={"url": self.slack.url},
-                defaults={"first_digest": 0},
+                defaults={"look_back": "0 days"},
             )
             (self.folder / "digest.toml").write_text(text, encoding="utf-8")
             environ = {"DIGEST_SLACK_TOKEN": self.slack.token, "DIGEST_TEST_CLOCK": self.arxiv.clock_url}

@@ -21,7 +21,7 @@ START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
 TUESDAY = datetime(2026, 3, 4, 1, 0, tzinfo=UTC)
 """20:00 Eastern time of Tue 3 Mar, winter time still: a mailing comes out."""
 
-ALL_KINDS = 'kinds = ["new", "cross-list", "replacement", "withdrawal"]'
+ALL_KINDS = 'kinds = ["new", "cross-listed", "replaced", "withdrawn"]'
 
 
 def made_up(number: int, submitted: datetime, *, announced: datetime | None = None, **fields: object) -> DemoPaper:

@@ -93,12 +93,12 @@ class Mortal:
         content = write_config(
             self.arxiv.url,
             {"perf": "cat:cs.PF"},
-            [{"name": "perf-team", "queries": ["perf"], "to": places}],
+            [{"name": "perf-team", "follow": ["perf"], "to": places}],
             store={"url": database},
             mail={"smtp": self.mail.url},
             slack={"url": self.slack.url},
             web={"base_url": "http://localhost"},
-            defaults={"when": "daily at 12:00 UTC", "first_digest": 0},
+            defaults={"when": "daily at 12:00 UTC", "look_back": "0 days"},
         )
         (self.folder / "digest.toml").write_text(content, encoding="utf-8")
         driver = "sqlite" if self.is_sqlite else "postgresql+psycopg"

@@ -20,9 +20,9 @@ from tests.fakes.arxiv import DemoArxiv
 OTHER = """
 [[subscriptions]]
 name = "other-team"
-queries = ["perf"]
+follow = ["perf"]
 to = "mailto:other@example.org"
-first_digest = 0
+look_back = "0 days"
 """
 KEIKO = (Author("Keiko Lindquell"), Author("Bo Sample"))
 
@@ -35,7 +35,7 @@ def old_papers() -> list[DemoPaper]:
 @pytest.fixture
 def here(arxiv: DemoArxiv, install: Callable[..., Installation]) -> Installation:
     """Two subscriptions to one saved query, past their beginning."""
-    made = install(arxiv, extra=f"first_digest = 0\n{ALL_KINDS}")
+    made = install(arxiv, extra=f"look_back = '0 days'\n{ALL_KINDS}")
     path = made.folder / "digest.toml"
     path.write_text(path.read_text() + OTHER)
     made.run()
@@ -43,7 +43,7 @@ def here(arxiv: DemoArxiv, install: Callable[..., Installation]) -> Installation
 
 
 def exclude(here: Installation, line: str) -> None:
-    edit(here, ('queries = ["perf"]\nto = ["mailto:reader', f'queries = ["perf"]\n{line}\nto = ["mailto:reader'))
+    edit(here, ('follow = ["perf"]\nto = ["mailto:reader', f'follow = ["perf"]\n{line}\nto = ["mailto:reader'))
 
 
 def steer(

@@ -25,7 +25,7 @@ from tests.fakes.arxiv import DemoArxiv
 def test_each_paper_is_told_once_on_the_day_it_comes_out(
     source: str, arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, source=source, extra=f"first_digest = 0\n{ALL_KINDS}")
+    here = install(arxiv, source=source, extra=f"look_back = '0 days'\n{ALL_KINDS}")
     assert told(here.run()) == []
     plain = made_up(101, START + timedelta(hours=1))
     held = made_up(102, START - timedelta(days=11), announced=plan_mailing(START + timedelta(hours=1)))
@@ -69,7 +69,7 @@ def test_who_subscribes_between_two_mailings_has_the_day_s_news_with_the_first_d
     arxiv.add(made_up(101, START + timedelta(hours=1)))
     later(clock, 3)
     with (here.folder / "digest.toml").open("a") as file:
-        file.write('[[subscriptions]]\nname = "late"\nqueries = ["perf"]\nto = ["mailto:late@example.org"]\n')
+        file.write('[[subscriptions]]\nname = "late"\nfollow = ["perf"]\nto = ["mailto:late@example.org"]\n')
     (digest,) = here.run().plan.digests
     assert (digest.subscription, str(digest.occasion)) == ("late", "first digest")
     ids = [str(entry.paper.id) for entry in digest.entries]
@@ -86,7 +86,7 @@ def test_a_paper_that_enters_a_query_by_a_cross_list_or_a_new_version_is_told(
 ) -> None:
     elsewhere = [made_up(number, START - timedelta(days=4), categories=("cs.NI",)) for number in (50, 51)]
     arxiv.add(*elsewhere)
-    here = install(arxiv, extra=f"first_digest = 0\n{ALL_KINDS}")
+    here = install(arxiv, extra=f"look_back = '0 days'\n{ALL_KINDS}")
     here.run()
     arxiv.cross_list("2603.00050", "cs.PF")
     arxiv.replace("2603.00051", submitted=START + timedelta(hours=1), categories=("cs.PF",))
@@ -99,7 +99,7 @@ def test_a_paper_that_enters_a_query_by_a_cross_list_or_a_new_version_is_told(
 def test_a_replacement_is_labelled_with_the_version_the_reader_saw(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra=f"first_digest = 0\n{ALL_KINDS}")
+    here = install(arxiv, extra=f"look_back = '0 days'\n{ALL_KINDS}")
     here.run()
     arxiv.add(made_up(101, START + timedelta(hours=1)))
     later(clock, 3)
@@ -115,7 +115,7 @@ def test_a_replacement_is_labelled_with_the_version_the_reader_saw(
 def test_an_edited_saved_query_shows_nothing_again_and_loses_nothing(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra="first_digest = 0")
+    here = install(arxiv, extra="look_back = '0 days'")
     here.run()
     arxiv.add(made_up(101, START + timedelta(hours=1)))
     later(clock, 3)
@@ -130,7 +130,7 @@ def test_an_edited_saved_query_shows_nothing_again_and_loses_nothing(
 def test_mail_slack_and_feed_tell_the_same_papers(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra="first_digest = 0")
+    here = install(arxiv, extra="look_back = '0 days'")
     here.run()
     title = r"$\mu$path below $10^{-3}$ s"
     arxiv.add(made_up(101, START + timedelta(hours=1), title=title))
@@ -163,7 +163,7 @@ FAILURES = ["503", "malformed", "reset", "rate_200"] + ["429", "truncate", "406"
 def test_a_look_that_failed_is_never_told_as_a_quiet_day_and_loses_nothing(
     kind: str, arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='first_digest = 0\nquiet_days = "heartbeat"')
+    here = install(arxiv, extra='look_back = "0 days"\nwhen_empty = "always"')
     here.run()
     arxiv.add(made_up(101, START + timedelta(hours=1)))
     later(clock, 3)
@@ -185,7 +185,7 @@ def test_a_look_that_failed_is_never_told_as_a_quiet_day_and_loses_nothing(
 def test_one_saved_query_that_cannot_be_read_does_not_stop_the_others(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra="first_digest = 0")
+    here = install(arxiv, extra="look_back = '0 days'")
     text = (here.folder / "digest.toml").read_text()
     broken = text.replace("[queries]\n", "[queries]\nbroken = 'ti:(open'\n").replace(
         '["perf"]', '["perf", "broken"]'
@@ -202,7 +202,7 @@ def test_one_saved_query_that_cannot_be_read_does_not_stop_the_others(
 def test_one_bad_recipient_does_not_stop_the_others(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra="first_digest = 0")
+    here = install(arxiv, extra="look_back = '0 days'")
     text = (here.folder / "digest.toml").read_text()
     both = text.replace('"mailto:reader@example.org"', '"mailto:gone@example.org", "mailto:reader@example.org"')
     (here.folder / "digest.toml").write_text(both)
@@ -221,7 +221,7 @@ def test_one_bad_recipient_does_not_stop_the_others(
 def test_who_left_gets_nothing_more_whatever_the_file_says(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra="first_digest = 0")
+    here = install(arxiv, extra="look_back = '0 days'")
     here.run()
     here.command("subscription", "unsubscribe", "perf-team", "mailto:reader@example.org")
     arxiv.add(made_up(101, START + timedelta(hours=1)))

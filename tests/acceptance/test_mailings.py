@@ -22,7 +22,7 @@ from tests.acceptance.made import START, TUESDAY, announce, made_up, told, told_
 from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
 
-NOTES = 'first_digest = 0\nquiet_days = "note"'
+NOTES = 'look_back = "0 days"\nwhen_empty = "note"'
 LOOKS = (timedelta(hours=2, minutes=46), timedelta(hours=3, minutes=30))
 """22:46 and 23:30 Eastern time: the evening's look, and the one that confirms it."""
 

@@ -21,17 +21,17 @@ def look(here: Installation, clock: ManualClock, at: datetime) -> list[Digest]:
     return here.run().plan.digests
 
 
-@pytest.mark.parametrize("quiet_days", ["note", "heartbeat"])
+@pytest.mark.parametrize("when_empty", ["note", "always"])
 def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], quiet_days: str
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], when_empty: str
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_digest = 0\nquiet_days = "{quiet_days}"')
+    here = install(arxiv, when="daily at 14:00 UTC", extra=f'look_back = "0 days"\nwhen_empty = "{when_empty}"')
     here.run()
     announce(arxiv, TUESDAY, 21, 22, 23)
     (missed,) = look(here, clock, TUESDAY + timedelta(hours=11))  # Tuesday's turn, on Wednesday before that day's
     assert (str(missed.coverage.mailing), missed.coverage.matched) == ("2026-03-03", 3)
     said = look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
-    if quiet_days == "note":
+    if when_empty == "note":
         assert said == []
         return
     (heartbeat,) = said
@@ -45,7 +45,7 @@ def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
 def test_a_mailing_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_either(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra='first_digest = 0\nquiet_days = "note"')
+    here = install(arxiv, when="daily at 14:00 UTC", extra='look_back = "0 days"\nwhen_empty = "note"')
     here.run()
     announce(arxiv, TUESDAY, 21)
     look(here, clock, TUESDAY + timedelta(hours=11))
@@ -56,17 +56,17 @@ def test_a_mailing_whose_late_paper_is_excluded_while_it_waits_is_no_quiet_day_e
     assert look(here, clock, TUESDAY + timedelta(hours=13, minutes=5)) == []
 
 
-@pytest.mark.parametrize("quiet_days", ["skip", "heartbeat"])
+@pytest.mark.parametrize("when_empty", ["skip", "always"])
 def test_what_came_after_days_of_failure_is_told_by_day_whatever_was_said_meanwhile(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], quiet_days: str
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], when_empty: str
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra=f'first_digest = 0\nquiet_days = "{quiet_days}"')
+    here = install(arxiv, when="daily at 14:00 UTC", extra=f'look_back = "0 days"\nwhen_empty = "{when_empty}"')
     here.run()
     arxiv.faults.add("500", times=1000)
     for day in (0, 1):
         announce(arxiv, TUESDAY + timedelta(days=day), 21 + day)
         said = look(here, clock, TUESDAY + timedelta(days=day, hours=13))
-        assert len(said) == (quiet_days == "heartbeat")
+        assert len(said) == (when_empty == "always")
     arxiv.faults.clear()
     announce(arxiv, TUESDAY + timedelta(days=2), 23)
     (after,) = look(here, clock, TUESDAY + timedelta(days=2, hours=13))
@@ -77,7 +77,7 @@ def test_what_came_after_days_of_failure_is_told_by_day_whatever_was_said_meanwh
 def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_mailing(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, when="daily at 14:00 UTC", extra='first_digest = 0\nquiet_days = "note"')
+    here = install(arxiv, when="daily at 14:00 UTC", extra='look_back = "0 days"\nwhen_empty = "note"')
     here.run()
     announce(arxiv, TUESDAY + timedelta(days=2), 21, 22, categories=("math.CO",))
     days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar

@@ -56,7 +56,9 @@ def test_each_first_version_is_new_on_its_day_and_each_replacement_is_told_once(
 ) -> None:
     arxiv = stand_in(SEED, "2026-02-20T12:40:00Z")
     here = install(
-        arxiv, source=source, extra='first_digest = 0\nkinds = ["new", "cross-list", "replacement", "withdrawal"]'
+        arxiv,
+        source=source,
+        extra='look_back = "0 days"\nkinds = ["new", "cross-listed", "replaced", "withdrawn"]',
     )
     told: dict[tuple[Kind, str], list[str]] = {}
     for moment in days("2026-02-20", "2026-03-24", "12:40"):
@@ -79,7 +81,7 @@ def test_a_new_version_is_told_alone(
     stand_in: Callable[..., StandIn], install: Callable[..., Installation]
 ) -> None:
     arxiv = stand_in(SEED, "2026-03-24T12:40:00Z")
-    here = install(arxiv, extra='kinds = ["new", "cross-list", "replacement"]')
+    here = install(arxiv, extra='kinds = ["new", "cross-listed", "replaced"]')
     first = here.run().plan.digests[0].entries[0].paper
     arxiv.add(
         {

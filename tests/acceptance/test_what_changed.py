@@ -52,7 +52,7 @@ def find_last_number(here: Installation) -> int:
 def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobody_asked_for_replacements(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='first_digest = 0\nkinds = ["new"]', when="mondays at 12:00 UTC")
+    here = install(arxiv, extra='look_back = "0 days"\nkinds = ["new"]', when="mondays at 12:00 UTC")
     here.run()
     announce(arxiv, TUESDAY, 21, 22, 23, abstract=ABSTRACT)
     thursday = TUESDAY + 2 * DAY
@@ -89,7 +89,7 @@ def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobod
 def test_a_week_may_come_as_a_digest_like_any_other(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='first_digest = 0\nweekly = "plain"', when="mondays at 12:00 UTC")
+    here = install(arxiv, extra='look_back = "0 days"\nweekly = "plain"', when="mondays at 12:00 UTC")
     here.run()
     announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
     look(here, clock, TUESDAY + timedelta(hours=3), MONDAY_NOON)
@@ -101,7 +101,7 @@ def test_a_week_may_come_as_a_digest_like_any_other(
 def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_had(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra=f"first_digest = 0\n{ALL_KINDS}", when="daily at 12:00 UTC")
+    here = install(arxiv, extra=f"look_back = '0 days'\n{ALL_KINDS}", when="daily at 12:00 UTC")
     here.run()
     announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
     look(here, clock, TUESDAY + timedelta(hours=12))
@@ -128,10 +128,10 @@ def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_h
 def test_papers_stand_below_the_saved_query_that_brought_them_and_come_once(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra='first_digest = 0\ngroup_by = "query"', when="daily at 12:00 UTC")
+    here = install(arxiv, extra='look_back = "0 days"\ngroup_by = "query"', when="daily at 12:00 UTC")
     path = here.folder / "digest.toml"
     text = path.read_text().replace("[queries]\n", "[queries]\nlatency = 'abs:\"tail latency\"'\n")
-    path.write_text(text.replace('queries = ["perf"]', 'queries = ["latency", "perf"]'))
+    path.write_text(text.replace('follow = ["perf"]', 'follow = ["latency", "perf"]'))
     here.run()
     announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
     arxiv.add(made_up(22, TUESDAY - timedelta(hours=9), announced=TUESDAY, abstract="Something else."))

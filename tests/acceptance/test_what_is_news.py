@@ -14,10 +14,10 @@ from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 
-SILENT = "first_digest = 0"
+SILENT = "look_back = '0 days'"
 SUBSCRIPTION = """[[subscriptions]]
 name = "perf-team"
-queries = ["perf"]
+follow = ["perf"]
 to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
 """
 
@@ -116,7 +116,7 @@ def test_the_first_digest_of_another_saved_query_repeats_no_paper_told_before(
 def test_an_early_look_that_met_an_edited_old_paper_is_not_told_as_a_quiet_day(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, extra=f'{SILENT}\nquiet_days = "note"', when="on announcement")
+    here = install(arxiv, extra=f'{SILENT}\nwhen_empty = "note"', when="on announcement")
     here.run()
     mailing = datetime(2026, 3, 3, 1, tzinfo=UTC)
     arxiv.add(made_up(0, START - timedelta(days=60), id="2601.00050", announced=mailing))
@@ -131,7 +131,7 @@ def test_an_early_look_that_met_an_edited_old_paper_is_not_told_as_a_quiet_day(
 def test_a_day_is_not_called_quiet_when_the_search_failed(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
-    here = install(arxiv, source="query", extra=f'{SILENT}\nquiet_days = "heartbeat"')
+    here = install(arxiv, source="query", extra=f'{SILENT}\nwhen_empty = "always"')
     edit(here, ("[queries]\n", "[queries]\nrare = 'ti:rare'\n"), ('["perf"]', '["perf", "rare"]'))
     here.run()
     later(clock, 3)
@@ -180,8 +180,8 @@ def test_a_subscription_without_turns_has_no_quiet_days_to_speak_of(
     here = install(arxiv, extra=SILENT)
     here.run()
     id_ = come_out(arxiv, clock, 101)
-    words = ("perf-team", '"daily at 06:00 UTC"', "first_digest = 0")
-    edit(here, *zip(words, ("swift", '"at once"\nquiet_days = "heartbeat"', "first_digest = 7"), strict=True))
+    words = ("perf-team", '"daily at 06:00 UTC"', "look_back = '0 days'")
+    edit(here, *zip(words, ("swift", '"at once"\nwhen_empty = "always"', "look_back = '7 days'"), strict=True))
     later(clock, 3)
     report = here.run()
     assert [len(digest.entries) for digest in report.plan.digests] == [5, 1], "a look back, and the news by itself"

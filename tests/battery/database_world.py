@@ -154,7 +154,7 @@ class DatabaseWorld:
         places += [f"slack:#w{wave}n{number}" for number in range(POSTS)]
         with (self.folder / "digest.toml").open("a", encoding="utf-8") as file:
             for number, place in enumerate(places):
-                file.write(f'[[subscriptions]]\nname = "w{wave}-{number}"\nqueries = ["perf"]\nto = "{place}"\n')
+                file.write(f'[[subscriptions]]\nname = "w{wave}-{number}"\nfollow = ["perf"]\nto = "{place}"\n')
         for replica in self.replicas[:1]:
             replica.hasten()
         return places

@@ -68,7 +68,7 @@ SOUND = {
     "days": ("weekdays", "mondays", "announcement"),
     "hour": ("0", "9", "23"),
     "zone": ("Europe/Berlin", "UTC", ""),
-    "kinds": ("new", "cross-list"),
+    "kinds": ("new", "cross-listed"),
     "until": ("2026-12-24", "2027-03-01", ""),
     "answer": ("yes", "not-me", "leave", "undo"),
 }
@@ -281,7 +281,7 @@ def main(requests: int, seed: int, at_once: int, *, postgres: bool) -> None:
         world.environ["DIGEST_WEB_SIGNUP"] = "open"
         if postgres:
             world.environ["DIGEST_STORE_URL"] = create_database(stack.enter_context(quick_server()), "fuzz")
-        world.write_config(extra="offered = true\n")
+        world.write_config(extra="joinable = true\n")
         site = world.open()
         stack.callback(site.close)
         run_pass(site)

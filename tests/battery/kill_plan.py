@@ -122,14 +122,14 @@ def write_installation(
         mail={"smtp": mail, "ambiguous_wait": ambiguous_wait},
         slack={"url": slack},
         web={"base_url": "https://localhost:8000", "bind": "127.0.0.1:0"},
-        defaults={"first_digest": 0},
+        defaults={"look_back": "0 days"},
     )
 
 
 def _list_wishes(reader: Reader) -> dict[str, object]:
     return {
         "name": reader.name,
-        "queries": [_name(category) for category in reader.categories],
+        "follow": [_name(category) for category in reader.categories],
         "to": [*reader.destinations, "feed"],
         "when": f"daily at {TURN_HOUR}:00 UTC" if reader.is_daily else "at once",
     }

@@ -27,7 +27,7 @@ from tests.fakes.mail import MailSink
 BEGIN = datetime(2016, 8, 5, 12, tzinfo=UTC)
 """A Friday noon, so that thirty mailings are six whole weeks of the papers there are."""
 
-_FEWEST = {"cross-list": 50, "withdrawal": 50}
+_FEWEST = {"cross-listed": 50, "withdrawn": 50}
 _FEWEST_KILLS = 20
 _LEAST_SPOILED = 0.15
 _FINE_EXITS = (0, 4)

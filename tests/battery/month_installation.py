@@ -60,14 +60,14 @@ class Subscribed:
 
     def list_wishes(self) -> dict[str, object]:
         """Return its lines in `digest.toml`."""
-        return {"name": self.name, "queries": [self.name], "to": self.to, "kinds": self.kinds, **self.more}
+        return {"name": self.name, "follow": [self.name], "to": self.to, "kinds": self.kinds, **self.more}
 
 
-_KINDS = ("new", "cross-list", "replacement", "withdrawal")
+_KINDS = ("new", "cross-listed", "replaced", "withdrawn")
 _EACH = {"when": "on announcement"}
-_NOTED = {"quiet_days": "note"}
+_NOTED = {"when_empty": "note"}
 SUBSCRIBED = (
-    Subscribed("everything", "", _KINDS, ("file:pages",), {**_EACH, "cap": 5}, speaks_each_mailing=True),
+    Subscribed("everything", "", _KINDS, ("file:pages",), {**_EACH, "show": 5}, speaks_each_mailing=True),
     Subscribed(
         "rare",
         "nlin.CG",
@@ -81,10 +81,10 @@ SUBSCRIBED = (
         "stat.ML",
         ("new",),
         ("mailto:learning@example.org",),
-        {"when": "weekdays at 09:00 Europe/Berlin", **_NOTED, "cap": 400},
+        {"when": "weekdays at 09:00 Europe/Berlin", **_NOTED, "show": 400},
     ),
     Subscribed(
-        "lattice", "hep-lat", ("new", "cross-list"), ("mailto:lattice@example.org", "feed"), {"when": "at once"}
+        "lattice", "hep-lat", ("new", "cross-listed"), ("mailto:lattice@example.org", "feed"), {"when": "at once"}
     ),
 )
 

@@ -248,7 +248,7 @@ class Life:
             had = self._oracle.history[paper_id][-1].state.categories
             category = self._draw.choice([name for name in _CATEGORIES if name not in had])
             self._arxiv.cross_list(paper_id, category)
-            self._stir("cross-list")
+            self._stir("cross-listed")
 
     def _feed_withdrawals(self) -> None:
         paper_id = self._choose_paper()

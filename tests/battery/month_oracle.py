@@ -148,12 +148,12 @@ def expect_kind(before: State | None, after: Sighting, *, is_behind: bool, oldes
             return "known" if is_behind else "new"
         if after.submitted < oldest:
             return "known"
-        return "withdrawal" if now.is_withdrawn else "replacement"
+        return "withdrawn" if now.is_withdrawn else "replaced"
     if now.is_withdrawn and not before.is_withdrawn:
-        return "withdrawal"
+        return "withdrawn"
     if now.version > before.version:
-        return "replacement"
-    return "cross-list" if now.categories - before.categories else "metadata"
+        return "replaced"
+    return "cross-listed" if now.categories - before.categories else "edited"
 
 
 def id_order(paper_id: str) -> tuple[int, int]:

@@ -106,7 +106,7 @@ def _follow(paper_id: str, oracle: Oracle, tally: Tally, book: Book, verdict: Mo
             )
         else:
             verdict.recorded[change.kind] += 1
-            if change.kind != kind and not (is_unclear and change.kind == "withdrawal"):
+            if change.kind != kind and not (is_unclear and change.kind == "withdrawn"):
                 words = f"{paper_id}: {kind} was stored as {change.kind} on {change.found_at:%m-%d %H:%M}Z"
                 verdict.accuse("wrong kind", f"{words}: {_show(change.state)}")
             if change.found_at < sighting.after:
@@ -179,11 +179,11 @@ def _judge_claim(
 def _is_wanted(subscribed: Subscribed, step: Expected) -> bool:
     """Whether a subscription has to be told of a step: of its kinds, and for a cross-list, into its category."""
     had, has = (not subscribed.category or subscribed.category in state.categories for state in _states(step))
-    if step.kind in ("cross-list", "metadata"):
-        return "cross-list" in subscribed.kinds and has and not had
-    if step.kind == "replacement" and has and not had:
-        return "replacement" in subscribed.kinds
-    return step.kind in subscribed.kinds and (has or (step.kind == "withdrawal" and had))
+    if step.kind in ("cross-listed", "edited"):
+        return "cross-listed" in subscribed.kinds and has and not had
+    if step.kind == "replaced" and has and not had:
+        return "replaced" in subscribed.kinds
+    return step.kind in subscribed.kinds and (has or (step.kind == "withdrawn" and had))
 
 
 def _states(step: Expected) -> tuple[State, State]:
@@ -217,7 +217,7 @@ def _judge_told(subscribed: Subscribed, steps: list[Expected], book: Book, verdi
     fresh = [step.paper_id for step in steps if step.kind == "new" and _is_wanted(subscribed, step)]
     for paper_id in fresh:
         kinds = [entry.kind for digest in digests for entry in digest.papers if entry.paper == paper_id]
-        if kinds and "new" not in kinds and "withdrawal" not in kinds[:1]:
+        if kinds and "new" not in kinds and "withdrawn" not in kinds[:1]:
             verdict.accuse("news told as something else", f"{subscribed.name}: {paper_id} as {', '.join(kinds)}")
 
 

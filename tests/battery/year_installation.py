@@ -35,8 +35,8 @@ class Wanted:
     name: str
     queries: tuple[str, ...]
     when: str
-    kinds: tuple[str, ...] = ("new", "cross-list")
-    quiet_days: str = "skip"
+    kinds: tuple[str, ...] = ("new", "cross-listed")
+    when_empty: str = "skip"
     quiet_hours: str = ""
 
     def list_wishes(self) -> dict[str, object]:
@@ -66,7 +66,7 @@ class YearInstallation:
             self._arxiv.url,
             {name: text for name, (text, _) in QUERIES.items()},
             [one.list_wishes() for one in wanted],
-            defaults={"first_digest": 0},
+            defaults={"look_back": "0 days"},
         )
         (self.folder / "digest.toml").write_text(text, encoding="utf-8")
 

@@ -176,7 +176,7 @@ class Year:
 
 def _is_overtaken(number: int, state: StoredChange) -> bool:
     """Whether a replacement is all there ever was to meet of a paper: it came out while nobody looked."""
-    return number == 0 and state.kind == "replacement"
+    return number == 0 and state.kind == "replaced"
 
 
 def _is_quiet(wanted: Wanted, at: datetime) -> bool:

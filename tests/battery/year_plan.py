@@ -93,10 +93,10 @@ class Diary:
 
 def make_wanted(name: str, rng: random.Random) -> Wanted:
     """Make a subscription up."""
-    kinds = ("new", "cross-list", "replacement") if rng.random() < 1 / 4 else ("new", "cross-list")
+    kinds = ("new", "cross-listed", "replaced") if rng.random() < 1 / 4 else ("new", "cross-listed")
     queries = tuple(rng.sample(sorted(QUERIES), rng.randint(1, 3)))
-    quiet_days = rng.choice(("skip", "skip", "note", "heartbeat"))
-    made = Wanted(name, queries, choose_cadence(rng), kinds=kinds, quiet_days=quiet_days)
+    when_empty = rng.choice(("skip", "skip", "note", "always"))
+    made = Wanted(name, queries, choose_cadence(rng), kinds=kinds, when_empty=when_empty)
     return replace(made, quiet_hours=choose_night(made.when, rng))
 
 

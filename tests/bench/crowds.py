@@ -77,7 +77,7 @@ def subscribe_crowd(
     fill(store, subscribers, n, {"id": n, "address": address, "state": "confirmed", **since})
     consent = {"subscriber_id": n, "subscription": name, "event": "confirmed", "how": "link", "at": before}
     fill(store, consents, n, consent)
-    wish = {"cadence": CADENCE, "kinds": "new cross-list", "quiet_days": "skip", "cap": 40, "first_digest": 0}
+    wish = {"cadence": CADENCE, "kinds": "new cross-listed", "when_empty": "skip", "show": 40, "look_back": 0}
     wish |= {"exclude_queries": "", "exclude_papers": "", "quiet_hours": "", "group_by": "kind"}
     wish |= {"abstracts": "short", "weekly": "summary"}
     turn = {"next_due_at": due_at, "last_slot": "", "plan_after": 0, "feed_generation": 1, "subscriber_id": n}

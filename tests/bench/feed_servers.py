@@ -171,7 +171,7 @@ def make_installation(folder: Path) -> str:
     text = write_config(
         "http://127.0.0.1:9",
         {"everything": query},
-        [{"name": "everything", "queries": ["everything"], "to": "feed"}],
+        [{"name": "everything", "follow": ["everything"], "to": "feed"}],
         store={"url": f"sqlite:///{folder}/digest.db"},
         web={"base_url": "https://digest.example.org"},
     )

@@ -235,7 +235,7 @@ def installed(url: str, port: int, mails: int) -> Iterator[Site]:
     text = write_config(
         "http://127.0.0.1:9",
         {"perf": "cat:cs.PF"},
-        [{"name": "everybody", "queries": ["perf"], "to": readers}],
+        [{"name": "everybody", "follow": ["perf"], "to": readers}],
         store={"url": url},
         mail={"smtp": f"smtp://127.0.0.1:{port}", "connections": CONNECTIONS},
     )

@@ -75,7 +75,7 @@ def _write_config(folder: Path, arxiv: DemoArxiv, mail: MailSink) -> None:
     text = write_config(
         arxiv.url,
         queries,
-        [{"name": "me", "queries": list(queries), "to": "mailto:reader@example.org"}],
+        [{"name": "me", "follow": list(queries), "to": "mailto:reader@example.org"}],
         mail={"smtp": mail.url},
         defaults={"when": "daily at 02:00 UTC"},
     )

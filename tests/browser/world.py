@@ -143,9 +143,9 @@ def live_in(folder: Path, now: ManualClock) -> Iterator[World]:
                 {
                     "name": TEAM,
                     "title": "Performance",
-                    "queries": ["perf"],
+                    "follow": ["perf"],
                     "to": ["mailto:reader@example.org", "feed"],
-                    "offered": True,
+                    "joinable": True,
                     "archive": "public",
                 }
             ],

@@ -30,7 +30,7 @@ SHOWN = {
     ],
     "subscription-list": ["subscription", "list"],
     "add": ["add", "cat:cs.DC AND abs:scheduling", "--name", "tail", "--to", "feed", "--to", "#papers"],
-    "subscription-edit": ["subscription", "edit", "gpu-mail", "cap=20", "--add-query", "perf"],
+    "subscription-edit": ["subscription", "edit", "gpu-mail", "show=20", "--add-query", "perf"],
     "subscription-remove": ["subscription", "remove", "old-mail", "--dry-run"],
     "query-remove": ["query", "remove", "follow", "--from-subscriptions", "--dry-run"],
     "subscription-show": ["subscription", "show", "perf-team"],

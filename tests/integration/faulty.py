@@ -132,14 +132,14 @@ class World:
         text = write_config(
             self.arxiv.url,
             queries,
-            [{"name": "team", "queries": list(queries), "to": "mailto:reader@example.org"}],
+            [{"name": "team", "follow": list(queries), "to": "mailto:reader@example.org"}],
             arxiv={"source": self.source},
             mail={"smtp": self.mail.url},
             defaults={
                 "when": "daily at 06:00 UTC",
-                "first_digest": 0,
-                "quiet_days": "heartbeat",
-                "kinds": ["new", "cross-list", "replacement", "withdrawal"],
+                "look_back": "0 days",
+                "when_empty": "always",
+                "kinds": ["new", "cross-listed", "replaced", "withdrawn"],
             },
         )
         (self.folder / "digest.toml").write_text(text)

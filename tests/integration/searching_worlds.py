@@ -31,15 +31,15 @@ class World:
         self._kept = KeptSite()
 
     def write(
-        self, queries: dict[str, str], *, source: str = "query", first_digest: int = 0, followed: int = 100
+        self, queries: dict[str, str], *, source: str = "query", look_back: int = 0, followed: int = 100
     ) -> None:
         """Write digest.toml, with one subscription to the first of these queries."""
         text = write_config(
             self.arxiv.url,
             queries,
-            [{"name": "team", "queries": list(queries)[:followed], "to": "file:out/"}],
+            [{"name": "team", "follow": list(queries)[:followed], "to": "file:out/"}],
             arxiv={"source": source},
-            defaults={"when": "at once", "first_digest": first_digest, "cap": "none"},
+            defaults={"when": "at once", "look_back": f"{look_back} days", "show": "all"},
         )
         (self.folder / "digest.toml").write_text(text)
 

@@ -92,7 +92,7 @@ def test_changes_pushed_out_of_the_list_by_rows_that_change_come_with_the_next_l
     world.arxiv._oai._page_size = 15
     touch_before_page(world, 2, REPLACED, CROSS_LISTED)
     assert world.look().poll.failures == []
-    pushed_out = ("withdrawal", WITHDRAWN, 2)
+    pushed_out = ("withdrawn", WITHDRAWN, 2)
     assert set(world.list_changes()) == world.expected - {pushed_out}
     assert_all_follows(world)
 

@@ -36,7 +36,7 @@ REPLICAS = 3
 SUBSCRIPTIONS = 4
 for_the_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
 MORE = "".join(
-    f'\n[[subscriptions]]\nname = "team-{number}"\nqueries = ["perf", "queues"]\n'
+    f'\n[[subscriptions]]\nname = "team-{number}"\nfollow = ["perf", "queues"]\n'
     f'to = "mailto:team{number}@example.org"\n'
     for number in range(SUBSCRIPTIONS)
 )

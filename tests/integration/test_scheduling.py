@@ -82,7 +82,7 @@ def test_what_was_stored_and_not_matched_does_not_wait_for_the_next_look(world: 
 
 
 def test_a_digest_waits_ninety_minutes_for_its_mailing_and_then_says_what_is_wrong(world: World) -> None:
-    world.write_config(to=MAIL, when="mondays at 02:00 UTC", extra='quiet_days = "heartbeat"\n')
+    world.write_config(to=MAIL, when="mondays at 02:00 UTC", extra='when_empty = "always"\n')
     site = world.open()
     run_pass(site)
     site.close()
@@ -210,7 +210,7 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
         assert "\n" not in refusal
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team"]
         assert find_failures(site, schedule.pulse) == []
-        more = '\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n'
+        more = '\n[[subscriptions]]\nname = "added"\nfollow = ["perf"]\nto = "feed"\n'
         world.write_config(to=MAIL, extra=more)
         file.write_text(file.read_text().replace("digest@example.org", "other@example.org"))
         schedule.reload(load)  # type: ignore[arg-type]  # the same

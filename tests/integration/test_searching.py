@@ -108,9 +108,9 @@ def test_the_first_digest_of_a_query_among_many_shows_its_newest_papers(world: W
         made_up(n, START - timedelta(days=300 + n), id=f"2501.{n:05d}", categories=("cs.NI",)) for n in range(9)
     ]
     world.arxiv.add(*old)
-    world.write(MANY, first_digest=7)
+    world.write(MANY, look_back=7)
     world.run()
-    world.write(MANY | {"net": "cat:cs.NI"}, first_digest=7)
+    world.write(MANY | {"net": "cat:cs.NI"}, look_back=7)
     before = len(world.arxiv.requests)
     report = world.run()
     assert sorted(told_ids(report)) == sorted(paper.id for paper in old)
@@ -157,7 +157,7 @@ def test_a_new_query_beside_one_that_arxiv_refuses_is_shown_its_newest_papers(
         return serve(request, *others)
 
     monkeypatch.setattr(world.arxiv, "_serve_search", refuse)
-    world.write({"rare": "cat:cs.NI", "tail": "cat:cs.PF AND abs:tail"}, first_digest=7)
+    world.write({"rare": "cat:cs.NI", "tail": "cat:cs.PF AND abs:tail"}, look_back=7)
     report = world.run()
     assert report.poll.failures
     assert {*told_ids(report)} >= {paper.id for paper in rare}

@@ -113,9 +113,9 @@ def write_installation(folder: Path, source: str, url: str) -> None:
     text = write_config(
         url,
         QUERIES,
-        [{"name": "team", "queries": list(QUERIES), "to": "file:out/"}],
+        [{"name": "team", "follow": list(QUERIES), "to": "file:out/"}],
         arxiv={"source": source},
-        defaults={"when": "at once", "kinds": ["new"], "first_digest": 0, "cap": "none"},
+        defaults={"when": "at once", "kinds": ["new"], "look_back": "0 days", "show": "all"},
     )
     (folder / "digest.toml").write_text(text)
 

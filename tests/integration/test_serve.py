@@ -183,9 +183,7 @@ def test_without_the_web_everything_else_is_done_and_an_edited_file_is_taken_ove
         assert served.lines[0].startswith("Working, listening nowhere · ")
         world.mail.wait_for(2)
         file = world.folder / "digest.toml"
-        file.write_text(
-            file.read_text() + '\n[[subscriptions]]\nname = "added"\nqueries = ["perf"]\nto = "feed"\n'
-        )
+        file.write_text(file.read_text() + '\n[[subscriptions]]\nname = "added"\nfollow = ["perf"]\nto = "feed"\n')
         served.process.send_signal(signal.SIGHUP)
         wait_until(lambda: any("digest.toml is in use" in line for line in served.log))
         assert served.stop(signal.SIGINT)[0] == 0

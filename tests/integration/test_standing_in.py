@@ -60,7 +60,7 @@ def test_the_next_harvest_that_succeeds_repeats_nothing_and_misses_nothing(world
     assert told == [first]
     late = world.come_out(103)
     assert world.run_on(4) == [late]
-    world.write(FEW | {"high": "cat:hep-th"}, source="harvest", first_digest=7)
+    world.write(FEW | {"high": "cat:hep-th"}, source="harvest", look_back=7)
     assert world.run_on(5) == [other], "the harvest met what the search was not confined to"
 
 
@@ -110,7 +110,7 @@ def test_a_first_digest_without_a_request_to_spare_waits_for_a_later_pass(world:
         world.write(FEW | {f"more{n}": f"ti:m{n}" for n in range(5)}, source=source)
         world.run()
     queries = add_rare(world, 10)
-    world.write(queries, source=source, first_digest=7)
+    world.write(queries, source=source, look_back=7)
     shown, spent = [], []
     for minutes in (5, 10, 15):
         before = len(world.asked())
@@ -120,7 +120,7 @@ def test_a_first_digest_without_a_request_to_spare_waits_for_a_later_pass(world:
 
 
 def test_of_very_many_first_digests_most_are_taken_from_what_is_stored(world: World) -> None:
-    world.write(add_rare(world, 60), source="harvest", first_digest=7)
+    world.write(add_rare(world, 60), source="harvest", look_back=7)
     for minutes in range(0, 60, 5):
         run_at(world, START + timedelta(minutes=minutes))
     assert len(world.arxiv.requests) <= REQUESTS_A_DAY

@@ -266,7 +266,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool) -> str:
             " domain (SPF, DKIM, DMARC) and block lists."
         )
     if code == _NO_ROOM or category == "5.2":
-        return "The mailbox is full or switched off, or the mail too large: a smaller `cap` shortens it."
+        return "The mailbox is full or switched off, or the mail too large: a smaller `show` shortens it."
     if stage is Stage.SENDER:
         return "Check the `from` address: the server does not take mail from it."
     if stage is Stage.RECIPIENT and code in _PERMANENT:

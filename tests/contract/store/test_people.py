@@ -40,8 +40,8 @@ NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 ADA = "ada@example.org"
 QUERIES = Wish(cadence="daily at 06:00 Europe/Berlin").add_query("tail latency").add_query("cat:cs.PF")
-TEAM: dict[str, object] = {"name": "team", "queries": "perf", "to": "mailto:team@example.org", "offered": True}
-OTHER: dict[str, object] = {"name": "other", "queries": "perf", "to": "mailto:ada@example.org"}
+TEAM: dict[str, object] = {"name": "team", "follow": "perf", "to": "mailto:team@example.org", "joinable": True}
+OTHER: dict[str, object] = {"name": "other", "follow": "perf", "to": "mailto:ada@example.org"}
 
 
 class Office:
@@ -384,7 +384,7 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(office: Office) ->
 def test_what_was_joined_stays_through_edits_of_the_file_and_ends_with_it(office: Office) -> None:
     office.subscribe(Wish(joins=("team",)))
     assert office.readers("team") == [["team@example.org", ADA]]
-    office.open({**TEAM, "to": "mailto:others@example.org", "offered": False})
+    office.open({**TEAM, "to": "mailto:others@example.org", "joinable": False})
     assert office.readers("team") == [["others@example.org", ADA]]
     office.open()
     assert office.readers("team") == [[]]
@@ -396,7 +396,7 @@ def test_what_is_not_offered_any_more_is_left_out_and_alone_refused(office: Offi
     for wish in (Wish(joins=("team",)), replace(QUERIES, joins=("team",))):
         office.ask(wish)
     office.queue()
-    office.open({**TEAM, "offered": False})
+    office.open({**TEAM, "joinable": False})
     alone, both = office.links()
     with pytest.raises(UnknownName, match="not offered any more"):
         office.press(alone)

@@ -19,8 +19,8 @@ from digest.model.subscriptions import (
     Destination,
     DestinationKind,
     Grouping,
-    QuietDays,
     Weekly,
+    WhenEmpty,
 )
 from digest.store import matches, subscribers, subscriptions
 from digest.store.queries import SyncReport, sync_queries
@@ -71,10 +71,10 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         destinations=(SLACK, MAIL, FEED),
         cadence=Cadence.parse("mondays and thursdays at 07:30 Europe/Berlin"),
         kinds=(Kind.NEW, Kind.WITHDRAWAL),
-        quiet_days=QuietDays.HEARTBEAT,
-        cap=None,
+        when_empty=WhenEmpty.ALWAYS,
+        show=None,
         abstracts=Abstracts.FULL,
-        first_digest=3,
+        look_back=3,
         title="The team's papers",
         exclude=("cat:math.CO", 'author:"Keiko Lindquell"'),
         exclude_papers=(ArxivId.parse("2611.14886"), ArxivId.parse("hep-th/9901001")),
@@ -118,9 +118,9 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
     [
         {"title": "Another title"},
         {"kinds": (Kind.REPLACEMENT,)},
-        {"cap": None, "abstracts": Abstracts.NONE},
+        {"show": None, "abstracts": Abstracts.NONE},
         {"group_by": Grouping.QUERY, "weekly": Weekly.PLAIN},
-        {"quiet_days": QuietDays.NOTE},
+        {"when_empty": WhenEmpty.NOTE},
         {"queries": ("gpu", "perf")},
         {"queries": ("gpu",)},
         {"destinations": (SLACK, MAIL)},
@@ -236,12 +236,12 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
 
 
 def test_a_first_digest_is_to_come_for_each_saved_query_once(store: Store) -> None:
-    ids = subscribe(store, make_subscription(first_digest=5), make_subscription("calm", first_digest=0))
+    ids = subscribe(store, make_subscription(look_back=5), make_subscription("calm", look_back=0))
     with store.begin() as conn:
         (pending,) = matches.load_first_digests(conn)
         assert (pending.subscription_id, pending.days, pending.revision.name) == (ids["team"], 5, "perf")
         matches.close_first_digest(conn, pending, 1)
-    subscribe(store, make_subscription(first_digest=5, queries=("perf", "gpu")), make_subscription("calm"))
+    subscribe(store, make_subscription(look_back=5, queries=("perf", "gpu")), make_subscription("calm"))
     with store.read() as conn:
         (pending,) = matches.load_first_digests(conn)
         wanted = conn.execute(select(subscription_queries.c.first_digest_run_id)).scalars().all()

@@ -39,7 +39,7 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
     subscribe(store, told, picky)
     with store.read() as conn:
         first, second = sorted(matches.load_due_turns(conn, NOW + DAY, 9), key=lambda turn: turn.name)
-    assert second.rhythm == Rhythm(told.cadence, told.quiet_hours, told.quiet_days)
+    assert second.rhythm == Rhythm(told.cadence, told.quiet_hours, told.when_empty)
     assert (first.excludes, second.excludes) == (True, False)
     assert first.likeness == second.likeness, "what is excluded does not decide over a turn"
     assert first.likeness != first._replace(last_slot="2026-11-18").likeness

@@ -44,7 +44,7 @@ url = "{{web}}/hook"
 
 [[subscriptions]]
 name = "perf-team"
-queries = ["gpu"]
+follow = ["gpu"]
 to = ["slack:#hidden-channel", "mailto:reader@hidden-institute.net", "feed"]
 """
 CHANNELS = ("hidden-channel", SlackChannel("C000LOUNGE", "hidden-lounge", is_member=False))

@@ -45,7 +45,7 @@ base_url = "http://127.0.0.1:8000"
 
 [defaults]
 when = "weekdays at 09:00 Europe/Berlin"
-kinds = ["new", "cross-list", "replacement", "withdrawal"]
+kinds = ["new", "cross-listed", "replaced", "withdrawn"]
 
 [queries]
 perf = "cat:cs.PF"
@@ -55,28 +55,28 @@ broken = "ti:(gpu OR"
 
 [[subscriptions]]
 name = "perf-team"
-queries = ["perf", "gpu", "follow"]
+follow = ["perf", "gpu", "follow"]
 to = ["slack:#papers", "feed"]
 
 [[subscriptions]]
 name = "gpu-mail"
-queries = ["gpu"]
+follow = ["gpu"]
 to = "mailto:reader@digest.example"
 when = "daily at 07:30 Europe/Berlin"
 
 [[subscriptions]]
 name = "old-mail"
-queries = ["follow", "gpu"]
+follow = ["follow", "gpu"]
 to = "mailto:old@digest.example"
 
 [[subscriptions]]
 name = "perf-mail"
-queries = ["perf"]
+follow = ["perf"]
 to = "mailto:second@digest.example"
 
 [[subscriptions]]
 name = "gpu-static"
-queries = ["gpu", "broken"]
+follow = ["gpu", "broken"]
 to = "file:feeds/gpu.atom"
 """
 

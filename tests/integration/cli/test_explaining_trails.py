@@ -38,13 +38,13 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
     world: World, digest: Shell
 ) -> None:
     places = '"mailto:second@digest.example", "console"'
-    world.edit_config('to = "mailto:second@digest.example"', f"to = [{places}]\ncap = 1")
+    world.edit_config('to = "mailto:second@digest.example"', f"to = [{places}]\nshow = 1")
     digest("run")
     digest("subscription", "resume", "perf-mail")
     world.clock.set(NOW + timedelta(days=3))
     digest("run")
     said = digest("explain", "2611.15003", "perf-mail").out
-    assert ", beyond the cap: at mailto:second@digest.example it is counted and linked, not shown" in said
+    assert ", not shown at mailto:second@digest.example: it is counted and linked" in said
     (frozen,) = digest("explain", "2611.15003", "perf-mail", "--json").json["digests"]
     assert frozen["hiding"] == ["mailto:second@digest.example"]
 
@@ -106,7 +106,7 @@ def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(world: World, di
     digest("feed", "revoke", "perf-team")
     facts = digest("explain", "2611.14991", "perf-team", "--json").json
     assert facts["feeds"] == [["feed", "it is closed"]]
-    world.edit_config('queries = ["gpu", "broken"]', 'queries = ["gpu"]\nexclude_papers = ["2611.14991"]')
+    world.edit_config('follow = ["gpu", "broken"]', 'follow = ["gpu"]\nexclude_papers = ["2611.14991"]')
     digest("run")
     assert "the subscription excludes the paper now" in digest("explain", "2611.14991", "gpu-static").out
 

@@ -19,7 +19,7 @@ from digest.config import load_config
 from digest.config.addresses import read_destination
 from digest.config.values import read_cadence
 from digest.model.announcements import DELIVERABLE_KINDS
-from digest.model.subscriptions import QuietDays
+from digest.model.subscriptions import WhenEmpty
 from digest.query import parse_query
 from tests.command_line import ROOT
 from tests.integration.cli.conftest import Shell
@@ -124,7 +124,7 @@ def test_each_other_block_can_be_read() -> None:
 def test_the_tables_hold_what_there_is() -> None:
     assert f"settings.py -->\n{settings_table_markdown()}<!-- /settings -->" in PAGES["settings"]
     assert column(PAGES["digest"], "## Which changes") == list(DELIVERABLE_KINDS)
-    assert column(PAGES["cadence"], "## Quiet days") == list(QuietDays)
+    assert column(PAGES["cadence"], "## Quiet days") == list(WhenEmpty)
     assert all(map(read_cadence, column(PAGES["cadence"], "#")))
     assert all(map(read_destination, column(PAGES["starting"], "## A small digest.toml")))
     notes = [str(note) for text in column(PAGES["queries"], "## What") for note in parse_query(text).notes]

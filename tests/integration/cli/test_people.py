@@ -37,7 +37,7 @@ def ask(site: Site, address: str, wish: Wish) -> None:
 def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The installation with two people more, and a third who did not confirm: their letters wait."""
     monkeypatch.setenv("DIGEST_WEB_SIGNUP", "open")
-    world.edit_config('when = "daily at 07:30', 'offered = true\nwhen = "daily at 07:30')
+    world.edit_config('when = "daily at 07:30', 'joinable = true\nwhen = "daily at 07:30')
     world.mail.script.reply("RCPT", "550 5.1.1 no such user", times=9, match="mistyped@digest.example")
     config = load_config(world.folder / "digest.toml", {**world.environ, "DIGEST_WEB_SIGNUP": "open"})
     with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:

@@ -37,7 +37,7 @@ gpu = "abs:GPU" # the first
 
 [[subscriptions]]
 name = "gpu"
-queries = ["gpu"]
+follow = ["gpu"]
 to = "{MAIL}"
 when = "daily at 07:30 Europe/Berlin"
 """
@@ -126,7 +126,7 @@ def test_a_new_subscription_goes_where_all_others_go_and_when(file: Path, digest
     digest("add", QUERY, "--name", "scheduling")
     assert find(file, "scheduling") == {
         "name": "scheduling",
-        "queries": ["scheduling"],
+        "follow": ["scheduling"],
         "to": MAIL,
         "when": "daily at 07:30 Europe/Berlin",
     }
@@ -139,7 +139,7 @@ def test_a_new_subscription_goes_where_all_others_go_and_when(file: Path, digest
 
 def test_a_query_can_be_added_to_a_subscription_that_is_there(file: Path, digest: Shell) -> None:
     digest("add", QUERY, "--name", "scheduling", "--subscription", "gpu")
-    assert find(file, "gpu")["queries"] == ["gpu", "scheduling"]
+    assert find(file, "gpu")["follow"] == ["gpu", "scheduling"]
     assert len(read(file)["subscriptions"]) == 1
     said = digest("add", "ti:zebra", "--name", "zebra", "--subscription", "gpu", "--to", "feed", expect=2)
     assert "`digest subscription edit gpu`" in said.err
@@ -158,7 +158,7 @@ def test_without_a_file_each_says_what_makes_one(digest: Shell) -> None:
     assert init in digest("try", QUERY, "--save", "scheduling", expect=3).err
     for words in (
         ("add",),
-        ("subscription", "edit", "gpu", "cap=3"),
+        ("subscription", "edit", "gpu", "show=3"),
         ("subscription", "remove", "gpu"),
         ("query", "remove", "gpu"),
         ("config", "undo"),
@@ -168,12 +168,12 @@ def test_without_a_file_each_says_what_makes_one(digest: Shell) -> None:
 
 def test_a_subscription_is_edited_key_by_key_and_list_by_list(file: Path, digest: Shell) -> None:
     digest("add", QUERY, "--name", "scheduling", "--subscription", "gpu")
-    digest("subscription", "edit", "gpu", "cap=20", "when=", "--remove-query", "gpu", "--add-to", "#papers")
-    subscription = {"name": "gpu", "queries": ["scheduling"], "to": [MAIL, "slack:#papers"], "cap": 20}
+    digest("subscription", "edit", "gpu", "show=20", "when=", "--remove-query", "gpu", "--add-to", "#papers")
+    subscription = {"name": "gpu", "follow": ["scheduling"], "to": [MAIL, "slack:#papers"], "show": 20}
     assert find(file, "gpu") == subscription
-    digest("subscription", "edit", "gpu", f"to=feed, {MAIL}", "queries=gpu,scheduling", "--remove-to", "feed")
-    assert find(file, "gpu") == subscription | {"queries": ["scheduling", "gpu"], "to": [MAIL]}
-    assert "cap=20" in digest("subscription", "edit", "gpu", expect=2).err
+    digest("subscription", "edit", "gpu", f"to=feed, {MAIL}", "follow=gpu,scheduling", "--remove-to", "feed")
+    assert find(file, "gpu") == subscription | {"follow": ["scheduling", "gpu"], "to": [MAIL]}
+    assert "show=20" in digest("subscription", "edit", "gpu", expect=2).err
 
 
 def test_a_subscription_and_then_its_query_are_removed(file: Path, digest: Shell) -> None:
@@ -203,7 +203,7 @@ def test_the_last_change_is_undone_and_done_again(file: Path, digest: Shell) -> 
         (["add", "ti:x", "--name", "x", "--when", "sometimes"], "is not a time when a digest can be due"),
         (["add", "ti:x", "--name", "x", "--to", "nowhere"], "nowhere"),
         (["add", "ti:x", "--name", "gpu"], "there is a saved query gpu already"),
-        (["subscription", "edit", "gpu", "cap=none at all"], "cap: must be"),
+        (["subscription", "edit", "gpu", "show=all at all"], "show: must be"),
         (["subscription", "edit", "gpu", "exclude=ti:("], "never closed"),
         (["subscription", "edit", "gpu", "--add-query", "none"], "there is no saved query 'none'"),
         (["subscription", "remove", "gpus"], "Did you mean 'gpu'?"),

@@ -37,7 +37,7 @@ def test_the_doctor_tells_every_mistake_at_once(world: World, digest: Shell) -> 
     (problem,) = list_problems(digest)
     assert problem["said"] == "queries.broken: OR has nothing after it"
     assert problem["todo"] == "Write a word or a group after it, or leave it out."
-    world.edit_config('kinds = ["new", "cross-list", "replacement", "withdrawal"]', 'caps = 3\nkinds = ["gone"]')
+    world.edit_config('kinds = ["new", "cross-listed", "replaced", "withdrawn"]', 'caps = 3\nkinds = ["gone"]')
     assert ["there is no such setting" in one["said"] for one in list_problems(digest)].count(True) == 1
     assert ["'gone' is not a kind" in one["said"] for one in list_problems(digest)].count(True) == 1
 

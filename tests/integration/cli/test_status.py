@@ -181,7 +181,7 @@ def test_the_screen_fits_a_terminal_of_80_columns_and_24_lines_however_much_ther
     monkeypatch.setenv("COLUMNS", "80")
     world.edit_config('broken = "ti:(gpu OR"', f'broken = "ti:{"(gpu OR" if troubled else "gpu"}"')
     more = (
-        f'\n[[subscriptions]]\nname = "a-team-with-a-name-{number}"\nqueries = ["gpu"]\n'
+        f'\n[[subscriptions]]\nname = "a-team-with-a-name-{number}"\nfollow = ["gpu"]\n'
         f'to = ["mailto:t{number}@digest.example", "mailto:u{number}@digest.example"]\n'
         for number in range(30)
     )

@@ -81,7 +81,7 @@ def show(desk: Desk, suffix: str = "atom") -> dict[str, str]:
     return {entry.id: entry.title for entry in feedparser.parse(body).entries}
 
 
-def live_until(desk: Desk, moment: datetime, *, query: str, kinds: str = '["new", "cross-list"]') -> None:
+def live_until(desk: Desk, moment: datetime, *, query: str, kinds: str = '["new", "cross-listed"]') -> None:
     """Let the next pass read an edited file at a moment."""
     file = desk.world.folder / "digest.toml"
     text = file.read_text().replace('perf = "cat:cs.PF"', f"perf = '{query}'")
@@ -110,7 +110,7 @@ def test_a_feed_shows_each_paper_once_whatever_is_edited_meanwhile(desk: Desk) -
 
 @pytest.mark.usefixtures("look_always")
 def test_a_replacement_that_was_asked_for_is_the_same_entry_with_another_text(desk: Desk) -> None:
-    kinds = '["new", "replacement"]'
+    kinds = '["new", "replaced"]'
     live_until(desk, EVENING + timedelta(hours=2), query="cat:cs.PF", kinds=kinds)
     first = show(desk)
     desk.world.arxiv.replace(PAPERS[0].id, submitted=EVENING + timedelta(hours=12), title="Another title")

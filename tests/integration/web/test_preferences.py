@@ -56,7 +56,7 @@ def test_the_mail_of_one_person_links_to_their_page_and_nothing_else_does(shared
 def test_what_the_form_says_holds_from_then_on_and_twice_is_as_once(house: House) -> None:
     page = house.open(house.subscribe(ME, "abs:measure", "ti:clocks"))
     page = page.press("save", abstracts="full", weekly="plain", feed="yes", on=["clocks"])
-    kinds = ["new", "replacement"]
+    kinds = ["new", "replaced"]
     page = page.press("save", days="fridays", hour="9", zone="Europe/Berlin", kind=kinds)
     assert (page.status, page.said) == (200, "Saved. Your next digest comes Friday 20 November at 09:00 CET.")
     wish = house.preferences().wish
@@ -81,12 +81,12 @@ def test_a_page_that_is_old_turns_off_no_query_that_it_did_not_list(house: House
 def test_a_mistake_stands_at_its_field_and_what_was_typed_is_kept(house: House) -> None:
     page = house.open(house.subscribe(ME, "abs:measure"))
     before = house.dump()
-    wrong = page.press("save", zone="Europe/Berln", hour="7", kind=["withdrawal"], on=[])
+    wrong = page.press("save", zone="Europe/Berln", hour="7", kind=["withdrawn"], on=[])
     assert wrong.status == 400
     assert "'Europe/Berln' is not a time zone. Write it like Europe/Berlin." in wrong.text
     assert re.search(r'name="zone" value="Europe/Berln"[^>]*aria-describedby="mistake-when"', wrong.answer.text)
     fields = wrong.form("save").fields
-    assert {("hour", "7"), ("kind", "withdrawal")} <= {*fields}
+    assert {("hour", "7"), ("kind", "withdrawn")} <= {*fields}
     assert not [value for name, value in fields if name == "on" or value == "new"]
     none = page.press("save", kind=[])
     assert re.search(r'id="mistake-kinds">No kind of paper is chosen', none.answer.text)

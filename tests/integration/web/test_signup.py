@@ -28,9 +28,9 @@ OFFERED = """
 [[subscriptions]]
 name = "queues"
 title = "Queues & more"
-queries = ["perf"]
+follow = ["perf"]
 to = "slack:#papers"
-offered = true
+joinable = true
 """
 
 WISH: Mapping[str, Any] = {
@@ -39,7 +39,7 @@ WISH: Mapping[str, Any] = {
     "days": "daily",
     "hour": "6",
     "zone": "Europe/Berlin",
-    "kinds": ["new", "cross-list"],
+    "kinds": ["new", "cross-listed"],
 }
 AGAIN = "If you used it, it worked. To ask again, open the first page."
 ADA = Destination.parse("mailto:ada@example.org")
@@ -197,7 +197,7 @@ def test_known_and_unknown_addresses_are_answered_alike(office: Desk, path: str)
         ({"q": "", "joins": "queues", "feed": "yes"}, "A feed is made of what you follow"),
         ({"joins": "perf-team"}, "Something is chosen that is not offered"),
         ({"kinds": []}, "No kind of paper is chosen"),
-        ({"kinds": "metadata"}, "Something is chosen that is not offered"),
+        ({"kinds": "edited"}, "Something is chosen that is not offered"),
         ({"hour": "24"}, "These days or this hour are not offered"),
         ({"zone": "Mars/Olympus"}, "is not a time zone"),
         ({"address": "ada"}, "is not an e-mail address"),
@@ -233,7 +233,7 @@ def test_who_may_subscribe_is_known_of_domains_and_of_nobody(office: Desk) -> No
     assert [mail.recipients for mail in run(office)] == [("ada@example.org",), ("carol@other.example",)]
 
 
-@pytest.mark.parametrize("office", ["off"], indirect=True)
+@pytest.mark.parametrize("office", ["closed"], indirect=True)
 def test_where_nobody_may_subscribe_readers_still_get_their_link(office: Desk) -> None:
     assert send(office, "/subscribe", WISH).status_code == 404
     page = office.press(office.http.get("/link"), address="reader@example.org")

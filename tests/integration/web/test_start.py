@@ -122,7 +122,7 @@ def test_a_hostile_query_is_answered_with_a_page(shared: Desk, text: str) -> Non
 
 
 def test_where_sign_up_is_on_the_page_takes_an_address_and_what_can_be_joined(tmp_path: Path) -> None:
-    with begin(tmp_path, DIGEST_WEB_SIGNUP="open", extra='offered = true\ntitle = "Our <papers>"\n') as http:
+    with begin(tmp_path, DIGEST_WEB_SIGNUP="open", extra='joinable = true\ntitle = "Our <papers>"\n') as http:
         page = ask(http, "/", q=" cat:cs.PF").text
     assert len(page.encode()) <= MOST_BYTES
     (form,) = find(page, "//form[@method='post']")
@@ -134,7 +134,7 @@ def test_where_sign_up_is_on_the_page_takes_an_address_and_what_can_be_joined(tm
     assert "Our &lt;papers&gt;" in page
     assert form.xpath(".//select[@name='days']/option/@value") == list(DAYS)
     assert set(form.xpath(".//input[@name='kinds']/@value")) <= set(DELIVERABLE_KINDS)
-    assert form.xpath(".//input[@name='kinds' and @checked]/@value") == ["new", "cross-list"]
+    assert form.xpath(".//input[@name='kinds' and @checked]/@value") == ["new", "cross-listed"]
     for days in form.xpath(".//select[@name='days']/option/@value"):
         assert write_cadence(days, form.fields["hour"], form.fields["zone"])
     for field in form.xpath(".//input[not(@type='hidden')] | .//select"):

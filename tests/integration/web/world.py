@@ -64,7 +64,7 @@ perf = "cat:cs.PF"
 
 [[subscriptions]]
 name = "perf-team"
-queries = ["perf"]
+follow = ["perf"]
 to = {to}
 """
 

@@ -27,7 +27,7 @@ def configure(tmp_path_factory: pytest.TempPathFactory, default: str, *whens: st
         'q = "cat:cs.PF"',
     ]
     for number, when in enumerate(whens):
-        lines += ["[[subscriptions]]", f'name = "s{number}"', 'queries = ["q"]', 'to = "feed"', f'when = "{when}"']
+        lines += ["[[subscriptions]]", f'name = "s{number}"', 'follow = ["q"]', 'to = "feed"', f'when = "{when}"']
     path = tmp_path_factory.mktemp("config") / "digest.toml"
     path.write_text("\n".join(lines), encoding="utf-8")
     return load_config(path, {})

@@ -19,7 +19,7 @@ HOOK = "https://hooks.slack.com/services/T0001/B0002/abcDEF123"
 
 
 def subscribe(to: str, name: str = "one") -> str:
-    return f'[queries]\nq = "cat:cs.PF"\n[[subscriptions]]\nname = "{name}"\nqueries = "q"\nto = {to}\n'
+    return f'[queries]\nq = "cat:cs.PF"\n[[subscriptions]]\nname = "{name}"\nfollow = "q"\nto = {to}\n'
 
 
 def test_the_real_arxiv_is_not_asked_without_a_way_to_reach_the_operator(refuse: Refuse) -> None:
@@ -62,7 +62,7 @@ def test_whoever_lets_people_subscribe_needs_a_page_and_a_sender_for_them(load: 
     assert "web.base_url is missing" in refuse(DIGEST_WEB_SIGNUP="open", **sender).message
     assert "mail.from is missing" in refuse(DIGEST_WEB_SIGNUP="example.org", **page).message
     assert load(DIGEST_WEB_SIGNUP="open", **page, **sender).web.signup.admits("ada@example.com")
-    assert load(DIGEST_WEB_SIGNUP="off").web.signup.is_off
+    assert load(DIGEST_WEB_SIGNUP="closed").web.signup.is_off
 
 
 def test_a_password_needs_somebody_to_log_in(refuse: Refuse) -> None:
@@ -127,7 +127,7 @@ def test_a_misspelt_webhook_variable_is_refused(refuse: Refuse) -> None:
 
 
 def test_two_subscriptions_never_write_the_same_feed_file(load: Load, refuse: Refuse) -> None:
-    second = '[[subscriptions]]\nname = "two"\nqueries = "q"\nto = "file:./feeds/../a.atom"\n'
+    second = '[[subscriptions]]\nname = "two"\nfollow = "q"\nto = "file:./feeds/../a.atom"\n'
     error = refuse(subscribe('"file:a.atom"') + second)
     assert "subscriptions.two.to: file:" in error.message
     assert "is also written by one" in error.message

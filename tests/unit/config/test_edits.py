@@ -26,15 +26,15 @@ gpu = 'abs:"tail latency"' # the old one
 # Who gets what.
 [[subscriptions]]
 name = "team"
-queries = [
+follow = [
   "gpu", # theirs
 ]
 to = "feed" # for now
-# cap = 20
+# show = 20
 
 [[subscriptions]]
 name = "me"
-queries = ["gpu"]
+follow = ["gpu"]
 to = ["feed", "console"]
 # the end
 """
@@ -54,17 +54,17 @@ def test_a_new_query_stands_below_the_last_one_and_needs_no_escapes() -> None:
 
 
 def test_a_new_subscription_stands_behind_the_others_after_an_empty_line() -> None:
-    after = edits.add_subscription(FILE, {"name": "new", "queries": ["gpu"], "to": "console"})
-    assert added(FILE, after) == ["", "[[subscriptions]]", 'name = "new"', 'queries = ["gpu"]', 'to = "console"']
+    after = edits.add_subscription(FILE, {"name": "new", "follow": ["gpu"], "to": "console"})
+    assert added(FILE, after) == ["", "[[subscriptions]]", 'name = "new"', 'follow = ["gpu"]', 'to = "console"']
     assert after.startswith(FILE)
 
 
 def test_tables_that_are_missing_are_made() -> None:
     after = edits.add_query('[arxiv]\ncontact = "ops@example.org"', "gpu", "abs:GPU")
-    after = edits.add_subscription(after, {"name": "gpu", "queries": ["gpu"], "to": "feed"})
+    after = edits.add_subscription(after, {"name": "gpu", "follow": ["gpu"], "to": "feed"})
     assert after == (
         '[arxiv]\ncontact = "ops@example.org"\n\n[queries]\ngpu = "abs:GPU"\n\n'
-        '[[subscriptions]]\nname = "gpu"\nqueries = ["gpu"]\nto = "feed"\n'
+        '[[subscriptions]]\nname = "gpu"\nfollow = ["gpu"]\nto = "feed"\n'
     )
 
 
@@ -75,37 +75,37 @@ def test_one_destination_becomes_a_list_and_its_comment_stays() -> None:
 
 
 def test_lists_of_the_user_keep_their_shape() -> None:
-    after = edits.edit_subscription(FILE, "team", add={"queries": ["tail"]})
-    assert 'queries = [\n  "gpu", # theirs\n  "tail",\n]' in after
+    after = edits.edit_subscription(FILE, "team", add={"follow": ["tail"]})
+    assert 'follow = [\n  "gpu", # theirs\n  "tail",\n]' in after
     assert added(FILE, after) == ['  "tail",']
 
 
 def test_a_key_is_written_below_the_last_one_or_in_its_place_or_taken_out() -> None:
-    after = edits.edit_subscription(FILE, "team", values={"cap": 40, "title": "GPU"})
-    assert 'to = "feed" # for now\ncap = 40\ntitle = "GPU"\n# cap = 20\n' in after
+    after = edits.edit_subscription(FILE, "team", values={"show": 40, "title": "GPU"})
+    assert 'to = "feed" # for now\nshow = 40\ntitle = "GPU"\n# show = 20\n' in after
     again = edits.edit_subscription(after, "team", values={"title": "Ours"})
-    assert 'cap = 40\ntitle = "Ours"\n# cap = 20\n' in again
-    assert edits.edit_subscription(again, "team", values={"title": None, "cap": None}) == FILE
+    assert 'show = 40\ntitle = "Ours"\n# show = 20\n' in again
+    assert edits.edit_subscription(again, "team", values={"title": None, "show": None}) == FILE
 
 
 def test_what_stands_behind_a_removed_subscription_stays() -> None:
     for name in ("team", "me"):
         after = edits.remove_subscription(FILE, name)
         assert re.findall("# [a-z ]+", FILE)[-1] in after
-        assert "# cap = 20" in after
+        assert "# show = 20" in after
         assert len(tomllib.loads(after)["subscriptions"]) == 1
     nobody = edits.remove_subscription(edits.remove_subscription(FILE, "me"), "team")
     assert "subscriptions" not in tomllib.loads(nobody)
-    assert nobody.endswith("# Who gets what.\n# cap = 20\n\n# the end\n")
+    assert nobody.endswith("# Who gets what.\n# show = 20\n\n# the end\n")
 
 
 def test_inline_tables_and_dotted_keys_are_changed_where_they_stand() -> None:
-    inline = 'queries = {gpu = "abs:GPU"} # two\nsubscriptions = [{name = "a", queries = ["gpu"], to = "feed"}]\n'
+    inline = 'queries = {gpu = "abs:GPU"} # two\nsubscriptions = [{name = "a", follow = ["gpu"], to = "feed"}]\n'
     after = edits.add_query(inline, "tail", "ti:tail")
-    after = edits.edit_subscription(after, "a", add={"queries": ["tail"]}, values={"cap": 3})
-    after = edits.add_subscription(after, {"name": "b", "queries": ["gpu"], "to": "console"})
+    after = edits.edit_subscription(after, "a", add={"follow": ["tail"]}, values={"show": 3})
+    after = edits.add_subscription(after, {"name": "b", "follow": ["gpu"], "to": "console"})
     read = tomllib.loads(edits.remove_subscription(after, "a"))
-    assert read["subscriptions"] == [{"name": "b", "queries": ["gpu"], "to": "console"}]
+    assert read["subscriptions"] == [{"name": "b", "follow": ["gpu"], "to": "console"}]
     assert after.count("\n") == 2
     assert "# two" in after
     dotted = edits.add_query('queries.gpu = "abs:GPU"\n', "tail", "ti:tail")
@@ -119,9 +119,9 @@ def test_a_query_that_is_followed_is_removed_on_request_alone() -> None:
         edits.remove_query(FILE, "gpu", from_subscriptions=True)
     more = edits.add_query(FILE, "tail", "ti:tail")
     for name in ("team", "me"):
-        more = edits.edit_subscription(more, name, add={"queries": ["tail"]})
+        more = edits.edit_subscription(more, name, add={"follow": ["tail"]})
     read = tomllib.loads(edits.remove_query(more, "gpu", from_subscriptions=True))
-    assert (read["queries"], [one["queries"] for one in read["subscriptions"]]) == (
+    assert (read["queries"], [one["follow"] for one in read["subscriptions"]]) == (
         {"tail": "ti:tail"},
         [["tail"], ["tail"]],
     )
@@ -164,22 +164,22 @@ def test_what_is_no_destination_is_refused() -> None:
 
 def test_values_are_read_by_what_the_settings_take() -> None:
     read = edits.read_assignment
-    assert read("cap=20") == ("cap", 20)
-    assert read("cap = none") == ("cap", "none")
-    assert read("kinds=new, replacement") == ("kinds", ["new", "replacement"])
+    assert read("show=20") == ("show", 20)
+    assert read("show = all") == ("show", "all")
+    assert read("kinds=new, replaced") == ("kinds", ["new", "replaced"])
     assert read('kinds=["new"]') == ("kinds", ["new"])
     assert read("title=[GPU]") == ("title", "[GPU]")
     assert read('exclude=author:"Lindquell, K"') == ("exclude", 'author:"Lindquell, K"')
     assert read("title=") == ("title", None)
-    assert read("queries=gpu, perf") == ("queries", ["gpu", "perf"])
+    assert read("follow=gpu, perf") == ("follow", ["gpu", "perf"])
     assert read("to=you@example.org,#papers") == ("to", ["mailto:you@example.org", "slack:#papers"])
-    for wrong in ("cap", "caps=3", "name=other"):
+    for wrong in ("show", "shows=3", "name=other"):
         with pytest.raises(UsageError):
             read(wrong)
 
 
 def test_a_table_that_comes_or_goes_is_shown_from_its_head_on() -> None:
-    more = edits.add_subscription(FILE, {"name": "new", "queries": ["gpu"], "to": ["feed", "console"]})
+    more = edits.add_subscription(FILE, {"name": "new", "follow": ["gpu"], "to": ["feed", "console"]})
     assert added(FILE, more)[:3] == ["", "[[subscriptions]]", 'name = "new"']
     after = edits.remove_subscription(FILE, "team")
     gone = [line[1:] for line in edits.compare_texts(FILE, after, "digest.toml")[2:] if line[0] == "-"]
@@ -214,7 +214,7 @@ def files(draw: st.DrawFn) -> str:
     parts = [f"{gap()}[arxiv]{end()}{gap()}contact = 'ops@example.org'{end()}{gap()}", f"[queries]{end()}{saved}"]
     for name in draw(st.lists(NAMES, unique=True, max_size=3)):
         to = draw(st.sampled_from(['"feed"', "'console'"])) if draw(st.booleans()) else array(["feed", "console"])
-        lines = [f'name = "{name}"', f"queries = {array(['a'])}", f"to = {to}"]
+        lines = [f'name = "{name}"', f"follow = {array(['a'])}", f"to = {to}"]
         parts.append(f"{gap()}[[subscriptions]]{end()}" + "".join(f"{line}{end()}" for line in lines) + gap())
     if draw(st.booleans()):
         parts.append(f'[mail]{end()}from = "digest@example.org"{end()}{gap()}')
@@ -230,7 +230,7 @@ EDITS = st.lists(
         st.tuples(st.just("to"), NAMES, PLACES),
         st.tuples(st.just("not to"), NAMES, PLACES),
         st.tuples(st.just("title"), NAMES, st.none() | WORDS),
-        st.tuples(st.just("cap"), NAMES, st.integers(1, 9)),
+        st.tuples(st.just("show"), NAMES, st.integers(1, 9)),
     ),
     max_size=8,
 )
@@ -243,7 +243,7 @@ def make(text: str, edit: tuple[str, str, Any]) -> str:  # noqa: PLR0911 - one f
         case ("forget", name, _):
             return edits.remove_query(text, name, from_subscriptions=True)
         case ("subscribe", name, place):
-            return edits.add_subscription(text, {"name": name, "queries": ["a"], "to": place})
+            return edits.add_subscription(text, {"name": name, "follow": ["a"], "to": place})
         case ("remove", name, _):
             return edits.remove_subscription(text, name)
         case ("to", name, place):
@@ -267,12 +267,12 @@ def expect(  # noqa: C901, PLR0912 - one case for each kind of edit
             if queries.setdefault(name, words) != words:
                 return None
         case ("forget", name, _):
-            if queries.pop(name, None) is None or any(one["queries"] == [name] for one in subscriptions):
+            if queries.pop(name, None) is None or any(one["follow"] == [name] for one in subscriptions):
                 return None
         case ("subscribe", name, place):
             if found:
                 return None
-            subscriptions.append({"name": name, "queries": ["a"], "to": place})
+            subscriptions.append({"name": name, "follow": ["a"], "to": place})
             read["subscriptions"] = subscriptions
         case _ if not found:
             return None

@@ -51,7 +51,7 @@ def test_address_and_secret_come_from_the_file_or_from_variables(tmp_path: Path)
 def test_a_webhook_that_only_a_subscription_names_may_come_whole_from_variables(tmp_path: Path) -> None:
     path = write(
         tmp_path,
-        '[queries]\nperf = "cat:cs.PF"\n[[subscriptions]]\nname = "x"\nqueries = ["perf"]\nto = "webhook:lab"\n',
+        '[queries]\nperf = "cat:cs.PF"\n[[subscriptions]]\nname = "x"\nfollow = ["perf"]\nto = "webhook:lab"\n',
     )
     environ = {"DIGEST_WEBHOOKS_LAB_URL": "https://lab.example.org/hook", "DIGEST_WEBHOOKS_LAB_SECRET": SECRET}
     assert [*load_config(path, environ).webhooks] == ["lab"]

@@ -11,7 +11,7 @@ from digest.config.display import write_toml
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import ConfigurationError
-from digest.model.subscriptions import Destination, DestinationKind, QuietDays, SavedQuery
+from digest.model.subscriptions import Destination, DestinationKind, SavedQuery, WhenEmpty
 
 Load = Callable[..., Config]
 Refuse = Callable[..., ConfigurationError]
@@ -38,9 +38,9 @@ base_url = "https://digest.example.org/"
 
 [defaults]
 when = "weekdays at 09:00 Europe/Berlin"
-kinds = ["replacement", "new"]
-quiet_days = "note"
-cap = 10
+kinds = ["replaced", "new"]
+when_empty = "note"
+show = 10
 
 [queries]
 perf = "cat:cs.PF"
@@ -48,21 +48,21 @@ gpu  = "cat:cs.PF AND abs:GPU"
 
 [[subscriptions]]
 name = "perf-team"
-queries = ["perf", "gpu"]
+follow = ["perf", "gpu"]
 to = "slack:#papers"
 
 [[subscriptions]]
 name = "gpu-mail"
-queries = ["gpu"]
+follow = ["gpu"]
 to = ["mailto:Reader@Example.org", "feed"]
 when = "daily at 07:30 Europe/Berlin"
-cap = "none"
-first_digest = 0
+show = "all"
+look_back = "0 days"
 title = "GPUs"
 
 [[subscriptions]]
 name = "gpu-static"
-queries = ["gpu"]
+follow = ["gpu"]
 to = "file:feeds/gpu.atom"
 """
 
@@ -87,10 +87,10 @@ def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(load: Load, 
     (tmp_path / "mine").mkdir()
     team, mail, static = load(WHOLE, top="", DIGEST_SLACK_TOKEN="xoxb-1").subscriptions
     weekdays = Cadence(CadenceKind.CLOCK, frozenset(range(5)), time(9), "Europe/Berlin")
-    assert (team.cadence, team.kinds, team.quiet_days, team.cap, team.first_digest, team.title) == (
-        weekdays, (Kind.NEW, Kind.REPLACEMENT), QuietDays.NOTE, 10, 7, "",
+    assert (team.cadence, team.kinds, team.when_empty, team.show, team.look_back, team.title) == (
+        weekdays, (Kind.NEW, Kind.REPLACEMENT), WhenEmpty.NOTE, 10, 7, "",
     )  # fmt: skip
-    assert (mail.cadence, mail.cap, mail.first_digest, mail.title) == (
+    assert (mail.cadence, mail.show, mail.look_back, mail.title) == (
         Cadence(CadenceKind.CLOCK, frozenset(range(7)), time(7, 30), "Europe/Berlin"), None, 0, "GPUs",
     )  # fmt: skip
     assert team.destinations == (Destination(DestinationKind.SLACK, "#papers"),)
@@ -141,15 +141,15 @@ def test_an_empty_variable_counts_as_not_set(load: Load) -> None:
 
 def test_lists_and_numbers_can_be_written_in_variables(load: Load) -> None:
     config = load(
-        DIGEST_DEFAULTS_KINDS="new, withdrawal",
-        DIGEST_DEFAULTS_CAP="5",
-        DIGEST_DEFAULTS_FIRST_DIGEST="0",
+        DIGEST_DEFAULTS_KINDS="new, withdrawn",
+        DIGEST_DEFAULTS_SHOW="5",
+        DIGEST_DEFAULTS_LOOK_BACK="0 days",
         DIGEST_DEFAULTS_WHEN="mondays at 08:00 UTC",
     )
     assert config.defaults.kinds == (Kind.NEW, Kind.WITHDRAWAL)
-    assert (config.defaults.cap, config.defaults.first_digest) == (5, 0)
+    assert (config.defaults.show, config.defaults.look_back) == (5, 0)
     assert str(config.defaults.when) == "mondays at 08:00 UTC"
-    assert load(DIGEST_DEFAULTS_CAP="none").defaults.cap is None
+    assert load(DIGEST_DEFAULTS_SHOW="all").defaults.show is None
 
 
 def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(load: Load) -> None:
@@ -179,13 +179,13 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         ('[slack]\nurl = "http://slack.example.org/api/"', "slack.url: 'http://slack", "http:// is allowed"),
         ('[defaults]\nwhen = "at noon"', "defaults.when: 'at noon' is not a time", "weekdays at 09:00"),
         ('[defaults]\nkinds = ["newest"]', "'newest' is not a kind", "Did you mean 'new'?"),
-        ('[defaults]\nkinds = ["withdrawn"]', "'withdrawn' is not a kind", "Did you mean 'withdrawal'?"),
-        ("[defaults]\nkinds = []", "names no kind", "cross-list"),
-        ("[defaults]\ncap = 0", "defaults.cap: must be a whole number from 1", ""),
-        ("[defaults]\ncap = true", "defaults.cap: must be a whole number from 1", ""),
-        ('[defaults]\ncap = "40"', "defaults.cap: must be a whole number from 1", ""),
-        ("[defaults]\nfirst_digest = -1", "defaults.first_digest: must be a number of days", ""),
-        ('[defaults]\nquiet_days = "sleep"', "'sleep' is not one of skip, note, heartbeat", ""),
+        ('[defaults]\nkinds = ["withdrawal"]', "'withdrawal' is not a kind", "It is called 'withdrawn' now."),
+        ("[defaults]\nkinds = []", "names no kind", "cross-listed"),
+        ("[defaults]\nshow = 0", "defaults.show: must be a whole number from 1", ""),
+        ("[defaults]\nshow = true", "defaults.show: must be a whole number from 1", ""),
+        ('[defaults]\nshow = "40"', "defaults.show: must be a whole number from 1", ""),
+        ("[defaults]\nlook_back = -1", "defaults.look_back: must be a time of 0 to 365 days", ""),
+        ('[defaults]\nwhen_empty = "sleep"', "'sleep' is not one of skip, note, always", ""),
         ("mail = 5", "arxiv.mail: there is no such setting", "[arxiv] takes"),
         ("[[mail]]", "mail: must be a table, not a list", "Write [mail]."),
         ("[queries]\n[queries.perf]", "queries.perf: must be a query in quotes, not a table", ""),
@@ -229,11 +229,11 @@ def test_a_key_in_the_wrong_place_is_told_where_it_belongs(
 
 def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
     error = refuse(
-        '[mail]\nfrom = "nobody"\nspeed = 1\n[defaults]\ncap = 0\nwhen = "never"\n', DIGEST_WEB_BIND="everywhere"
+        '[mail]\nfrom = "nobody"\nspeed = 1\n[defaults]\nshow = 0\nwhen = "never"\n', DIGEST_WEB_BIND="everywhere"
     )
     first, *others = [line.strip() for line in error.message.splitlines()]
     assert first.endswith("digest.toml: 5 things to correct")
-    for place in ("mail.from", "mail.speed", "defaults.cap", "defaults.when", "DIGEST_WEB_BIND"):
+    for place in ("mail.from", "mail.speed", "defaults.show", "defaults.when", "DIGEST_WEB_BIND"):
         assert [place] == [one.partition(":")[0] for one in others if one.startswith(f"{place}: ")]
     assert "Write 127.0.0.1:8000" in error.message
     assert "digest doctor --quick" in error.hint

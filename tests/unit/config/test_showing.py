@@ -20,9 +20,9 @@ team = "https://hooks.slack.com/services/T0001/B0002/hushhook"
 perf = "cat:cs.PF"
 [[subscriptions]]
 name = "perf-team"
-queries = ["perf"]
+follow = ["perf"]
 to = ["feed", "console"]
-cap = "none"
+show = "all"
 """
 
 
@@ -36,15 +36,15 @@ def test_every_setting_is_shown_with_its_value_and_where_it_comes_from(load: Loa
     assert rows["arxiv.contact"] == ("ops@example.org", "digest.toml")
     assert rows["web.bind"] == ("127.0.0.1:8000", "default")
     assert rows["mail.smtp"] == ("smtps://me@mx.example.org", "digest.toml")
-    assert rows["defaults.kinds"] == ("new, cross-list", "default")
-    assert rows["defaults.cap"] == ("40", "default")
+    assert rows["defaults.kinds"] == ("new, cross-listed", "default")
+    assert rows["defaults.show"] == ("all", "default")
 
 
 def test_saved_queries_and_subscriptions_are_shown_with_what_they_inherit(load: Load) -> None:
     rows = rows_of(load(TEXT, **SECRETS))
     assert rows["queries.perf"] == ("cat:cs.PF", "digest.toml")
     assert rows["subscriptions.perf-team.to"] == ("feed, console", "digest.toml")
-    assert rows["subscriptions.perf-team.cap"] == ("none", "digest.toml")
+    assert rows["subscriptions.perf-team.show"] == ("all", "digest.toml")
     assert rows["subscriptions.perf-team.when"] == ("on announcement", "defaults.when")
 
 

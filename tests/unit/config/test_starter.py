@@ -116,7 +116,7 @@ def test_the_file_holds_what_was_answered_and_nothing_else() -> None:
             {
                 "name": "gpu-team",
                 "title": "GPU team",
-                "queries": ["gpu-team"],
+                "follow": ["gpu-team"],
                 "to": "mailto:you@gmail.com",
                 "when": "at once",
             }

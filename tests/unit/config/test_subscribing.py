@@ -12,7 +12,7 @@ QUERIES = '[queries]\nperf = "cat:cs.PF"\ngpu = "abs:GPU"\n'
 
 
 def table(**keys: str) -> str:
-    values = {"name": '"perf-team"', "queries": '["perf"]', "to": '"feed"', **keys}
+    values = {"name": '"perf-team"', "follow": '["perf"]', "to": '"feed"', **keys}
     return "[[subscriptions]]\n" + "".join(f"{key} = {value}\n" for key, value in values.items() if value)
 
 
@@ -20,15 +20,15 @@ def table(**keys: str) -> str:
     ("keys", "words", "hint"),
     [
         ({"name": ""}, "subscriptions no. 1.name: is missing", "Write name = "),
-        ({"queries": ""}, "subscriptions.perf-team.queries: is missing", "Write queries = "),
+        ({"follow": ""}, "subscriptions.perf-team.follow: is missing", "Write follow = "),
         ({"to": ""}, "subscriptions.perf-team.to: is missing", "Write to = "),
         ({"name": '"Perf Team"'}, "'Perf Team' can't be a name", "small letters"),
         ({"name": "5"}, "subscriptions no. 1.name: must be text", ""),
-        ({"queries": '["perv"]'}, "there is no saved query 'perv'", "Did you mean 'perf'?"),
-        ({"queries": '["zzz"]'}, "there is no saved query 'zzz'", "Saved queries: perf, gpu."),
-        ({"queries": '["perf", "perf"]'}, "names 'perf' twice", ""),
-        ({"queries": "[]"}, "names no saved query", 'queries = ["perf"]'),
-        ({"queries": "5"}, "must be text", ""),
+        ({"follow": '["perv"]'}, "there is no saved query 'perv'", "Did you mean 'perf'?"),
+        ({"follow": '["zzz"]'}, "there is no saved query 'zzz'", "Saved queries: perf, gpu."),
+        ({"follow": '["perf", "perf"]'}, "names 'perf' twice", ""),
+        ({"follow": "[]"}, "names no saved query", 'follow = ["perf"]'),
+        ({"follow": "5"}, "must be text", ""),
         ({"to": "[]"}, "names no destination", "feed"),
         ({"to": '"reader@example.org"'}, "is not a destination", "mailto:reader@example.org."),
         ({"to": '"mail: reader@example.org"'}, "is not a destination", "mailto:reader@example.org."),
@@ -42,13 +42,13 @@ def table(**keys: str) -> str:
         ({"to": '"slack-webhook:"'}, "has no address", ""),
         ({"when": '"sometimes"'}, "'sometimes' is not a time", "weekdays at 09:00"),
         ({"when": "7"}, "must be text", ""),
-        ({"kinds": '["old"]'}, "'old' is not a kind", "cross-list"),
-        ({"quiet_days": '"loud"'}, "'loud' is not one of", ""),
-        ({"cap": "-1"}, "whole number from 1", ""),
+        ({"kinds": '["old"]'}, "'old' is not a kind", "cross-listed"),
+        ({"when_empty": '"loud"'}, "'loud' is not one of", ""),
+        ({"show": "-1"}, "whole number from 1", ""),
         ({"group_by": '"author"'}, "'author' is not one of kind, query", ""),
         ({"abstracts": '"long"'}, "'long' is not one of short, full, none", ""),
         ({"weekly": '"never"'}, "'never' is not one of summary, plain", ""),
-        ({"first_digest": '"week"'}, "number of days", ""),
+        ({"look_back": '"week"'}, "a time of 0 to 365 days", "7 days"),
         ({"title": '"a\\nb"'}, "must be one line", ""),
         ({"quiet_hours": '"nights"'}, "'nights' are not hours of a day", "22:00-07:00"),
         (
@@ -56,7 +56,7 @@ def table(**keys: str) -> str:
             "needs a time zone, because 'on announcement' has none",
             "Europe/Berlin",
         ),
-        ({"query": '"perf"'}, "subscriptions.perf-team.query: there is no such setting", "'queries'"),
+        ({"query": '"perf"'}, "subscriptions.perf-team.query: there is no such setting", "follow"),
     ],
 )
 def test_a_mistake_in_a_subscription_is_named_with_key_and_mending(
@@ -68,15 +68,15 @@ def test_a_mistake_in_a_subscription_is_named_with_key_and_mending(
 
 
 def test_every_wrong_destination_and_query_of_a_subscription_is_named_at_once(refuse: Refuse) -> None:
-    wrong = table(queries='["perv", "gpu", "none"]', to='["mailto:foo", "slak:#x", "feed"]')
+    wrong = table(follow='["perv", "gpu", "none"]', to='["mailto:foo", "slak:#x", "feed"]')
     said = refuse(QUERIES + wrong)
     for one in ("'perv'", "'none'", "'foo' is not an e-mail address", "'slak:#x'"):
         assert one in said.message
 
 
 def test_queries_and_destinations_may_be_one_text_or_a_list(load: Load) -> None:
-    one = load(QUERIES + table(queries='"perf"', to='"feed"')).subscriptions
-    assert one == load(QUERIES + table(queries='["perf"]', to='["feed"]')).subscriptions
+    one = load(QUERIES + table(follow='"perf"', to='"feed"')).subscriptions
+    assert one == load(QUERIES + table(follow='["perf"]', to='["feed"]')).subscriptions
 
 
 def test_papers_and_queries_to_exclude_are_read(load: Load) -> None:
@@ -101,10 +101,10 @@ def test_queries_of_the_wrong_shape_are_refused(refuse: Refuse) -> None:
 
 
 def test_origins_say_what_is_inherited_and_what_is_written(load: Load) -> None:
-    origins = load(QUERIES + table(cap="5")).origins
+    origins = load(QUERIES + table(show="5")).origins
     assert origins["queries.gpu"] == "digest.toml"
     assert origins["subscriptions.perf-team.to"] == "digest.toml"
-    assert origins["subscriptions.perf-team.cap"] == "digest.toml"
+    assert origins["subscriptions.perf-team.show"] == "digest.toml"
     assert origins["subscriptions.perf-team.when"] == "defaults.when"
 
 

@@ -51,16 +51,16 @@ def test_one_text_alone_counts_as_a_list_of_one() -> None:
 
 
 def test_kinds_come_in_the_order_a_digest_shows_them_each_once() -> None:
-    assert values.read_kinds(["withdrawal", "new", "new"]) == ("new", "withdrawal")
+    assert values.read_kinds(["withdrawn", "new", "new"]) == ("new", "withdrawn")
 
 
 @given(st.integers() | st.just(2**63))
 def test_a_cap_is_a_whole_number_from_one_that_any_database_keeps(number: int) -> None:
     if 1 <= number <= 100_000:
-        assert values.read_cap(number) == number
+        assert values.read_show(number) == number
     else:
         with pytest.raises(ConfigurationError):
-            values.read_cap(number)
+            values.read_show(number)
 
 
 @pytest.mark.parametrize("value", [-1, 86_401, True, "9", 1.5])

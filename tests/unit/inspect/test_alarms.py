@@ -16,7 +16,7 @@ from digest.model.announcements import alarm_moment, find_owed, latest_mailing, 
 from digest.model.cadences import Cadence
 from digest.model.clock import write_with_zone
 from digest.model.messages import Coverage
-from digest.model.subscriptions import QuietDays, Rhythm
+from digest.model.subscriptions import Rhythm, WhenEmpty
 from digest.plan.turns import TurnFacts, TurnOutcome, decide_turn, latest_slot, next_slot
 
 MAILING = date(2026, 11, 19)
@@ -114,7 +114,7 @@ def test_what_is_owed_on_announcement_is_told_by_whoever_plans_however_little_of
     *, later: timedelta, since: timedelta, ago: timedelta, is_awaited: bool, source: str
 ) -> None:
     now = NOW + later
-    rhythm = Rhythm(Cadence.parse("on announcement"), None, QuietDays.SKIP)
+    rhythm = Rhythm(Cadence.parse("on announcement"), None, WhenEmpty.SKIP)
     before = latest_slot(rhythm.cadence, None, now - since)
     due = next_slot(rhythm.cadence, None, before.due_at, before.name)
     assert due is not None

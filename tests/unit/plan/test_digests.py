@@ -36,7 +36,7 @@ def plan(
         queries=queries,
         destinations=(Destination.parse("mailto:a@example.org"),),
         cadence=Cadence.parse("weekdays at 09:00 Europe/Berlin"),
-        cap=cap,
+        show=cap,
     )
     later = wishes.pop("later", {})
     subscription = replace(subscription, **wishes)
@@ -134,14 +134,14 @@ def test_what_changed_starts_with_the_authors_own_comment() -> None:
 
 def test_a_cap_shortens_what_is_shown_and_loses_nothing() -> None:
     changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 6)]
-    digest = plan(*changes, cap=2)
+    digest = plan(*changes, show=2)
     assert (len(digest.entries), digest.shown, digest.hidden) == (5, 2, 3)
-    assert plan(*changes, cap=None).hidden == 0
+    assert plan(*changes, show=None).hidden == 0
 
 
 def test_a_first_digest_counts_the_papers_behind_its_fifteenth() -> None:
     changes = [make_change(n, make_paper(f"2611.{n:05d}")) for n in range(1, 21)]
-    shown = {cap: plan(*changes, cap=cap, occasion=Occasion.FIRST_DIGEST).shown for cap in (None, 40, 3)}
+    shown = {cap: plan(*changes, show=cap, occasion=Occasion.FIRST_DIGEST).shown for cap in (None, 40, 3)}
     assert shown == {None: 15, 40: 15, 3: 3}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from digest.model.cadences import Cadence, QuietHours, read_pause_end
 from digest.model.messages import Coverage
-from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Subscription
+from digest.model.subscriptions import Destination, DestinationKind, Subscription, WhenEmpty
 from digest.plan.turns import (
     Turn,
     TurnFacts,
@@ -82,18 +82,18 @@ def test_a_quiet_day_waits_until_it_is_seen_to_its_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("quiet_days", "coverage", "outcome"),
+    ("when_empty", "coverage", "outcome"),
     [
-        (QuietDays.SKIP, SETTLED, TurnOutcome.PASS),
-        (QuietDays.NOTE, SETTLED, TurnOutcome.MAKE),
-        (QuietDays.NOTE, INCOMPLETE, TurnOutcome.PASS),
-        (QuietDays.HEARTBEAT, INCOMPLETE, TurnOutcome.MAKE),
+        (WhenEmpty.SKIP, SETTLED, TurnOutcome.PASS),
+        (WhenEmpty.NOTE, SETTLED, TurnOutcome.MAKE),
+        (WhenEmpty.NOTE, INCOMPLETE, TurnOutcome.PASS),
+        (WhenEmpty.ALWAYS, INCOMPLETE, TurnOutcome.MAKE),
     ],
 )
 def test_a_turn_without_papers_speaks_as_it_was_asked_to(
-    quiet_days: QuietDays, coverage: Coverage, outcome: TurnOutcome
+    when_empty: WhenEmpty, coverage: Coverage, outcome: TurnOutcome
 ) -> None:
-    turn = decide(subscribe(quiet_days=quiet_days), run=0, coverage=coverage, now="2026-11-20T09:30")
+    turn = decide(subscribe(when_empty=when_empty), run=0, coverage=coverage, now="2026-11-20T09:30")
     assert turn.outcome is outcome
     assert turn.taken == "2026-11-20"
 
@@ -108,7 +108,7 @@ def test_missed_turns_with_nothing_to_tell_wait_together_for_the_last_ones_maili
     assert turn == Turn(TurnOutcome.WAIT, "", utc("2026-11-20T08:00"), "2026-11-19")
     told = decide(subscribe(), due="2026-11-17T08:00", now="2026-11-20T08:20", coverage=INCOMPLETE, run=7)
     assert told.outcome is TurnOutcome.MAKE
-    heartbeat = subscribe(quiet_days=QuietDays.HEARTBEAT)
+    heartbeat = subscribe(when_empty=WhenEmpty.ALWAYS)
     said = decide(heartbeat, due="2026-11-17T08:00", now="2026-11-20T08:20", coverage=INCOMPLETE, run=0)
     assert said.outcome is TurnOutcome.MAKE
 
@@ -193,7 +193,7 @@ def test_papers_that_the_night_put_off_to_the_next_mailings_moment_do_not_wait_f
 
 
 def test_a_heartbeat_on_announcement_waits_for_its_mailing_until_the_morning() -> None:
-    heartbeat = subscribe("on announcement", quiet_days=QuietDays.HEARTBEAT)
+    heartbeat = subscribe("on announcement", when_empty=WhenEmpty.ALWAYS)
     facts = {"due": "2026-11-20T01:00", "taken": "mailing:2026-11-18", "coverage": INCOMPLETE, "run": 0}
     assert decide(heartbeat, now="2026-11-20T10:59", **facts).outcome is TurnOutcome.WAIT  # type: ignore[arg-type]  # as decide takes them
     assert decide(heartbeat, now="2026-11-20T11:00", **facts).slot == "mailing:2026-11-19"  # type: ignore[arg-type]  # the same
@@ -204,7 +204,7 @@ def test_a_heartbeat_that_was_missed_leaves_the_next_mailings_turn_to_that_maili
     for hours, due in (("", "2026-11-19T01:00"), ("18:00-20:00 America/New_York", "2026-11-20T01:00")):
         heartbeat = subscribe(
             "on announcement",
-            quiet_days=QuietDays.HEARTBEAT,
+            when_empty=WhenEmpty.ALWAYS,
             quiet_hours=QuietHours.parse(hours) if hours else None,
         )
         late = {"due": due, "now": "2026-11-20T01:15", "coverage": INCOMPLETE, "run": 0}
@@ -217,7 +217,7 @@ def test_a_heartbeat_that_was_missed_leaves_the_next_mailings_turn_to_that_maili
 def test_a_heartbeat_that_quiet_hours_kept_past_the_latest_moment_comes_when_they_end() -> None:
     quiet = QuietHours.parse("18:00-09:00")
     heartbeat = subscribe(
-        "daily at 07:30 Europe/Berlin, at the latest 19:30", quiet_hours=quiet, quiet_days=QuietDays.HEARTBEAT
+        "daily at 07:30 Europe/Berlin, at the latest 19:30", quiet_hours=quiet, when_empty=WhenEmpty.ALWAYS
     )
     following = "2026-11-21T08:00"
     facts = {"due": following, "now": following, "coverage": INCOMPLETE, "run": 0}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from digest.model.announcements import latest_mailing
 from digest.model.cadences import Cadence, CadenceKind, QuietHours
 from digest.model.messages import Coverage
-from digest.model.subscriptions import Destination, DestinationKind, QuietDays, Subscription
+from digest.model.subscriptions import Destination, DestinationKind, Subscription, WhenEmpty
 from digest.plan.turns import TurnFacts, TurnOutcome, decide_turn, first_due, is_taken, next_due, realign_due
 
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -187,12 +187,12 @@ def take_step(reader: Reader, what: str, value: object) -> None:
             raise AssertionError(f"there is no step {what} {value}")
 
 
-@given(CADENCES, NIGHTS, st.sampled_from(QuietDays), st.lists(STEPS, max_size=25))
+@given(CADENCES, NIGHTS, st.sampled_from(WhenEmpty), st.lists(STEPS, max_size=25))
 def test_each_match_is_told_once_and_in_time_under_slots_that_grow(
-    cadence: Cadence, quiet: QuietHours | None, quiet_days: QuietDays, steps: list[tuple[str, object]]
+    cadence: Cadence, quiet: QuietHours | None, when_empty: WhenEmpty, steps: list[tuple[str, object]]
 ) -> None:
     mail = Destination(DestinationKind.MAIL, "reader@example.org")
-    reader = Reader(Subscription("team", ("q",), (mail,), cadence, quiet_days=quiet_days, quiet_hours=quiet))
+    reader = Reader(Subscription("team", ("q",), (mail,), cadence, when_empty=when_empty, quiet_hours=quiet))
     reader.due_at = next_due(reader.subscription, reader.now)
     for what, value in steps:
         take_step(reader, what, value)
