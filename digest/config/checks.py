@@ -7,22 +7,26 @@ from urllib.parse import urlsplit
 
 from digest.config.addresses import find_remote_hosts, is_loopback
 from digest.config.settings import INCOMING
+from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from digest.config.draft import ConfigDraft
-    from digest.model.subscriptions import Destination, Subscription
+    from digest.model.subscriptions import Destination, SavedQuery, Subscription
 
 _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url")
 
 
 def check_together(
-    draft: ConfigDraft, subscriptions: Sequence[Subscription], destinations: Sequence[Destination]
+    draft: ConfigDraft,
+    queries: Sequence[SavedQuery],
+    subscriptions: Sequence[Subscription],
+    destinations: Sequence[Destination],
 ) -> None:
     """Report settings that contradict one another, or that others need; warn of secrets still to come."""
-    _check_arxiv(draft)
+    _check_arxiv(draft, len(queries))
     _check_store(draft)
     _check_mail(draft, destinations)
     _check_signup(draft)
@@ -35,7 +39,7 @@ def check_together(
     _check_test_clock(draft, destinations)
 
 
-def _check_arxiv(draft: ConfigDraft) -> None:
+def _check_arxiv(draft: ConfigDraft, queries: int) -> None:
     values = draft.values
     is_outside = not all(is_loopback(values[key]) for key in _ARXIV_KEYS)
     if draft.has_file and is_outside and not values["arxiv.contact"] and "arxiv.contact" not in draft.wrong:
@@ -45,6 +49,9 @@ def _check_arxiv(draft: ConfigDraft) -> None:
             "Write your mail address or web page. It goes to arXiv with each request, "
             "so that arXiv can write to you before it blocks you.",
         )
+    if values["arxiv.source"] == "query" and queries > MOST_SEARCHED:
+        what = f'is "query", and there are {queries:,} saved queries: arXiv\'s search is asked for {MOST_SEARCHED}'
+        draft.complain("arxiv.source", what, 'Write source = "harvest": that is enough for any number of them.')
 
 
 def _check_store(draft: ConfigDraft) -> None:

@@ -57,7 +57,7 @@ def load_config(
     incoming = {kind: MappingProxyType(read_incoming(draft, kind, told)) for kind in INCOMING}
     webhooks = read_webhooks(draft, told)
     draft.judge_variables()
-    check_together(draft, subscriptions, told)
+    check_together(draft, queries, subscriptions, told)
     draft.raise_mistakes()
     return Config(
         **parts[""],

@@ -126,7 +126,8 @@ class ArxivSettings:
     source: Literal["harvest", "query"] = declare(
         values.choose_from(("harvest", "query")),
         "harvest",
-        '"harvest" fetches everything arXiv announced. "query" asks arXiv\'s search for each saved query.',
+        '"harvest" fetches everything arXiv announced. '
+        '"query" asks arXiv\'s search for each saved query, 30 at most.',
     )
     api_url: str = declare(addresses.read_http_url, "https://export.arxiv.org/api/query", "arXiv's search API.")
     oai_url: str = declare(

@@ -14,6 +14,7 @@ from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import UnknownName, UsageError
 from digest.model.people import KINDS, LONGEST_QUERY, MOST_QUERIES, UNDO, Ask, OwnQuery, Wish
+from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import (
     EVERYTHING,
     Destination,
@@ -178,11 +179,16 @@ def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *,
     bring what is announced from then on.
 
     Raises:
-        UsageError: see `check_wish`.
+        UsageError: see `check_wish`; or arXiv's search is asked for as many saved queries as it may be.
     """
     check_wish(wish)
     were_off = {query.name for query in people_store.load_own_queries(conn, person) if not query.is_on}
     texts = {query.name: (query.text, parse_query(query.text).canonical, "") for query in wish.queries}
+    if maker.config.arxiv.source == "query":
+        active = {revision.canonical for revision in query_store.active_revisions(conn)}
+        wanted = active.union(canonical for _, canonical, _ in texts.values())
+        if wanted > active and len(wanted) > MOST_SEARCHED:
+            raise UsageError("no more saved queries are possible here", hint="Ask who runs this service.")
     query_store.sync_queries(conn, texts, person.origin, at)
     feed = (Destination(DestinationKind.FEED),) if wish.has_feed else ()
     own = Subscription(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from digest.model.announcements import mailing_moment, mailings_between, next_mailing
 from digest.model.polls import Source
-from digest.poll.coverage import JOINT
 from digest.poll.rules import REQUESTS_A_DAY, assess_coverage, is_late
 from digest.store import papers as mailing_store
 from digest.store import queries as query_store
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from digest.store.runs import GapState
 
 
-def polled_keys(conn: Connection, source: str) -> list[str]:
-    """Return the key of the checks of arXiv; none where it is searched and there is no saved query."""
-    return [JOINT] if source == "harvest" or query_store.active_revisions(conn) else []
+def is_checked(conn: Connection, source: str) -> bool:
+    """Whether arXiv is checked at all: not if it is searched, and there is no saved query."""
+    return source == "harvest" or bool(query_store.active_revisions(conn))
 
 
 _MARGIN = timedelta(days=5)

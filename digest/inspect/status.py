@@ -17,7 +17,7 @@ from digest.inspect.alarms import (
     find_due_mailing,
     is_stuck,
 )
-from digest.inspect.coverage import load_mailings, polled_keys
+from digest.inspect.coverage import is_checked, load_mailings
 from digest.match.rules import read_exclusion
 from digest.model.alarms import AlarmName
 from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
@@ -205,33 +205,22 @@ def _find_intake_troubles(
         pause = write_age(timedelta(seconds=breaker.seconds))
         why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, _WAIT))
         yield Trouble(f"arXiv is not asked for {pause}: {why}", f"{remedy} {_say_retried(has_worker=has_worker)}")
-    keys = polled_keys(conn, source)
-    looks = {key: cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys}
-    complete = [look for look in looks.values() if look is not None]
-    if breaker.seconds and len(complete) < len(looks):
-        pass  # that it waits for, and no call helps
-    elif len(complete) < len(looks):
+    if not is_checked(conn, source):
+        return
+    complete = cursor_store.load_cursor(conn, source).last_complete_at
+    if breaker.seconds and complete is None:
+        return  # that it waits for, and no call helps
+    if complete is None:
         remedy = _LOG if has_worker else "`digest run --now` checks it."
         yield Trouble("arXiv was never checked completely", remedy)
-    elif complete and now - min(complete) > STALE_POLL:
-        age = write_age(now - min(complete))
+    elif now - complete > STALE_POLL:
+        age = write_age(now - complete)
         remedy = _LOG if has_worker else "Call `digest run` from cron, or keep `digest serve` running."
         yield Trouble(f"the last complete check of arXiv was {age} ago", remedy)
-    if not breaker.seconds:
-        yield from _find_failed_check(conn, source, keys, has_worker=has_worker)
-
-
-def _find_failed_check(
-    conn: Connection, source: str, keys: Iterable[str], *, has_worker: bool
-) -> Iterator[Trouble]:
-    """Yield that the last check failed: of several saved queries once, for they mostly fail alike."""
-    for key in keys:
-        runs = run_store.load_last_runs(conn, source, 1, query_key=key)
-        if runs and runs[0].failure:
-            about = f" for {key}" if key else ""
-            remedy = _say_retried(has_worker=has_worker, command="digest run --now")
-            yield Trouble(f"the last check of arXiv{about} failed: {runs[0].failure}", remedy)
-            return
+    runs = run_store.load_last_runs(conn, source, 1)
+    if not breaker.seconds and runs and runs[0].failure:
+        remedy = _say_retried(has_worker=has_worker, command="digest run --now")
+        yield Trouble(f"the last check of arXiv failed: {runs[0].failure}", remedy)
 
 
 SPAN = timedelta(days=30)
@@ -376,11 +365,9 @@ def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[
 
 
 def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
-    """Say how far arXiv has been checked: by one harvest, or by every saved query."""
-    keys = polled_keys(conn, source) or [""]
+    """Say how far arXiv has been checked."""
     coverage = load_coverage(conn, source, now)
-    last_runs = [run for key in keys for run in run_store.load_last_runs(conn, source, 1, query_key=key)]
-    checked = [run.finished_at for run in last_runs if run.finished_at is not None]
+    checked = [run.finished_at for run in run_store.load_last_runs(conn, source, 1) if run.finished_at is not None]
     return Intake(
         source=source,
         mailing=latest_mailing(now) if checked else None,
@@ -394,8 +381,9 @@ def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
 
 def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
     """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
-    looks = (run_store.load_last_looks(conn, source, key) for key in polled_keys(conn, source))
-    return max(now, min((next_look_at(look) or now for look in looks), default=now))
+    if not is_checked(conn, source):
+        return now
+    return max(now, next_look_at(run_store.load_last_looks(conn, source)) or now)
 
 
 def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from digest.model.papers import ArxivId
 
 
+MOST_SEARCHED = 30
+"""Saved queries that arXiv's search is asked for, each by a search of its own; more need a harvest."""
+
+
 class Source(StrEnum):
     """Where papers come from."""
 

@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 
     from digest.model.messages import Coverage
 
-JOINT = ""
-"""The key of a check that stands for all saved queries at once: a harvest, or one search for all."""
-
 
 def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
-    """Say what has been checked of the last announcement: one harvest or one search is for all saved queries.
+    """Say what has been checked of the last announcement: each check is for all saved queries.
 
     Args:
         conn: a reading transaction.

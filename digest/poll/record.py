@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
-from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
@@ -24,8 +23,7 @@ from digest.model.papers import ArxivId
 from digest.model.polls import Source
 from digest.poll.rules import (
     EDIT_MARGIN,
-    JOINT_LOOKBACK,
-    SEARCH_LOOKBACKS,
+    LONGEST_LOOKBACK,
     VISIBLE_AFTER,
     Walked,
     doubt_harvest,
@@ -48,14 +46,8 @@ if TYPE_CHECKING:
     from digest.poll.installation import Site
     from digest.query import Query
     from digest.store.queries import Watch
-    from digest.store.runs import Cursor, PollRun, Together
+    from digest.store.runs import Cursor, PollRun
 
-
-_FIRST_REACH: Final = timedelta(days=max(days for days, _ in SEARCH_LOOKBACKS))
-"""How far the first check for a query without a mark reached."""
-
-_FIRST_JOINT_REACH: Final = timedelta(days=JOINT_LOOKBACK)
-"""How far it reached at least for a query with a mark: one that a check for many or a harvest met first."""
 
 Judge: TypeAlias = "Callable[[Paper], Horizon]"
 """By what a check decides what is new: the horizon of each paper."""
@@ -91,78 +83,54 @@ class Horizons:
 
     Attributes:
         harvest: the harvest's own.
-        own: by canonical query; a bootstrapping one where nobody has watched for just that.
-        watched: queries somebody has watched for without a break, each with its horizon.
+        watched: queries somebody has watched for without a break, each with its horizon: those in force that were
+            searched for or harvested, and what others said before they were edited.
+        searched: the canonical queries that were searched for since they are wanted.
         looked: by canonical query, when the last complete check started (UTC) that was made for it, or for
             what it was before it was edited; those without any are missing.
-        harvested: the same of harvests alone.
     """
 
     harvest: Horizon
-    own: dict[str, Horizon]
-    watched: dict[str, Horizon]
+    watched: dict[str, Horizon] = field(default_factory=dict)
+    searched: set[str] = field(default_factory=set)
     looked: dict[str, datetime] = field(default_factory=dict)
-    harvested: dict[str, datetime] = field(default_factory=dict)
-
-    def is_newcomer(self, text: str) -> bool:
-        """Whether a canonical query is searched for the first time since it is wanted."""
-        return self.own[text].is_bootstrap
 
     def judge_harvest(self) -> Judge:
         """Return by what the harvest decides what is new; in its first check it asks what searches found."""
         watched = [(text, Watched(horizon, horizon.since)) for text, horizon in self.watched.items()]
         return make_judge(self.harvest, watched if self.harvest.is_bootstrap else ())
 
-    def judge_joint(self, texts: Collection[str], rest: Horizon) -> Judge:
-        """Return by what one search for several queries decides what is new.
+    def judge_searches(self) -> Judge:
+        """Return by what searches for saved queries decide what is new: to a query that waited for it.
 
-        Args:
-            texts: the canonical queries.
-            rest: what is new to queries that have not watched yet. What is new by that is new to all; else it
-                is to those watching who know that it was not there before.
+        The first search for a query found all that was there then, if no older than it reached: what was not met
+        is new, if late or cross-listed later. After a harvest the ids tell what came out later.
         """
-        known = {text: self.own[text] for text in texts if not self.is_newcomer(text)}
-        watched = (self.watched | known).items()
-        return make_judge(rest, chain.from_iterable(_watch(text, horizon) for text, horizon in watched))
+        watched = [(text, Watched(horizon, _find_floor(horizon))) for text, horizon in self.watched.items()]
+        return make_judge(Horizon(is_bootstrap=True), watched)
 
 
 def _find_floor(horizon: Horizon) -> datetime | None:
-    """Return how far back (UTC) the first check for a query reached; None where ids tell what came out later."""
+    """Return how far back (UTC) the first search for a query reached; None if ids tell what came out later."""
     if horizon.mark > (0, 0) or horizon.since is None:
         return None
-    return horizon.since + EDIT_MARGIN - _FIRST_REACH
-
-
-def _watch(text: str, horizon: Horizon) -> list[tuple[str, Watched]]:
-    """Return what is new to a query that has been searched for, whichever check brings it.
-
-    Its first check found all that was there then and no older than that check reached: what was not met is
-    new, if late or cross-listed later. Of older papers those are new that came out after it, by their ids.
-    """
-    if horizon.since is None:
-        return [(text, Watched(horizon))]
-    if horizon.mark == (0, 0):
-        return [(text, Watched(horizon, _find_floor(horizon)))]
-    recent = Watched(replace(horizon, mark=(0, 0)), horizon.since + EDIT_MARGIN - _FIRST_JOINT_REACH)
-    return [(text, recent), (text, Watched(horizon))]
+    return horizon.since + EDIT_MARGIN - timedelta(days=LONGEST_LOOKBACK)
 
 
 def load_horizons(conn: Connection) -> Horizons:
     """Return the horizons of the harvest and of all saved queries in force."""
     harvest = cursor_store.load_cursor(conn, Source.HARVEST)
     searched = cursor_store.load_cursors(conn, Source.QUERY)
-    horizons = Horizons(horizon_of(harvest), {}, {})
+    horizons = Horizons(horizon_of(harvest))
     for watch in load_watches(conn):
         text, cursor = watch.canonical, searched.get(watch.canonical)
         by_harvest, by_search = _last_look(harvest, watch), _last_look(cursor, watch)
-        if by_harvest is not None:
-            horizons.harvested[text] = by_harvest
         if cursor is not None and by_search is not None:
-            horizons.own[text] = horizons.watched[text] = horizon_of(cursor)
+            horizons.watched[text] = horizon_of(cursor)
+            horizons.searched.add(text)
         elif by_harvest is not None:
-            horizons.own[text] = horizon_of(harvest)  # until now everything was checked, for this query too
+            horizons.watched[text] = horizon_of(harvest)  # until now everything was checked, for this query too
         else:
-            horizons.own[text] = Horizon(is_bootstrap=True)
             before = (searched[earlier] for earlier in watch.earlier if earlier in searched)
             last = next((cursor for cursor in before if cursor.is_bootstrapped), None)
             if last is not None:
@@ -294,8 +262,6 @@ class RecordedRun:
         judge: by what it decides what is new, the horizon of each paper.
         is_bootstrap: whether this is the source's very first check.
         lookback: days it reaches back.
-        together: the queries that a search for several stands for: when it is complete, they have been
-            searched for.
     """
 
     def __init__(
@@ -308,18 +274,18 @@ class RecordedRun:
         judge: Judge,
         is_bootstrap: bool = False,
         lookback: int = 0,
-        together: Together | None = None,
     ) -> None:
         self._site, self._report, self._source, self._query_key = site, report, source, query_key
-        self._is_bootstrap, self._lookback, self._together = is_bootstrap, lookback, together
+        self._is_bootstrap, self._lookback = is_bootstrap, lookback
         self._judge = judge
         self._id = 0
         self._pages = self._papers = self._new = self._changed = self._quarantined = 0
         self._highest: ArxivId | None = None
-        self._total: int | None = None
+        self._totals: dict[str, int] = {}
         self._token: int | None = None
         self._asked = site.client.requests
         self._shortfall = ""
+        self._started = site.clock.now()
         self._window_from = date.min
         self._was_widened = False
         self.failure: ArxivError | None = None
@@ -347,20 +313,20 @@ class RecordedRun:
             window_from: the first UTC day asked for.
             resumed: the run that was broken off and that this one goes on with.
         """
-        site, started = self._site, self._site.clock.now()
+        site = self._site
         self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
         self._window_from = window_from
         with site.store.begin() as conn:
             newest = mailing_store.load_newest(conn, is_harvested=True)
             cursor = cursor_store.load_cursor(conn, self._source, self._query_key)
-            before = runs.load_last_runs(conn, self._source, 1, query_key=self._query_key)
-            last_total = runs.load_last_total(conn, self._source, self._query_key)
+            before = runs.load_last_runs(conn, self._source, 1)
+            last_total = runs.load_last_total(conn, self._source)
             self._id = runs.start_run(
                 conn,
                 source=self._source,
                 query_key=self._query_key,
                 window_from=window_from,
-                at=started,
+                at=self._started,
                 is_bootstrap=self._is_bootstrap,
                 lookback=self._lookback,
                 next_token=resumed.next_token if resumed else "",
@@ -373,7 +339,7 @@ class RecordedRun:
             last_empty = before[0].finished_at if before and not before[0].papers else None
             if self._source is Source.HARVEST:
                 self._doubt(doubt_harvest(walked, newest, last_empty))
-            elif self._source in (Source.QUERY, Source.FALLBACK):
+            elif self._source in (Source.QUERY, Source.FALLBACK) and not self._shortfall:
                 self._doubt(doubt_search(walked, last_total, last_empty))
         except ArxivError as error:
             self.failure = error
@@ -384,7 +350,7 @@ class RecordedRun:
             if self._shortfall:
                 self._fail(self._shortfall)
                 return
-            self._complete(started, cursor, self._window_from)
+            self._complete(cursor, self._window_from)
             self._report.runs += 1
 
     def widen(self, window_from: date) -> date:
@@ -395,11 +361,32 @@ class RecordedRun:
         return window_from
 
     def note_shortfall(self, reason: str) -> None:
-        """Note that all went well but not all was asked: the run is partial, and nobody's fault."""
-        self._shortfall = reason
+        """Note that not all was asked for or came, though what came is good: the run is partial."""
+        self._shortfall = self._shortfall or reason
 
-    def store_page(self, page: Fetched[AtomPage] | Fetched[OaiPage]) -> None:
-        """Commit one page: papers, versions, changes, what was set aside, and the counts."""
+    def note_searched(self, text: str, *, begins: bool) -> None:
+        """Note that one saved query, of several, was searched for to the end; `begins` for the first time.
+
+        An empty answer moves no query on that was searched for before: it may have to be doubted.
+        """
+        if not (begins or self._totals[text]):
+            return
+        with self._site.store.begin() as conn:
+            cursor_store.move_cursor(
+                conn,
+                source=self._source,
+                query_key=text,
+                run_id=self._id,
+                started_at=self._started,
+                gate_token=self._token,
+                begins=begins,
+            )
+
+    def store_page(self, page: Fetched[AtomPage] | Fetched[OaiPage], query: str = "") -> None:
+        """Commit one page: papers, versions, changes, what was set aside, and the counts.
+
+        `query` is the canonical text that it answers, in a run that searches for several.
+        """
         site, at = self._site, page.fetched_at
         papers, quarantined = page.page.papers, page.page.quarantined
         with site.store.begin() as conn:
@@ -420,7 +407,7 @@ class RecordedRun:
                 next_token=(page.page.token or "") if isinstance(page.page, OaiPage) else "",
             )
         if isinstance(page.page, AtomPage):
-            self._total = page.page.total
+            self._totals[query] = page.page.total
         self._token = page.grant.token if page.grant else None
         site.progress.update(self._count_read())
 
@@ -465,31 +452,21 @@ class RecordedRun:
         with self._site.store.begin() as conn:
             self._finish(conn, "partial" if self._pages else "failed", failure)
 
-    def _complete(self, started: datetime, before: Cursor, window_from: date) -> None:
+    def _complete(self, before: Cursor, window_from: date) -> None:
         with self._site.store.begin() as conn:
             self._finish(conn, "complete" if self._papers else "empty")
             if self._source in (Source.HARVEST, Source.QUERY):
-                since = (before.last_complete_at or started) - VISIBLE_AFTER[self._source]
-                self._report.mailings |= _assign_mailings(conn, since, started)
-            has_moved = cursor_store.move_cursor(
+                since = (before.last_complete_at or self._started) - VISIBLE_AFTER[self._source]
+                self._report.mailings |= _assign_mailings(conn, since, self._started)
+            cursor_store.move_cursor(
                 conn,
                 source=self._source,
                 query_key=self._query_key,
                 run_id=self._id,
-                started_at=started,
+                started_at=self._started,
                 mark=self._find_mark(window_from) if self._source is Source.HARVEST else (0, 0),
                 gate_token=self._token,
             )
-            if has_moved and self._together is not None:
-                mark, takes_newest = self._together.mark, self._together.takes_newest
-                cursor_store.move_together(
-                    conn,
-                    source=self._source,
-                    run_id=self._id,
-                    started_at=started,
-                    together=self._together,
-                    mark=mark if mark > (0, 0) or not takes_newest else self._find_mark(window_from),
-                )
 
     def _find_mark(self, window_from: date) -> tuple[int, int]:
         """Return the announcement order up to which everything was out before this check.
@@ -512,7 +489,7 @@ class RecordedRun:
             papers=self._papers,
             new=self._new,
             changed=self._changed,
-            total=self._total,
+            total=sum(self._totals.values()) if self._totals else None,
             highest_id=str(self._highest or ""),
             failure=failure,
             requests=requests,

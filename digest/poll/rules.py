@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
@@ -160,12 +160,11 @@ submission come 3.9 % of papers, over a month 0.64 %, over a hundred days 0.06 %
 
 LEAST_OVERLAP = 1
 SEARCH_LOOKBACK = 8
+LONGEST_LOOKBACK = 100
+"""The first search for a saved query reaches as far as any."""
 
 CONFIRM_AFTER = timedelta(minutes=35)
 """So long after a check that brought new papers another is made, to see whether that was all."""
-
-SEARCHED_BY_WORDS = 5
-"""Distinct saved queries that arXiv's search is asked for as they are; more are asked for by their categories."""
 
 REQUESTS_A_RUN = 6
 REQUESTS_A_DAY = 30
@@ -288,70 +287,6 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
 
 FIRST_DIGEST_PAPERS = 15
 """Shown of a new saved query where its last days hold fewer."""
-
-JOINT_LOOKBACKS = (*SEARCH_LOOKBACKS, (SEARCH_LOOKBACK, timedelta(hours=20)))
-"""As for one query, but the eight days are checked once a day: for many they take many requests."""
-
-JOINT_LOOKBACK = 4
-"""So far other checks for many reach: from a Sunday evening's announcement to its earliest papers, and a day."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchPast:
-    """What has been searched for so far on behalf of a saved query, in whichever way; moments are in UTC.
-
-    Attributes:
-        complete: when the last complete check started; None before the first.
-        reaching: by days, when the last complete check started that reached back so many days or more.
-    """
-
-    complete: datetime | None = None
-    reaching: Mapping[int, datetime | None] = field(default_factory=dict)
-
-
-def is_asked_together(texts: Collection[str]) -> bool:
-    """Whether so many distinct saved queries are asked for by their categories."""
-    return len(texts) > SEARCHED_BY_WORDS
-
-
-def join_pasts(pasts: Sequence[SearchPast]) -> SearchPast:
-    """Return what has been searched for on behalf of each of several queries: as far as the least of them."""
-    complete = [past.complete for past in pasts if past.complete is not None]
-    days = {days for past in pasts for days in past.reaching}
-    return SearchPast(
-        complete=min(complete) if complete and len(complete) == len(pasts) else None,
-        reaching={some: _find_earliest([past.reaching.get(some) for past in pasts]) for some in days},
-    )
-
-
-def _find_earliest(moments: Sequence[datetime | None]) -> datetime | None:
-    there = [moment for moment in moments if moment is not None]
-    return min(there) if len(there) == len(moments) else None
-
-
-def plan_search(past: SearchPast, now: datetime) -> tuple[int, datetime]:
-    """Return how many days the next search for a few queries reaches back, and until when (UTC).
-
-    The first one reaches as far as any: what it does not meet is new when it comes.
-    """
-    days = choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, past.reaching, now)
-    return days, search_until(past.complete, now, days)
-
-
-def plan_joint_search(pasts: Sequence[SearchPast], now: datetime) -> tuple[int, datetime]:
-    """Return how many days the next search for several queries reaches back, and until when (UTC).
-
-    Args:
-        pasts: of those queries that have been searched for before. Without any, the first search is as
-            narrow as a usual one: by its newest paper it decides what is new later.
-        now: the moment (UTC).
-    """
-    if not pasts:
-        return SEARCH_LOOKBACK, search_until(None, now, SEARCH_LOOKBACK)
-    past = join_pasts(pasts)
-    days = choose_reach(JOINT_LOOKBACKS, JOINT_LOOKBACK, past.reaching, now)
-    return days, search_until(past.complete, now, days)
-
 
 HARVEST_VISIBLE_AFTER = timedelta(hours=2, minutes=30)
 """When an announcement can be expected in OAI-PMH: towards 22:30 Eastern time (https://info.arxiv.org/help/oa/index.html)."""

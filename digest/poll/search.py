@@ -1,7 +1,7 @@
-"""Asks arXiv's search: by choice, as fallback, and for the past of a new saved query.
+"""Asks arXiv's search: by choice, in place of a harvest that fails, and for the past of a new saved query.
 
-Only as many requests are made as the budget of a run and of a day has to spare; a first digest without one
-waits for a later pass. Where very many are new at once, most look back over what is stored, so that a
+For the past only as many requests are made as the budget of a run and of a day has to spare; a first digest
+without one waits for a later pass. If very many are new at once, most look back over what is stored, so that a
 thousand of them cost no more of arXiv's time than thirty.
 """
 
@@ -12,29 +12,31 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from digest.arxiv.pages import walk_search
-from digest.compare import Horizon
-from digest.model.errors import ArxivMoved, ArxivRefused, ArxivThrottled
-from digest.model.papers import ArxivId
-from digest.model.polls import Source
-from digest.poll.coverage import JOINT
+from digest.model.errors import (
+    ArxivFaulted,
+    ArxivMoved,
+    ArxivRefused,
+    ArxivRejected,
+    ArxivShort,
+    ArxivThrottled,
+)
+from digest.model.polls import MOST_SEARCHED, Source
 from digest.poll.record import RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
-    EDIT_MARGIN,
     FALLBACK_AFTER,
     FIRST_DIGEST_PAPERS,
-    JOINT_LOOKBACKS,
+    LONGEST_LOOKBACK,
     REQUESTS_A_DAY,
-    SearchPast,
+    SEARCH_LOOKBACK,
+    SEARCH_LOOKBACKS,
+    choose_reach,
     describe_pause,
-    is_asked_together,
     is_poll_due,
-    join_pasts,
     latest_poll_time,
-    plan_joint_search,
-    plan_search,
+    search_until,
     spare_requests,
 )
-from digest.query import Or, analyse, confine_queries, matches, parse_query, to_arxiv
+from digest.query import analyse, matches, parse_query, to_arxiv
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
@@ -42,7 +44,7 @@ from digest.store import runs as run_store
 from digest.store import views
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from sqlalchemy import Connection
 
@@ -63,24 +65,21 @@ PAPERS = 50
 def look_back(site: Site, report: PollReport) -> None:
     """Fetch the newest papers of saved queries whose first digest the store cannot fill.
 
-    What finds no request to spare is noted in the report, and goes on waiting.
+    What finds no request to spare is noted in the report, and goes on waiting. If arXiv is searched for each saved
+    query, its own first search is its first digest.
     """
     now = site.clock.now()
     with site.store.read() as conn:
         pending = {look.revision.canonical: look for look in match_store.load_first_digests(conn) if look.days}
         if not pending:
             return
-        texts = {revision.canonical for revision in query_store.active_revisions(conn)}
-        if site.config.arxiv.source == "query" and not is_asked_together(texts) and not report.failures:
-            looked = run_store.load_cursors(conn, Source.QUERY)
-            report.awaiting = frozenset(text for text in pending if text not in looked)
-            return  # its own search is its first digest
+        if site.config.arxiv.source == "query":
+            searched = load_horizons(conn).searched
+            report.awaiting = frozenset(text for text in pending if text not in searched)
+            return
         if report.is_cut_short:
             return
-        if site.config.arxiv.source == "harvest":
-            judge = make_judge(horizon_of(run_store.load_cursor(conn, Source.HARVEST)))
-        else:
-            judge = load_horizons(conn).judge_joint(texts, find_rest(conn, now))
+        judge = make_judge(horizon_of(run_store.load_cursor(conn, Source.HARVEST)))
         thin = _find_thin(conn, pending)
         made = 0 if report.is_bootstrap else report.requests
         made_today = views.count_requests(conn, now - timedelta(hours=24)) - (report.requests - made)
@@ -118,10 +117,10 @@ def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, judge: Judg
 
 
 PAGE = 200
-"""Papers asked for at once for a few saved queries; arXiv drops pages of thousands more often than small ones."""
+"""Papers asked for at once for a saved query; arXiv drops pages of thousands more often than small ones."""
 
-JOINT_PAGE = 1000
-"""Papers asked for at once where much is expected."""
+WIDE_PAGE = 1000
+"""Papers asked for at once if much is expected."""
 
 FALLBACK_DAYS = 4
 """How far behind the last complete harvest a search in its place reaches: what a Sunday evening's announcement
@@ -130,112 +129,74 @@ brings was submitted from Thursday on. What was held for longer is met by the ne
 EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
 """A search for all of arXiv; a few papers carry dates from before its beginning."""
 
-_FRESH = timedelta(days=2)
-"""So long after a check for all queries its newest paper decides what is new to an added query."""
-
 _RUNS_SEARCHED = 24
 
 
 def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
-    """Ask for all saved queries by one search, new ones among them.
+    """Ask for each saved query by a search of its own; all of them are one check.
 
-    A few are asked for as they are, and where one is new as far back as any check reaches: what that does not meet
-    is new when it comes. Many are asked for by their categories: ids are given out in order, so by the
-    newest one met it is known what was out before a query came in. So is what arXiv fails at inside.
+    For a new query it reaches as far back as any search does: what that does not meet is new when it comes.
     """
     now = site.clock.now()
     with site.store.read() as conn:
         horizons = load_horizons(conn)
-        texts = {revision.canonical for revision in query_store.active_revisions(conn)}
-        pasts = _load_pasts(conn, horizons, texts)
-        last = run_store.load_last_looks(conn, Source.QUERY, JOINT)
-        is_few = not is_asked_together(texts) and not last.failures
-        rest = Horizon(is_bootstrap=True) if is_few else find_rest(conn, now)
-    newcomers = tuple(text for text in pasts if horizons.is_newcomer(text))
-    known = tuple(text for text in pasts if not horizons.is_newcomer(text))
-    is_due = even_if_not_due or is_poll_due(last, now) or (is_few and newcomers)
-    if not texts or not is_due:
+        texts = sorted({revision.canonical for revision in query_store.active_revisions(conn)})
+        last = run_store.load_last_looks(conn, Source.QUERY)
+        reaching = {days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in SEARCH_LOOKBACKS}
+    has_new = not last.failures and any(text not in horizons.searched for text in texts)
+    if not texts or not (even_if_not_due or has_new or is_poll_due(last, now)):
         report.why_not = describe_pause(last, now) if texts else ""
         return
-    edited = [
-        SearchPast(past.complete, dict.fromkeys((days for days, _ in JOINT_LOOKBACKS), past.complete))
-        for text, past in pasts.items()
-        if past.complete and text in newcomers
-    ]
-    if is_few:
-        days, until = plan_search(SearchPast() if newcomers else join_pasts([*pasts.values()]), now)
-    else:
-        days, until = plan_joint_search([*(pasts[text] for text in known), *edited], now)
-    report.was_due, report.is_bootstrap = True, not known
-    site.progress.begin("poll", f"{count_queries(texts)}, back to {until:%a} {until.day} {until:%b}")
+    days = choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reaching, now)
+    until = {
+        text: search_until(horizons.looked.get(text), now, days if text in horizons.searched else LONGEST_LOOKBACK)
+        for text in texts
+    }
+    earliest = min(until.values())
+    report.was_due, report.is_bootstrap = True, not horizons.looked
+    queries = "1 saved query" if len(texts) == 1 else f"{len(texts):,} saved queries"
+    site.progress.begin("poll", f"{queries}, back to {earliest:%a} {earliest.day} {earliest:%b}")
     run = RecordedRun(
         site,
         report,
         Source.QUERY,
-        JOINT,
-        judge=horizons.judge_joint(pasts, rest),
-        is_bootstrap=not known,
+        judge=horizons.judge_searches(),
+        is_bootstrap=report.is_bootstrap,
         lookback=days,
-        together=run_store.Together(known, newcomers, (0, 0) if is_few else rest.mark, takes_newest=not is_few),
     )
-    with run.recording(window_from=until.date()):
-        for page in walk_search(
-            site.client,
-            _join(texts) if is_few else _confine(texts),
-            until=until,
-            size=PAGE if is_few and not newcomers else JOINT_PAGE,
-            asks_twice=last.complete is None or (is_few and bool(newcomers)),
-        ):
-            run.store_page(page)
+    with run.recording(window_from=earliest.date()):
+        if len(texts) > MOST_SEARCHED:
+            raise ArxivRejected(
+                f"there are {len(texts):,} saved queries, and arXiv's search is asked for {MOST_SEARCHED} at most",
+                hint='Write source = "harvest" under [arxiv].',
+            )
+        _search_each(site, report, run, until, horizons.searched)
     site.progress.end("poll", run.summary())
-    if is_few and run.failure is not None and not run.stops_all:  # one query is refused: by categories all come
-        poll_queries(site, report, even_if_not_due=True)
 
 
-def count_queries(texts: Collection[str]) -> str:
-    """Say how many saved queries are asked for."""
-    return f"{len(texts):,} saved quer{'y' if len(texts) == 1 else 'ies'}"
+def _search_each(
+    site: Site, report: PollReport, run: RecordedRun, until: Mapping[str, datetime], searched: Collection[str]
+) -> None:
+    """Make one search for each query; one that arXiv does not answer well keeps no other waiting.
 
-
-def _join(texts: Collection[str]) -> str:
-    trees = tuple(parse_query(text).tree for text in sorted(texts))
-    return to_arxiv(trees[0] if len(trees) == 1 else Or(trees))
-
-
-def _load_pasts(conn: Connection, horizons: Horizons, texts: Collection[str]) -> dict[str, SearchPast]:
-    """Return what has been searched for on behalf of each query: by a search or by a harvest.
-
-    For a query with a mark only papers above it are new, so a check that reaches far back is due
-    a while after its beginning, not at once: it finds what was held for long.
+    After two in a row at which arXiv failed, it is in trouble itself, and is left alone.
     """
-    reached = {days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in JOINT_LOOKBACKS}
-    pasts: dict[str, SearchPast] = {}
-    for text in sorted(texts):
-        own, looked = horizons.own[text], horizons.looked.get(text)
-        if horizons.is_newcomer(text) or own.since is None:
-            pasts[text] = SearchPast(looked)
-            continue
-        begun = own.since + EDIT_MARGIN
-        certain = [horizons.harvested.get(text), begun if own.mark > (0, 0) else None]
-        reaching = {}
-        for days, joint in reached.items():
-            moments = [*certain, joint if joint and joint >= begun else None]
-            reaching[days] = max((moment for moment in moments if moment is not None), default=None)
-        pasts[text] = SearchPast(looked, reaching)
-    return pasts
-
-
-def find_rest(conn: Connection, now: datetime) -> Horizon:
-    """Return what is new to queries that have not been searched for: what the last check for all did not see."""
-    runs = run_store.load_last_runs(conn, Source.QUERY, _RUNS_SEARCHED, query_key=JOINT)
-    last = next((run for run in runs if run.is_complete), None)
-    if last is None or not last.highest_id or now - last.started_at > _FRESH:
-        return Horizon(is_bootstrap=True)
-    return Horizon(mark=ArxivId.parse(last.highest_id).announcement_order, since=last.started_at)
-
-
-def _confine(texts: Collection[str]) -> str:
-    return confine_queries(map(parse_query, texts)) or EVERYTHING
+    has_failed = False
+    for text, earliest in until.items():
+        size = PAGE if text in searched else WIDE_PAGE
+        try:
+            query = to_arxiv(parse_query(text))
+            for page in walk_search(site.client, query, until=earliest, size=size, asks_twice=True):
+                run.store_page(page, text)
+        except (ArxivRejected, ArxivFaulted, ArxivShort) as error:
+            if has_failed and not isinstance(error, ArxivRejected):
+                raise
+            has_failed = not isinstance(error, ArxivRejected)
+            report.failures.append(error.message)
+            run.note_shortfall(error.message)
+        else:
+            has_failed = False
+            run.note_searched(text, begins=text not in searched)
 
 
 def stand_in_for_harvest(
@@ -243,8 +204,9 @@ def stand_in_for_harvest(
 ) -> None:
     """Search for what a harvest that keeps failing does not bring, once for each time that it was due.
 
-    Not where arXiv asks for a pause: it means all of its interfaces. The harvest's cursor stays, so
-    the next one meets everything again, and knows it.
+    Everything of the last days is searched for, and what matches is decided here. Not if arXiv asks for a
+    pause: it means all of its interfaces. The harvest's cursor stays, so the next one meets everything again,
+    and knows it.
 
     Args:
         site: the installation.
@@ -259,20 +221,19 @@ def stand_in_for_harvest(
     if is_unwanted or last.complete is None or last.complete >= poll_time:
         return
     with site.store.read() as conn:
-        texts = {revision.canonical for revision in query_store.active_revisions(conn)}
         harvests = run_store.load_last_runs(conn, Source.HARVEST, _RUNS_SEARCHED)
         before = run_store.load_last_runs(conn, Source.FALLBACK, 1)
     failed = [
         run for run in takewhile(lambda run: not run.is_complete, harvests) if run.failure != run_store.ABANDONED
     ]
     is_first = not before or before[0].started_at < poll_time
-    if not (texts and failed and is_first and now - failed[-1].started_at >= FALLBACK_AFTER):
+    if not (failed and is_first and now - failed[-1].started_at >= FALLBACK_AFTER):
         return
     until = last.complete - timedelta(days=FALLBACK_DAYS)
     site.progress.begin("poll", f"the search in place of the harvest, back to {until:%a} {until.day} {until:%b}")
     run = RecordedRun(site, report, Source.FALLBACK, judge=horizons.judge_harvest(), lookback=FALLBACK_DAYS)
     with run.recording(window_from=until.date()):
-        for page in walk_search(site.client, _confine(texts), until=until, size=JOINT_PAGE, asks_twice=not before):
+        for page in walk_search(site.client, EVERYTHING, until=until, size=WIDE_PAGE, asks_twice=not before):
             run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is None:

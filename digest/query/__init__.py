@@ -8,7 +8,7 @@
 Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO …]`; a bare word is `all:`.
 """
 
-from digest.query.arxiv_syntax import confine_queries, to_arxiv
+from digest.query.arxiv_syntax import to_arxiv
 from digest.query.evaluation import AnalysedPaper, analyse
 from digest.query.index.reverse_index import StandingQueries
 from digest.query.parser import parse_query
@@ -30,7 +30,6 @@ __all__ = [
     "Shape",
     "StandingQueries",
     "analyse",
-    "confine_queries",
     "find_reasons",
     "matches",
     "parse_query",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from digest.inspect.coverage import polled_keys
+from digest.inspect.coverage import is_checked
 from digest.match.step import readable
 from digest.model.announcements import Kind, earliest_mailing, mailing_moment
 from digest.model.cadences import CadenceKind, leave_quiet
@@ -90,9 +90,9 @@ def resume(conn: Connection, source: str, now: datetime, *, since: datetime | No
 
 
 def _has_looked(conn: Connection, source: str, since: datetime) -> bool:
-    looks = [cursor_store.load_cursor(conn, source, key).last_complete_at for key in polled_keys(conn, source)]
+    looked = cursor_store.load_cursor(conn, source).last_complete_at
     is_matched = match_store.load_matched_mark(conn) == match_store.load_stored_mark(conn)
-    return is_matched and all(look is not None and look > since for look in looks)
+    return is_matched and ((looked is not None and looked > since) or not is_checked(conn, source))
 
 
 def _take_as_told(conn: Connection, due: DueSubscription, source: str, since: datetime, now: datetime) -> int:

@@ -159,15 +159,11 @@ def finish_run(conn: Connection, run_id: int, *, outcome: str, at: datetime, **f
     return conn.execute(finish).rowcount == 1
 
 
-def load_last_runs(
-    conn: Connection, source: str | None = None, limit: int = 10, *, query_key: str | None = None
-) -> list[PollRun]:
-    """Return the latest runs, newest first; of one source or query only where named."""
+def load_last_runs(conn: Connection, source: str | None = None, limit: int = 10) -> list[PollRun]:
+    """Return the latest runs, newest first; of one source only if it is named."""
     found = select(poll_runs).order_by(poll_runs.c.id.desc()).limit(limit)
     if source is not None:
         found = found.where(poll_runs.c.source == source)
-    if query_key is not None:
-        found = found.where(poll_runs.c.query_key == query_key)
     return [_read_run(row) for row in conn.execute(found)]
 
 
@@ -188,7 +184,6 @@ def load_recent_polls(conn: Connection, source: str, now: datetime) -> list[Poll
     """
     before = select(func.max(poll_runs.c.finished_at)).where(
         poll_runs.c.source == source,
-        poll_runs.c.query_key == "",
         poll_runs.c.outcome.in_(_COMPLETE),
         poll_runs.c.finished_at < now - _RECENT,
     )
@@ -197,9 +192,7 @@ def load_recent_polls(conn: Connection, source: str, now: datetime) -> list[Poll
 
 def load_polls_since(conn: Connection, source: str, since: datetime) -> list[PollSummary]:
     """Return the runs of a source that have finished since a moment (UTC), oldest first."""
-    found = select(poll_runs).where(
-        poll_runs.c.source == source, poll_runs.c.query_key == "", poll_runs.c.finished_at >= since
-    )
+    found = select(poll_runs).where(poll_runs.c.source == source, poll_runs.c.finished_at >= since)
     return [
         PollSummary(
             source=row.source,
@@ -220,29 +213,24 @@ def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime
     """Return when the last complete run started (UTC) that reached back so many days or more."""
     latest = select(func.max(poll_runs.c.started_at)).where(
         poll_runs.c.source == source,
-        poll_runs.c.query_key == "",
         poll_runs.c.outcome.in_(_COMPLETE),
         poll_runs.c.lookback >= lookback,
     )
     return conn.execute(latest).scalar()
 
 
-def load_last_total(conn: Connection, source: str, query_key: str) -> int | None:
+def load_last_total(conn: Connection, source: str) -> int | None:
     """Return how many papers arXiv said there were at the last complete check; None where it never did."""
     latest = (
         select(poll_runs.c.total)
-        .where(
-            poll_runs.c.source == source,
-            poll_runs.c.query_key == query_key,
-            poll_runs.c.outcome.in_(_COMPLETE),
-        )
+        .where(poll_runs.c.source == source, poll_runs.c.outcome.in_(_COMPLETE))
         .order_by(poll_runs.c.id.desc())
         .limit(1)
     )
     return conn.execute(latest).scalar()
 
 
-def load_last_looks(conn: Connection, source: str, query_key: str = "") -> LastLooks:
+def load_last_looks(conn: Connection, source: str) -> LastLooks:
     """Return when a source was last checked, and the outcome; runs whose process died do not count.
 
     New papers of a search do not count: a second check soon after would prove nothing.
@@ -251,7 +239,6 @@ def load_last_looks(conn: Connection, source: str, query_key: str = "") -> LastL
         select(poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap)
         .where(
             poll_runs.c.source == source,
-            poll_runs.c.query_key == query_key,
             poll_runs.c.finished_at.is_not(None),
             poll_runs.c.failure != ABANDONED,
         )
@@ -265,7 +252,7 @@ def load_last_looks(conn: Connection, source: str, query_key: str = "") -> LastL
         source == Source.HARVEST and complete is not None and complete.new > 0 and not complete.is_bootstrap
     )
     return LastLooks(
-        complete=load_cursor(conn, source, query_key).last_complete_at,
+        complete=load_cursor(conn, source).last_complete_at,
         failure=failed[0].finished_at if failed else None,
         failures=len(failed),
         news=complete.finished_at if complete is not None and brought_news else None,
@@ -328,23 +315,6 @@ class Cursor:
         return self.bootstrapped_at is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
-    """Saved queries that one search covers together, as canonical texts.
-
-    Attributes:
-        known: those that have been searched for before.
-        newcomers: those that begin with this check.
-        mark: announcement order of the newest paper that is not new to newcomers.
-        takes_newest: where there is no mark, the newest paper met is it.
-    """
-
-    known: tuple[str, ...]
-    newcomers: tuple[str, ...]
-    mark: tuple[int, int] = (0, 0)
-    takes_newest: bool = True
-
-
 def load_cursor(conn: Connection, source: str, query_key: str = "") -> Cursor:
     """Return how far a source has been checked."""
     row = conn.execute(select(cursors).where(*_is_cursor(source, query_key))).mappings().one_or_none()
@@ -366,6 +336,7 @@ def move_cursor(
     query_key: str = "",
     mark: tuple[int, int] = (0, 0),
     gate_token: int | None = None,
+    begins: bool = False,
 ) -> bool:
     """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
 
@@ -377,6 +348,7 @@ def move_cursor(
         query_key: see `Cursor`.
         mark: announcement order of the newest paper met; only the first complete check's counts.
         gate_token: the grant under which its last page came; None where no gate is kept.
+        begins: this counts as the first complete run, also if there was a cursor long ago.
 
     Returns:
         False, with nothing changed, where a later run was recorded, or another process has taken over
@@ -384,14 +356,15 @@ def move_cursor(
     """
     if gate_token is not None and not is_current(conn, gate_token):
         return False
-    first = upsert_into(conn, cursors).values(
-        source=source,
-        query_key=query_key,
-        mark_month=mark[0],
-        mark_number=mark[1],
-        bootstrapped_at=started_at,
-    )
-    conn.execute(first.on_conflict_do_nothing(index_elements=["source", "query_key"]))
+    beginning = {"mark_month": mark[0], "mark_number": mark[1], "bootstrapped_at": started_at}
+    first = upsert_into(conn, cursors).values(source=source, query_key=query_key, **beginning)
+    if begins:
+        first = first.on_conflict_do_update(
+            index_elements=["source", "query_key"], set_=beginning, where=_is_behind(started_at)
+        )
+    else:
+        first = first.on_conflict_do_nothing(index_elements=["source", "query_key"])
+    conn.execute(first)
     forward = (
         update(cursors)
         .where(*_is_cursor(source, query_key), _is_behind(started_at))
@@ -401,46 +374,6 @@ def move_cursor(
         )
     )
     return conn.execute(forward).rowcount == 1
-
-
-def move_together(
-    conn: Connection,
-    *,
-    source: str,
-    run_id: int,
-    started_at: datetime,
-    together: Together,
-    mark: tuple[int, int],
-) -> None:
-    """Record that one complete run searched for many queries, in the transaction that moves its own cursor.
-
-    Args:
-        conn: that transaction.
-        source: see `Cursor`.
-        run_id: the complete run.
-        started_at: when it began (UTC).
-        together: the queries; the marks of those known stay, newcomers begin anew, also where they had a
-            cursor long ago.
-        mark: announcement order of the newest paper that is not new to newcomers.
-    """
-    reached = {
-        "last_complete_run_id": run_id,
-        "last_complete_at": started_at,
-    }
-    for begun, keys in ((False, together.known), (True, together.newcomers)):
-        beginning = {
-            "mark_month": mark[0],
-            "mark_number": mark[1],
-            "bootstrapped_at": started_at,
-        }
-        rows = [{"source": source, "query_key": key, **beginning, **reached} for key in keys]
-        upsert = upsert_into(conn, cursors).on_conflict_do_update(
-            index_elements=["source", "query_key"],
-            set_=reached | (beginning if begun else {}),
-            where=_is_behind(started_at),
-        )
-        if rows:
-            conn.execute(upsert, rows)
 
 
 def _is_cursor(source: str, query_key: str) -> tuple[Any, ...]:

@@ -26,7 +26,6 @@ from digest.render.references import make_key
 from digest.render.text import write_day
 from digest.serve.telemetry import Pulse
 from digest.store import papers as paper_store
-from digest.store import queries as query_store
 from digest.store import runs as cursor_store
 from digest.store import views
 from digest.store import workers as alarm_store
@@ -246,12 +245,8 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
 
 
 def _last_look(conn: Connection, site: Site) -> datetime | None:
-    """Return when arXiv was last checked completely: of several saved queries, the one that waits longest."""
-    source = site.config.arxiv.source
-    keys = [""] if source == "harvest" else [revision.canonical for revision in query_store.active_revisions(conn)]
-    looks = [cursor_store.load_cursor(conn, source, key).last_complete_at for key in keys]
-    known = [look for look in looks if look is not None]
-    return min(known) if len(known) == len(looks) and known else None
+    """Return when arXiv was last checked completely."""
+    return cursor_store.load_cursor(conn, site.config.arxiv.source).last_complete_at
 
 
 def ask_to_leave(request: Request) -> Response:

@@ -30,14 +30,12 @@ class World:
     def __post_init__(self) -> None:
         self._kept = KeptSite()
 
-    def write(
-        self, queries: dict[str, str], *, source: str = "query", look_back: int = 0, followed: int = 100
-    ) -> None:
-        """Write digest.toml, with one subscription to the first of these queries."""
+    def write(self, queries: dict[str, str], *, source: str = "query", look_back: int = 0) -> None:
+        """Write digest.toml, with one subscription to these queries."""
         text = write_config(
             self.arxiv.url,
             queries,
-            [{"name": "team", "follow": list(queries)[:followed], "to": "file:out/"}],
+            [{"name": "team", "follow": list(queries), "to": "file:out/"}],
             arxiv={"source": source},
             defaults={"when": "at once", "look_back": f"{look_back} days", "show": "all"},
         )
@@ -67,10 +65,10 @@ class World:
         visits = (dict(visit.params) for visit in self.arxiv.requests[since:])
         return [params["search_query"] for params in visits if "search_query" in params]
 
-    def runs(self, source: str, key: str | None = None) -> list[PollRun]:
+    def runs(self, source: str) -> list[PollRun]:
         """Return the looks of a source, the newest first."""
         with self._kept.open(self.folder, self.clock).store.read() as conn:
-            return run_store.load_last_runs(conn, source, 100, query_key=key)
+            return run_store.load_last_runs(conn, source, 100)
 
 
 @contextmanager

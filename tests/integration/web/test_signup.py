@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import httpx
 import pytest
 from sqlalchemy import Table, func, select
 
+from digest.deliver import people
 from digest.inspect.status import load_alarms
 from digest.model import secrets
 from digest.model.alarms import AlarmName
@@ -164,6 +166,18 @@ def test_this_was_not_me_ends_it_for_good_and_says_who_can_lift_it(office: Desk)
     assert count_rows(office, signups, suppressions) == [0, 1]
     with office.site.store.read() as conn:
         assert ADA.address not in conn.execute(select(subscribers.c.address)).scalars().all()
+
+
+def test_no_more_queries_are_taken_than_arxivs_search_is_asked_for(
+    office: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = office.site.config
+    monkeypatch.setattr(office.site, "config", replace(config, arxiv=replace(config.arxiv, source="query")))
+    monkeypatch.setattr(people, "MOST_SEARCHED", 1)
+    refused = office.press(ask(office), answer="yes")
+    assert refused.status_code == 400
+    assert "No more saved queries are possible here Ask who runs this service." in read_text(refused)
+    assert count_rows(office, saved_queries) == [1]
 
 
 def test_a_button_that_is_none_does_nothing(office: Desk) -> None:

@@ -5,7 +5,9 @@ import pytest
 
 from digest.config import Config
 from digest.model.errors import ConfigurationError
+from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import DestinationKind
+from tests.unit.config.conftest import CONTACT
 
 Load = Callable[..., Config]
 Refuse = Callable[..., ConfigurationError]
@@ -27,6 +29,14 @@ def test_the_real_arxiv_is_not_asked_without_a_way_to_reach_the_operator(refuse:
     assert "arxiv.contact: is empty" in error.message
     assert "block" in error.hint
     assert "arxiv.contact: is empty" in refuse("", top="").message
+
+
+def test_more_queries_than_arxivs_search_is_asked_for_need_a_harvest(load: Load, refuse: Refuse) -> None:
+    top, most = f'{CONTACT}source = "query"\n', [f'q{number} = "ti:w{number}"' for number in range(MOST_SEARCHED)]
+    assert len(load("\n".join(["[queries]", *most]), top=top).queries) == MOST_SEARCHED
+    error = refuse("\n".join(["[queries]", *most, 'more = "ti:more"']), top=top)
+    assert 'arxiv.source: is "query", and there are 31 saved queries' in error.message
+    assert 'source = "harvest"' in error.hint
 
 
 def test_an_arxiv_on_this_machine_needs_no_way_to_reach_anybody(load: Load) -> None:

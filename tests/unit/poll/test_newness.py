@@ -41,19 +41,14 @@ def test_what_is_news_anyway_needs_nobody_who_waited(number: int, version: int, 
     assert judge(make_paper(f"2611.{number:05d}", version=version)) == (rest if is_news else MARKLESS)
 
 
-def test_a_joint_look_asks_those_known_and_nobody_who_is_new() -> None:
-    horizons = Horizons(BEGINNER, {"cat:cs.PF": MARKLESS, "cat:cs.DC": BEGINNER}, {"cat:cs.PF": MARKLESS})
-    judge = horizons.judge_joint(["cat:cs.PF", "cat:cs.DC"], BEGINNER)
+def test_searches_ask_those_known_and_nobody_who_is_new() -> None:
+    judge = Horizons(BEGINNER, {"cat:cs.PF": MARKLESS}).judge_searches()
     assert judge(make_paper(updated=SUBMITTED - timedelta(days=99))) == MARKLESS
     assert judge(make_paper(updated=SUBMITTED - timedelta(days=101))) == BEGINNER
     assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
 
 
-def test_to_a_query_with_a_mark_older_ids_are_news_where_its_first_digest_would_have_met_them() -> None:
-    begun = SUBMITTED + timedelta(days=2)
-    own = Horizon(mark=(202611, 20_000), since=begun - timedelta(days=7))
-    horizons = Horizons(BEGINNER, {"cat:cs.PF": own}, {"cat:cs.PF": own})
-    judge = horizons.judge_joint(["cat:cs.PF"], BEGINNER)
-    assert judge(make_paper()).mark == (0, 0)
-    assert judge(make_paper(updated=begun - timedelta(days=5))) == own
+def test_to_a_query_that_was_harvested_ids_tell_what_is_news_however_old_it_is() -> None:
+    judge = Horizons(EARLY, {"cat:cs.PF": EARLY}).judge_searches()
+    assert judge(make_paper(updated=SUBMITTED - timedelta(days=400))) == EARLY
     assert judge(make_paper(categories=("cs.DC",))) == BEGINNER
