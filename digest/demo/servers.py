@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from aiosmtpd.controller import Controller
 
-from digest.demo.archive import plan_mailing
-from digest.demo.oai import MEDIA_TYPE, date_record, write_page
-
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine
     from types import TracebackType
 
     from aiosmtpd.smtp import SMTP, Envelope, Session
 
-    from digest.demo.archive import DemoPaper
     from digest.model.clock import Clock
 
 LOOPBACK = "127.0.0.1"
+PAGE_SIZE = 10
+_RECORD = re.compile(
+    r"<record>.*?<identifier>oai:arXiv\.org:(?P<id>.*?)<.*?<datestamp>(?P<day>.*?)<.*?</record>", re.DOTALL
+)
+_PAGE = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/">
+<responseDate>{moment}</responseDate>
+<request verb="ListRecords">https://oaipmh.arxiv.org/oai</request>
+{listing}
+</OAI-PMH>
+"""
+_NOTHING = '<error code="noRecordsMatch">The list is empty.</error>'
 
 
 class Request(NamedTuple):
@@ -91,54 +102,28 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class DemoArxiv(DemoServer):
-    """An arXiv of made-up papers.
+    """An arXiv of the papers in `papers.xml`: a record is public from the day of its datestamp (UTC) on."""
 
-    Args:
-        papers: states of papers; each is public from its `announced` on.
-        clock: judges what is public.
-        page_size: papers per page of a list.
-    """
-
-    def __init__(self, papers: Sequence[DemoPaper], clock: Clock, page_size: int) -> None:
+    def __init__(self, clock: Clock) -> None:
         super().__init__(self._answer)
-        self._papers = list(papers)
         self._clock = clock
-        self._page_size = page_size
-
-    @property
-    def oai_url(self) -> str:
-        """The OAI-PMH base URL."""
-        return f"{self.url}/oai"
-
-    def add(self, *papers: DemoPaper) -> None:
-        """Take in papers, or states of known ones."""
-        self._papers += papers
-
-    def revise(self, paper_id: str, comment: str) -> None:
-        """Hand in a new version of a paper now; the next announcement announces it."""
-        last = next(paper for paper in reversed(self._papers) if paper.id == paper_id)
-        now = self._clock.now()
-        self.add(replace(last, submitted=(*last.submitted, now), announced=plan_mailing(now), comment=comment))
+        text = (files("digest.demo") / "papers.xml").read_text(encoding="utf-8")
+        self._records = [(found["id"], found["day"], found[0]) for found in _RECORD.finditer(text)]
 
     def _answer(self, request: Request) -> DemoAnswer:
         if request.path != "/oai":
             return DemoAnswer(b"Not Found", "text/plain", 404)
-        token = request.params.get("resumptionToken", "")
-        asked = dict(parse_qsl(unquote(token))) if token else request.params
-        listed = [paper for paper in self._list_public() if date_record(paper) >= asked.get("from", "")]
-        start = int(asked.get("skip", 0))
-        page = listed[start : start + self._page_size]
-        following = "" if token else None
-        if len(listed) > start + len(page):
-            following = quote(f"from={asked.get('from', '')}&skip={start + len(page)}")
-        return DemoAnswer(write_page(page, following, self.oai_url, self._clock.now()), MEDIA_TYPE)
-
-    def _list_public(self) -> list[DemoPaper]:
-        """Return the current state of each public paper, in order of announcement."""
         now = self._clock.now()
-        states = sorted(self._papers, key=lambda paper: paper.announced)
-        current = {paper.id: paper for paper in states if paper.announced <= now}
-        return sorted(current.values(), key=lambda paper: (paper.announced, paper.order))
+        token = request.params.get("resumptionToken", "")
+        since, _, skip = (token or request.params.get("from", "")).partition("+")
+        public = {id_: (day, text) for id_, day, text in self._records if day <= now.date().isoformat()}
+        listed = sorted((entry for entry in public.values() if entry[0] >= since), key=itemgetter(0))
+        end = int(skip or 0) + PAGE_SIZE
+        following = f"{since}+{end}" if len(listed) > end else ""
+        page = "".join(text for _, text in listed[end - PAGE_SIZE : end])
+        listing = f"<ListRecords>{page}<resumptionToken>{following}</resumptionToken></ListRecords>"
+        body = _PAGE.format(moment=f"{now:%Y-%m-%dT%H:%M:%SZ}", listing=listing if page else _NOTHING)
+        return DemoAnswer(body.encode(), "text/xml; charset=utf-8")
 
 
 class DemoMail:

@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from digest.config import load_config
-from digest.demo.library import FOLLOWING, PAGE_SIZE, QUERIES, REVISED, make_papers
 from digest.demo.servers import LOOPBACK, TOKEN, DemoArxiv, DemoMail, DemoSlack
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
@@ -51,8 +50,9 @@ NIGHT = datetime(2026, 11, 20, 5, 31, tzinfo=UTC)
 """00:31: the next check; nothing has happened since."""
 
 SUNDAY = datetime(2026, 11, 23, 3, 47, tzinfo=UTC)
-"""22:47 of Sun 22 Nov: the next announcement is out, with a new version of one paper."""
+"""22:47 of Sun 22 Nov: the next announcement is out. What matches in it is a new version of `REVISED` alone."""
 
+REVISED = "2611.15012"
 
 _CONFIG = """\
 # The configuration `digest demo` ran with. Every address is on this machine.
@@ -77,9 +77,9 @@ kinds = ["new", "cross-listed", "replaced", "withdrawn"]
 look_back = "0 days"
 
 [queries]
-perf = "{perf}"
-gpu = "{gpu}"
-follow = '{follow}'
+perf = "cat:cs.PF"
+gpu = "ti:GPU OR abs:GPU"
+follow = 'au:"Ingrith Solvane"'
 
 [[subscriptions]]
 name = "demo-team"
@@ -144,13 +144,13 @@ def tell_story(
         left_over.unlink()
     clock = ManualClock(FIRST_DAY)
     with ExitStack() as stack:
-        arxiv = stack.enter_context(DemoArxiv(make_papers(FOLLOWING), clock, PAGE_SIZE))
+        arxiv = stack.enter_context(DemoArxiv(clock))
         mail = stack.enter_context(DemoMail())
         slack = stack.enter_context(DemoSlack(clock))
         port = _find_port() if stay else 0
         web = _WEB.format(bind=f"{LOOPBACK}:{port}") if stay else ""
         config_path = folder / "digest.toml"
-        text = _CONFIG.format(arxiv=arxiv.url, smtp=mail.url, slack=slack.api_url, web=web, **QUERIES)
+        text = _CONFIG.format(arxiv=arxiv.url, smtp=mail.url, slack=slack.api_url, web=web)
         config_path.write_text(text, encoding="utf-8")
         site = open_site(
             load_config(config_path, {"DIGEST_SLACK_TOKEN": TOKEN}), clock, owner="demo", jitter=lambda: 0.0
@@ -170,7 +170,6 @@ def tell_story(
         site.progress = Silent()
         clock.set(NIGHT)
         night = run_pass(site)
-        arxiv.revise(REVISED, "12 pages, 4 figures; accepted at a conference that does not exist")
         clock.set(SUNDAY)
         sunday = run_pass(site)
         sent = [(str(entry.paper.id), entry.kind) for planned in sunday.plan.digests for entry in planned.entries]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tests.unit.arxiv.pages import (
+from tests.fakes.pages import (
     atom_author,
     atom_entry,
     atom_feed,

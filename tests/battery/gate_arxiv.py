@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 
 from tests.fakes.loopback import Answer, LoopbackServer, Request
-from tests.unit.arxiv.pages import atom_entry, atom_feed
+from tests.fakes.pages import atom_entry, atom_feed
 
 _PAGE = atom_feed(atom_entry())
 _USUAL, _SLOW = (0.005, 0.06), (0.2, 0.5)

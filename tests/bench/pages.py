@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from digest.model.papers import ArxivId, Author, Paper
 from tests.fakes.archive import DemoPaper, show
-from tests.fakes.atom import write_feed
-from tests.fakes.oai import OaiDesk
+from tests.fakes.oai import answer_oai
+from tests.fakes.search import write_page
 from tests.fakes.writing import Writer
 
 if TYPE_CHECKING:
@@ -46,14 +46,13 @@ def fixtures(pattern: str) -> dict[str, bytes]:
 
 def write_atom_page(papers: list[Paper]) -> bytes:
     """Return one page of the search interface with all of these papers."""
-    size = len(papers)
-    return write_feed(papers, query="cat:cs.PF", ids="", start=0, size=size, total=size, moment=NOW)
+    return write_page(papers, start=0, size=len(papers), total=len(papers), moment=NOW)
 
 
 def write_oai_page(papers: list[DemoPaper]) -> bytes:
     """Return one page of a harvest with all of these papers."""
     asked = (("verb", "ListRecords"), ("metadataPrefix", "arXivRaw"), ("from", "2026-01-01"))
-    return OaiDesk("https://oaipmh.arxiv.org/oai", len(papers)).answer(asked, papers, NOW)
+    return answer_oai(asked, papers, NOW, len(papers))
 
 
 @cache

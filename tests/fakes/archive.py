@@ -3,18 +3,118 @@
 from __future__ import annotations
 
 import threading
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from digest.demo.archive import DemoPaper, open_window, plan_mailing
+from digest.arxiv.oai import parse_oai
+from digest.model.announcements import EASTERN, has_mailing, mailing_moment
 from digest.model.errors import UnknownName
-from digest.model.papers import Author, Paper
+from digest.model.papers import ArxivId, Author, Paper, Version
 from tests.fakes.accents import to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Archive", "DemoPaper", "open_window", "plan_mailing", "show"]
+DEADLINE = time(14, 0)
+"""Until when, Eastern time, a submission makes it into an announcement (https://info.arxiv.org/help/availability.html)."""
+
+LICENSE = "http://creativecommons.org/licenses/by/4.0/"
+_SUNDAY = 6
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPaper:
+    r"""What arXiv says of one paper from one announcement on, until a later state of the same id.
+
+    Attributes:
+        id: the identifier without version.
+        announced: from when on this is public (UTC).
+        submitted: when each version was submitted (UTC); as many as there are versions.
+        title: raw TeX, as are all texts.
+        abstract: raw; paragraphs are separated by "\n  ".
+        authors: names and affiliations, raw.
+        categories: primary first.
+        doi: as typed: several are separated by blanks.
+        is_withdrawn: the current version withdraws the paper.
+    """
+
+    id: str
+    announced: datetime
+    submitted: tuple[datetime, ...]
+    title: str
+    abstract: str
+    authors: tuple[Author, ...]
+    categories: tuple[str, ...]
+    comment: str = ""
+    journal_ref: str = ""
+    doi: str = ""
+    report_no: str = ""
+    license: str = LICENSE
+    submitter: str = ""
+    is_withdrawn: bool = False
+
+    @property
+    def version(self) -> int:
+        """The current version's number."""
+        return len(self.submitted)
+
+    @property
+    def order(self) -> ArxivId:
+        """The id as a value that sorts by announcement."""
+        return ArxivId.parse(self.id)
+
+    def list_versions(self) -> tuple[Version, ...]:
+        """Return the history; sizes are made up, but stay the same."""
+        size = f"{len(self.abstract) % 900 + 40}kb"
+        versions = [Version(number, moment, size) for number, moment in enumerate(self.submitted, start=1)]
+        if self.is_withdrawn:
+            versions[-1] = replace(versions[-1], size="0kb", source_type="I")
+        return tuple(versions)
+
+
+def plan_mailing(submitted: datetime) -> datetime:
+    """Return when a paper submitted then is announced, if no moderator holds it."""
+    day = submitted.astimezone(EASTERN).date()
+    while not (has_mailing(day) and _deadline(day) >= submitted):
+        day += timedelta(days=1)
+    return mailing_moment(day)
+
+
+def open_window(day: date) -> tuple[datetime, datetime]:
+    """Return from when until when (Eastern time) papers are submitted for the announcement of this date."""
+    before = day - timedelta(days=1)
+    while not has_mailing(before):
+        before -= timedelta(days=1)
+    return _deadline(before), _deadline(day)
+
+
+def _deadline(day: date) -> datetime:
+    closing = day - timedelta(days=2) if day.weekday() == _SUNDAY else day
+    return datetime.combine(closing, DEADLINE, tzinfo=EASTERN)
+
+
+def read_demo_papers(until: date = date(2026, 11, 19)) -> tuple[DemoPaper, ...]:
+    """Return every state of the papers that `digest demo` shows, up to an announcement."""
+    page = parse_oai((files("digest.demo") / "papers.xml").read_bytes())
+    days = {paper: paper.datestamp - timedelta(days=1) for paper in page.papers if paper.datestamp}
+    return tuple(
+        DemoPaper(
+            id=str(paper.id),
+            announced=mailing_moment(day),
+            submitted=tuple(version.submitted for version in paper.versions),
+            title=paper.title,
+            abstract=paper.abstract,
+            authors=paper.authors,
+            categories=paper.categories,
+            comment=paper.comment,
+            license=paper.license,
+            is_withdrawn=paper.is_withdrawn,
+        )
+        for paper, day in days.items()
+        if day <= until
+    )
 
 
 def show(paper: DemoPaper) -> Paper:

@@ -1,22 +1,21 @@
-"""A small arXiv on 127.0.0.1: search, OAI-PMH and abstract pages, judged by a clock, with faults on order."""
+"""A small arXiv on 127.0.0.1: search and OAI-PMH, judged by a clock, with faults on order."""
 
 from __future__ import annotations
 
-import html
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from tests.fakes import atom, oai
-from tests.fakes.archive import Archive, DemoPaper, plan_mailing, show
+from tests.fakes.archive import Archive, DemoPaper, plan_mailing
 from tests.fakes.faults import Fault, Faults
 from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
+from tests.fakes.oai import answer_oai
+from tests.fakes.pages import ATOM_TYPE, OAI_TYPE, error_feed, format_moment
 from tests.fakes.search import SearchRefusal, answer_search
 from tests.fakes.spoiling import KINDS, spoil_answer
 from tests.fakes.visits import Visit, Visits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
     from types import TracebackType
 
@@ -51,7 +50,7 @@ class DemoArxiv:
         self._is_strict = is_strict
         self._visits = Visits(clock, pace)
         self._server = LoopbackServer(self._answer, name="demo-arxiv", port=port)
-        self._oai = oai.OaiDesk(self.oai_url, page_size)
+        self._page_size = page_size
 
     def __enter__(self) -> Self:
         self._server.__enter__()
@@ -64,7 +63,7 @@ class DemoArxiv:
 
     @property
     def url(self) -> str:
-        """Where it listens; `/abs/<id>` lives directly below."""
+        """Where it listens."""
         return self._server.url
 
     @property
@@ -89,7 +88,7 @@ class DemoArxiv:
 
     @property
     def requests(self) -> tuple[Visit, ...]:
-        """Every request so far but those for abstract pages and the clock."""
+        """Every request so far but those for the clock."""
         return self._visits.list_visits()
 
     @property
@@ -140,8 +139,6 @@ class DemoArxiv:
     def _answer(self, request: Request) -> Answer:
         if request.path == "/_control/now":
             return self._answer_clock(request)
-        if request.path.startswith("/abs/"):
-            return self._answer_abstract(request)
 
         def decide(violation: str) -> tuple[Answer, str]:
             fault = self.faults.take(request.path)
@@ -157,36 +154,27 @@ class DemoArxiv:
         return spoil_answer(fault, lambda keep: self._serve(request, keep), self._clock.now(), self.url)
 
     def _serve(self, request: Request, keep: float | None = None) -> Answer:
-        moment = self._clock.now()
-        if request.path == "/api/query":
-            return self._serve_search(request, moment, keep)
-        if request.path == "/oai":
-            papers = self._archive.list_public(moment)
-            body = self._oai.answer(request.params, papers, moment, 1.0 if keep is None else max(keep, 0.0))
-            return Answer(body, media_type=oai.MEDIA_TYPE)
-        return Answer(b"Not Found", 404)
+        return self._show(request, self._clock.now(), keep)
 
-    def _serve_search(self, request: Request, moment: datetime, keep: float | None) -> Answer:
+    def _show(
+        self, request: Request, seen: datetime, keep: float | None, hidden: Collection[str] = frozenset()
+    ) -> Answer:
+        """Answer from what was public at a moment, except for hidden ids."""
+        now = self._clock.now()
+
         def find(paper_id: str) -> Sequence[DemoPaper]:
-            return self._archive.states(paper_id, moment) if paper_id else self._archive.list_public(moment)
+            found = self._archive.states(paper_id, seen) if paper_id else self._archive.list_public(seen)
+            return [paper for paper in found if paper.id not in hidden]
 
+        if request.path == "/oai":
+            kept = 1.0 if keep is None else max(keep, 0.0)
+            return Answer(answer_oai(request.params, find(""), now, self._page_size, kept), media_type=OAI_TYPE)
+        if request.path != "/api/query":
+            return Answer(b"Not Found", 404)
         try:
-            body, status = answer_search(dict(request.params), find, moment, keep), 200
+            return Answer(answer_search(dict(request.params), find, now, keep), media_type=ATOM_TYPE)
         except SearchRefusal as refusal:
-            body, status = atom.write_error(str(refusal), moment, page=refusal.page), refusal.status
-        return Answer(body, status, atom.MEDIA_TYPE)
-
-    def _answer_abstract(self, request: Request) -> Answer:
-        paper_id = re.sub(r"v\d+$", "", request.path.removeprefix("/abs/"))
-        states = self._archive.states(paper_id, self._clock.now())
-        if not states:
-            return Answer(b"No such paper.", 404)
-        paper = show(states[-1])
-        texts = [
-            html.escape(text) for text in (paper.title, ", ".join(a.name for a in paper.authors), paper.abstract)
-        ]
-        page = "<!DOCTYPE html><html lang=en><title>{0}</title><h1>{0}</h1><p>{1}</p><p>{2}</p></html>"
-        return Answer(page.format(*texts).encode(), media_type="text/html; charset=utf-8")
+            return Answer(error_feed(str(refusal), refusal.page, format_moment(now)), refusal.status, ATOM_TYPE)
 
     def _answer_clock(self, request: Request) -> Answer:
         if request.method == "POST":

@@ -6,8 +6,15 @@ author lists. Nothing here exists; texts are raw TeX, as arXiv keeps them.
 
 from __future__ import annotations
 
-from digest.demo.manuscripts import Manuscript, sign
-from tests.fakes.writing import FAMILY, GIVEN
+from digest.model.papers import Author
+from tests.fakes.writing import FAMILY, GIVEN, Manuscript
+
+
+def sign(*names: str) -> tuple[Author, ...]:
+    """Read authors written as `Name` or `Name (affiliation)`; those who have an affiliation come first."""
+    parts = [name.removesuffix(")").partition(" (") for name in names]
+    return tuple(Author(name, (place,) if place else ()) for name, _, place in parts)
+
 
 _CREW = sign(*(f"{given} {family}" for given, family in zip(GIVEN[: len(FAMILY)], FAMILY, strict=True)))
 

@@ -6,17 +6,17 @@ the client are answered with 500.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
 
 from digest.model.errors import QueryError, UsageError
 from digest.model.papers import ArxivId
 from digest.query import matches, parse_query
 from tests.fakes.archive import show
-from tests.fakes.atom import INTERNAL_ERROR, write_feed
+from tests.fakes.pages import INTERNAL_ERROR, atom_author, atom_entry, atom_feed, format_moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from digest.model.papers import Paper
@@ -26,8 +26,6 @@ PAGING_WALL = 10_000
 """No result beyond this one can be asked for."""
 
 _ERRORS = "https://arxiv.org/api/errors"
-_NOTHING_ASKED = "Either a search_query or id_list must be specified for the classic API."
-_SORT_PAGE = "https://arxiv.org/help/api/user-manual#sort"
 _SORT_KEYS: dict[str, Callable[[Paper], datetime]] = {
     "relevance": lambda paper: paper.published,
     "submittedDate": lambda paper: paper.published,
@@ -63,10 +61,8 @@ def answer_search(
         SearchRefusal: the answer is an error feed.
     """
     query, ids = params.get("search_query", "").strip(), params.get("id_list", "").strip()
-    start, size = _read_number(params, "start", 0), _read_number(params, "max_results", 10)
-    key = _read_order(params)
-    if not query and not ids:
-        raise SearchRefusal(_NOTHING_ASKED, page=_ERRORS)
+    start, size = int(params.get("start", 0)), int(params.get("max_results", 10))
+    key = _SORT_KEYS[params.get("sortBy", "relevance")]
     if size == 0 or size > PAGING_WALL or start >= PAGING_WALL:
         raise SearchRefusal(INTERNAL_ERROR, status=500, page=_ERRORS)
     papers = _find_by_id(ids, archive) if ids else [show(state) for state in archive("")]
@@ -75,25 +71,13 @@ def answer_search(
     page, total = found[start : start + size], len(found)
     if keep is not None:
         page, total = page[: round(len(page) * max(keep, 0))], total if keep >= 0 else 0
-    return write_feed(page, query=query, ids=ids, start=start, size=size, total=total, moment=moment)
+    return write_page(page, start=start, size=size, total=total, moment=moment)
 
 
-def _read_number(params: Mapping[str, str], name: str, default: int) -> int:
-    text = params.get(name) or str(default)
-    if not re.fullmatch(r"[+-]?\d{1,12}", text, re.ASCII):
-        raise SearchRefusal(f"{name} must be an integer")
-    if int(text) < 0:
-        raise SearchRefusal(f"{name} must be non-negative")
-    return int(text)
-
-
-def _read_order(params: Mapping[str, str]) -> Callable[[Paper], datetime]:
-    key = _SORT_KEYS.get(params.get("sortBy") or "relevance")
-    if key is None:
-        raise SearchRefusal("sortBy must be in: relevance, lastUpdatedDate, submittedDate", page=_SORT_PAGE)
-    if (params.get("sortOrder") or "descending") not in ("ascending", "descending"):
-        raise SearchRefusal("sortOrder must be in: ascending, descending", page=_SORT_PAGE)
-    return key
+def write_page(papers: Sequence[Paper], *, start: int, size: int, total: int, moment: datetime) -> bytes:
+    """Return one page of results; `size` is what was asked for, whatever came."""
+    entries = map(_write_entry, papers)
+    return atom_feed(*entries, total=total, start=start, per_page=size, updated=format_moment(moment))
 
 
 def _find_by_id(ids: str, archive: Callable[[str], Sequence[DemoPaper]]) -> list[Paper]:
@@ -118,3 +102,17 @@ def _match(query: str, papers: Iterable[Paper]) -> list[Paper]:
     except QueryError:
         raise SearchRefusal(f"Invalid query string: '{query}'", page=_ERRORS) from None
     return [paper for paper in papers if matches(tree, paper)]
+
+
+def _write_entry(paper: Paper) -> str:
+    texts = [("comment", paper.comment), ("journal_ref", paper.journal_ref), *(("doi", doi) for doi in paper.dois)]
+    return atom_entry(
+        f"{paper.id}v{paper.version}",
+        title=paper.title,
+        summary=paper.abstract,
+        updated=format_moment(paper.updated),
+        published=format_moment(paper.published),
+        authors="".join(atom_author(author.name, *author.affiliations) for author in paper.authors),
+        categories=paper.categories,
+        extra="".join(f"<arxiv:{name}>{escape(text)}</arxiv:{name}>" for name, text in texts if text),
+    )

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tests.fakes.atom import INTERNAL_ERROR, MEDIA_TYPE, write_error
 from tests.fakes.loopback import Answer, Ending
+from tests.fakes.pages import ATOM_TYPE, INTERNAL_ERROR, error_feed, format_moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ def spoil_answer(fault: Fault, serve: Callable[[float | None], Answer], moment: 
 
 def _refuse(fault: Fault, moment: datetime, url: str) -> Answer:
     if fault.kind == "500":
-        return Answer(write_error(INTERNAL_ERROR, moment), 500, MEDIA_TYPE)
+        return Answer(error_feed(INTERNAL_ERROR, updated=format_moment(moment)), 500, ATOM_TYPE)
     if fault.kind == "redirect":
         return Answer(b"", 301, _WEB_PAGE, (("Location", f"{url}/moved"),))
     body, status, media_type, retry_after = _REFUSED[fault.kind]

@@ -5,9 +5,8 @@ Families and things are invented, every thing is a plural, every setting follows
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from digest.demo.manuscripts import Manuscript
 from digest.model.papers import Author
 
 if TYPE_CHECKING:
@@ -63,6 +62,19 @@ _SENTENCES = (
 )
 _COMMENTS = ("{pages} pages", "", "{pages} pages, comments welcome", "To appear in Unhurried Research")
 _SHARE_CROSS_LISTED, _SHARE_WITH_PLACE = 0.35, 0.3
+
+
+class Manuscript(NamedTuple):
+    """What authors hand in."""
+
+    title: str
+    abstract: str
+    authors: tuple[Author, ...]
+    categories: tuple[str, ...]
+    comment: str = ""
+    journal_ref: str = ""
+    doi: str = ""
+    report_no: str = ""
 
 
 class Writer:

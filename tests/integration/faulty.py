@@ -24,14 +24,12 @@ from digest.store.runs import PollRun
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
 from tests.command_line import ROOT, call_digest
-from tests.fakes import atom, oai
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.faults import Fault
 from tests.fakes.loopback import Answer, Request
 from tests.fakes.mail import MailSink
-from tests.fakes.search import SearchRefusal, answer_search
 from tests.kept_sites import KeptSite
 
 PAGE = 6
@@ -91,25 +89,9 @@ class FaultyArxiv(DemoArxiv):
         return bent or super()._decide(request, fault)
 
     def _serve(self, request: Request, keep: float | None = None) -> Answer:
-        now = self._clock.now()
-        seen = now - self.behind
         is_named = request.param("verb") == "GetRecord" or request.param("id_list")
         unseen = self.unknown if is_named else self.unknown | self.hidden
-
-        def find(paper_id: str) -> Sequence[DemoPaper]:
-            found = self._archive.states(paper_id, seen) if paper_id else self._archive.list_public(seen)
-            return [paper for paper in found if paper.id not in unseen]
-
-        if request.path == "/oai":
-            kept = 1.0 if keep is None else max(keep, 0.0)
-            return Answer(self._oai.answer(request.params, find(""), now, kept), media_type=oai.MEDIA_TYPE)
-        if request.path == "/api/query":
-            try:
-                return Answer(answer_search(dict(request.params), find, now, keep), media_type=atom.MEDIA_TYPE)
-            except SearchRefusal as refusal:
-                body = atom.write_error(str(refusal), now, page=refusal.page)
-                return Answer(body, refusal.status, atom.MEDIA_TYPE)
-        return super()._serve(request, keep)
+        return self._show(request, self._clock.now() - self.behind, keep, unseen)
 
 
 @dataclass

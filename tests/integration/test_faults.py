@@ -16,8 +16,8 @@ import digest.poll.search
 from digest.store.schema import quarantine
 from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY
-from tests.fakes import atom
 from tests.fakes.loopback import Answer, Request
+from tests.fakes.pages import ATOM_TYPE, INTERNAL_ERROR, error_feed
 from tests.integration.faulty import (
     NOON,
     World,
@@ -117,7 +117,7 @@ ODD_ANSWERS: dict[str, tuple[Callable[[Answer], Answer], str]] = {
         "no entry can be read; the first: its id cannot be read",
     ),
     "an error feed": (
-        lambda answer: replace(answer, body=atom.write_error("verb must be in: ListRecords", NOON)),
+        lambda answer: replace(answer, body=error_feed("verb must be in: ListRecords")),
         "its root element is",
     ),
 }
@@ -164,7 +164,7 @@ def refuse_one(world: World, message: str, status: int) -> Callable[[], int]:
         if "tail" not in request.param("search_query"):
             return None
         refused.append(request)
-        return Answer(atom.write_error(message, world.clock.now()), status, atom.MEDIA_TYPE)
+        return Answer(error_feed(message), status, ATOM_TYPE)
 
     world.arxiv.bend = bend
     return lambda: len(refused)
@@ -186,7 +186,7 @@ def test_a_query_arxiv_rejects_is_asked_for_once_and_told_and_keeps_no_other_wai
 def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_look_finds_all(
     searching: World,
 ) -> None:
-    count = refuse_one(searching, atom.INTERNAL_ERROR, 500)
+    count = refuse_one(searching, INTERNAL_ERROR, 500)
     (failure,) = searching.look().poll.failures
     assert "unable to complete your request" in failure
     assert not searching.is_covered()
@@ -302,10 +302,10 @@ def test_papers_that_never_come_are_no_end_of_a_search(kind: str, skip: int, bec
     assert_all_follows(paging)
 
 
-def fail_at_one_place(world: World, request: Request) -> Answer | None:
+def fail_at_one_place(_world: World, request: Request) -> Answer | None:
     is_bad = request.param("start") == "17" and request.param("max_results") == str(SIZE)
-    body = atom.write_error(atom.INTERNAL_ERROR, world.clock.now())
-    return Answer(body, 500, atom.MEDIA_TYPE) if is_bad else None
+    body = error_feed(INTERNAL_ERROR)
+    return Answer(body, 500, ATOM_TYPE) if is_bad else None
 
 
 def answer_in_no_order(world: World, request: Request) -> Answer:

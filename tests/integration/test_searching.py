@@ -14,8 +14,8 @@ from digest.model.polls import MOST_SEARCHED
 from digest.poll import search
 from digest.poll.rules import POLL_TIMES
 from tests.acceptance.made import START, made_up, told_ids
-from tests.fakes import atom
 from tests.fakes.loopback import Answer, Request
+from tests.fakes.pages import ATOM_TYPE, error_feed
 from tests.integration.searching_worlds import World, old_papers, surrounded
 
 FEW = {"perf": "cat:cs.PF", "tail": "cat:cs.PF AND abs:tail"}
@@ -101,14 +101,14 @@ def test_a_new_query_beside_one_that_arxiv_refuses_is_shown_its_newest_papers(
         made_up(n, START - timedelta(days=40 + n), id=f"2601.{n:05d}", categories=("cs.NI",)) for n in range(9)
     ]
     world.arxiv.add(*rare)
-    serve = world.arxiv._serve_search
+    serve = world.arxiv._serve
 
     def refuse(request: Request, *others: Any) -> Answer:  # noqa: ANN401 - passed on as it came
         if "tail" in request.param("search_query"):
-            return Answer(atom.write_error("refused", START), 400, atom.MEDIA_TYPE)
+            return Answer(error_feed("refused"), 400, ATOM_TYPE)
         return serve(request, *others)
 
-    monkeypatch.setattr(world.arxiv, "_serve_search", refuse)
+    monkeypatch.setattr(world.arxiv, "_serve", refuse)
     world.write({"rare": "cat:cs.NI", "tail": "cat:cs.PF AND abs:tail"}, look_back=7)
     report = world.run()
     assert report.poll.failures

@@ -28,9 +28,7 @@ from digest.model.errors import (
     UsageError,
 )
 from digest.model.papers import ArxivId
-from tests.integration.arxiv.conftest import AGENT, WatchedGate
-from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Way
-from tests.unit.arxiv.pages import (
+from tests.fakes.pages import (
     atom_entry,
     atom_feed,
     error_feed,
@@ -38,6 +36,8 @@ from tests.unit.arxiv.pages import (
     oai_error,
     oai_page,
 )
+from tests.integration.arxiv.conftest import AGENT, WatchedGate
+from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import pytest
 from digest.arxiv.oai import TokenExpired
 from digest.arxiv.pages import walk_records
 from digest.model.errors import ArxivFaulted
+from tests.fakes.pages import oai_entry, oai_error, oai_page
 from tests.integration.arxiv.scripted import Reply
-from tests.unit.arxiv.pages import oai_entry, oai_error, oai_page
 
 if TYPE_CHECKING:
     from digest.arxiv.client import ArxivClient

@@ -11,9 +11,9 @@ import pytest
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog
 from digest.model.clock import GateOutcome, Grant, ManualClock, RequestOutcome
 from digest.model.errors import ArxivUnreachable
+from tests.fakes.pages import atom_entry, atom_feed
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
-from tests.unit.arxiv.pages import atom_entry, atom_feed
 
 MORNING = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OK = GateOutcome(RequestOutcome.OK)

@@ -10,8 +10,8 @@ from digest.arxiv.client import ShortPage
 from digest.arxiv.pages import OVERLAP, fetch_papers, walk_search
 from digest.model.errors import ArxivShort
 from digest.model.papers import ArxivId
+from tests.fakes.pages import atom_entry, atom_feed
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
-from tests.unit.arxiv.pages import atom_entry, atom_feed
 
 if TYPE_CHECKING:
     from digest.arxiv.client import ArxivClient

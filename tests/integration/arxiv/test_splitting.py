@@ -13,8 +13,8 @@ from digest.arxiv import pages
 from digest.arxiv.pages import SearchTooWide, walk_search
 from digest.model.errors import ArxivShort
 from tests.conftest import IS_NIGHTLY
+from tests.fakes.pages import atom_entry, atom_feed
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
-from tests.unit.arxiv.pages import atom_entry, atom_feed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

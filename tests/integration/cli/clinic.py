@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from digest.demo.library import make_papers
 from digest.model.clock import SystemClock
 from digest.store import open_store
+from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.loopback import Answer, LoopbackServer, answer_json
 from tests.fakes.mail import MailSink
@@ -91,7 +91,7 @@ def opened_clinic(folder: Path) -> Iterator[Clinic]:
     clock = SystemClock()
     answers = {"/livez": answer_json({"alive": True}), "/hook": Answer(b"", 202)}
     with (
-        DemoArxiv(make_papers(), clock) as arxiv,
+        DemoArxiv(read_demo_papers(), clock) as arxiv,
         MailSink(starttls=True, login=("login@hidden-institute.net", "demo-password")) as mail,
         SlackReceiver(clock, channels=CHANNELS) as slack,
         NameServer(RECORDS) as dns,

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from digest.config import load_config
-from digest.demo.library import make_papers
 from digest.model.clock import ManualClock
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from digest.store import Store, open_store
 from digest.store import subscriptions as subscription_store
+from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
@@ -117,7 +117,7 @@ def surrounded(folder: Path, now: datetime) -> Iterator[World]:
     folder.mkdir(parents=True, exist_ok=True)
     clock = ManualClock(now)
     with (
-        DemoArxiv(make_papers(), clock) as arxiv,
+        DemoArxiv(read_demo_papers(), clock) as arxiv,
         MailSink() as mail,
         SlackReceiver(clock, channels=("papers",)) as slack,
     ):

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.demo.library import make_papers
 from digest.model.clock import ManualClock
 from tests.command_line import run_digest
+from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World, surrounded
@@ -37,7 +37,7 @@ def test_where_arxiv_cannot_be_reached_it_says_so_in_one_line_and_points_at_the_
 
 def test_it_shows_the_papers_and_leaves_no_file_but_its_pace(tmp_path: Path) -> None:
     clock = ManualClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
-    with DemoArxiv(make_papers(), clock) as arxiv:
+    with DemoArxiv(read_demo_papers(), clock) as arxiv:
         done = call_try(tmp_path, arxiv.url)
     assert done.returncode == 0, done.stderr
     assert "Tail latency below 10⁻³ s" in done.stdout

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.demo.library import make_papers
-from tests.fakes.archive import DemoPaper
+from tests.fakes.archive import DemoPaper, read_demo_papers
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
@@ -106,5 +105,5 @@ def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(world: Worl
 
 def _announce(world: World, paper_id: str, title: str) -> DemoPaper:
     moment = world.clock.now() - timedelta(hours=14)
-    last = make_papers()[-1]
+    last = read_demo_papers()[-1]
     return replace(last, id=paper_id, title=title, submitted=(moment,), announced=world.clock.now())

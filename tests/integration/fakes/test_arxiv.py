@@ -10,11 +10,14 @@ from digest.model.clock import ManualClock, SystemClock
 from digest.model.papers import Author
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
-from tests.fakes.atom import ATOM, OPENSEARCH
-from tests.fakes.oai import OAI, RAW
 from tests.fakes.spoiling import RATE_BODY
 
-NAMES = {"a": ATOM, "s": OPENSEARCH, "o": OAI, "r": RAW}
+NAMES = {
+    "a": "http://www.w3.org/2005/Atom",
+    "s": "http://a9.com/-/spec/opensearch/1.1/",
+    "o": "http://www.openarchives.org/OAI/2.0/",
+    "r": "http://arxiv.org/OAI/arXivRaw/",
+}
 THURSDAY = mailing_moment(date(2026, 11, 19))
 EVENING = THURSDAY + timedelta(hours=2)
 
@@ -77,14 +80,8 @@ def test_search_finds_what_is_public_and_nothing_else(client: httpx.Client, arxi
 @pytest.mark.parametrize(
     ("params", "status", "words"),
     [
-        ({}, 400, "Either a search_query or id_list"),
         ({"search_query": "(ti:a"}, 400, "Invalid query string: '(ti:a'"),
         ({"id_list": "abc"}, 400, "incorrect id format for abc"),
-        ({"search_query": "ti:caches", "start": "x"}, 400, "start must be an integer"),
-        ({"search_query": "ti:caches", "start": "-1"}, 400, "start must be non-negative"),
-        ({"search_query": "ti:caches", "max_results": "-1"}, 400, "max_results must be non-negative"),
-        ({"search_query": "ti:caches", "sortBy": "mood"}, 400, "sortBy must be in"),
-        ({"search_query": "ti:caches", "sortOrder": "up"}, 400, "sortOrder must be in"),
         ({"search_query": "ti:caches", "max_results": "0"}, 500, "internal error"),
         ({"search_query": "ti:caches", "start": "10000"}, 500, "internal error"),
         ({"search_query": "ti:caches", "max_results": "10001"}, 500, "internal error"),

@@ -1,23 +1,24 @@
 from collections.abc import Iterator
+from datetime import date
 
 import httpx
 import pytest
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.demo.library import MAILING, PAGE_SIZE, make_papers
 from digest.model.announcements import mailing_moment
 from digest.model.clock import ManualClock
 from digest.model.papers import Paper
+from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 
-PAPERS = make_papers()
+PAPERS = read_demo_papers()
 
 
 @pytest.fixture(scope="module")
 def arxiv() -> Iterator[DemoArxiv]:
-    clock = ManualClock(mailing_moment(MAILING))
-    with DemoArxiv(PAPERS, clock, page_size=PAGE_SIZE) as server:
+    clock = ManualClock(mailing_moment(date(2026, 11, 19)))
+    with DemoArxiv(PAPERS, clock, page_size=10) as server:
         yield server
 
 

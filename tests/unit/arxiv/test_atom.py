@@ -14,7 +14,7 @@ from digest.model.errors import (
     ArxivUnreadable,
 )
 from digest.model.papers import ArxivId, Author, Paper
-from tests.unit.arxiv.pages import atom_author, atom_entry, atom_feed, error_feed, legacy_feed, oai_page
+from tests.fakes.pages import atom_author, atom_entry, atom_feed, error_feed, legacy_feed, oai_page
 
 
 def read_one(entry: str) -> Paper:

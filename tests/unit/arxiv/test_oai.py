@@ -13,7 +13,7 @@ from digest.model.errors import (
     ArxivUnreadable,
 )
 from digest.model.papers import ArxivId, Author, Paper, Version
-from tests.unit.arxiv.pages import atom_feed, oai_entry, oai_error, oai_page, raw_paper, raw_version
+from tests.fakes.pages import atom_feed, oai_entry, oai_error, oai_page, raw_paper, raw_version
 
 
 def read_one(metadata: str) -> Paper:

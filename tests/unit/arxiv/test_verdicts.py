@@ -20,7 +20,7 @@ from digest.model.errors import (
     ArxivUnreachable,
     ArxivUnreadable,
 )
-from tests.unit.arxiv.pages import atom_feed, error_feed
+from tests.fakes.pages import atom_feed, error_feed
 
 RATE = b"Rate exceeded."
 WEB_PAGE = b"<!DOCTYPE html><html><body><h1>Error 503 first byte timeout</h1></body></html>"

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 NAMESPACES = (
     'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/" xmlns:arxiv="http://arxiv.org/schemas/atom" '
     'xmlns="http://www.w3.org/2005/Atom"'
 )
 HEAD = "<?xml version='1.0' encoding='UTF-8'?>\n"
+ATOM_TYPE = "application/atom+xml; charset=utf-8"
+OAI_TYPE = "text/xml; charset=utf-8"
+INTERNAL_ERROR = (
+    "The server encountered an internal error and was unable to complete your request. "
+    "Either the server is overloaded or there is an error in the application."
+)
+MOMENT, ASKED = "2026-11-20T04:05:06Z", 'verb="ListRecords"'
+
+
+def format_moment(moment: datetime) -> str:
+    """Return a moment (UTC) as `2026-11-20T01:00:00Z`."""
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def atom_author(name: str, *affiliations: str) -> str:
@@ -40,14 +56,18 @@ def atom_entry(
 
 
 def atom_feed(
-    *entries: str, total: int | str | None = None, start: int | str = 0, per_page: int | str = 10
+    *entries: str,
+    total: int | str | None = None,
+    start: int | str = 0,
+    per_page: int | str = 10,
+    updated: str = "2026-11-20T00:00:00Z",
 ) -> bytes:
     """Return a page of the current format holding these entries."""
     shown = len(entries) if total is None else total
     return (
         f"{HEAD}<feed {NAMESPACES}><id>https://arxiv.org/api/abc</id>"
         "<title>arXiv Query: search_query=cat:cs.PF&amp;id_list=&amp;start=0</title>"
-        "<updated>2026-11-20T00:00:00Z</updated>"
+        f"<updated>{updated}</updated>"
         f"<opensearch:itemsPerPage>{per_page}</opensearch:itemsPerPage>"
         f"<opensearch:totalResults>{shown}</opensearch:totalResults>"
         f"<opensearch:startIndex>{start}</opensearch:startIndex>{''.join(entries)}</feed>"
@@ -96,12 +116,15 @@ wrapped.
 """.encode()
 
 
-def error_feed(message: str, id_: str = "https://arxiv.org/api/errors#some") -> bytes:
+def error_feed(
+    message: str, id_: str = "https://arxiv.org/api/errors#some", updated: str = "2026-11-20T00:00:00Z"
+) -> bytes:
     """Return the one-entry feed that arXiv answers wrong requests with."""
     return atom_feed(
-        f"<entry><id>{id_}</id><title>Error</title><updated>2026-11-20T00:00:00Z</updated>"
+        f"<entry><id>{id_}</id><title>Error</title><updated>{updated}</updated>"
         f"<summary>{escape(message)}</summary><author><name>arXiv api core</name></author></entry>",
         per_page=1,
+        updated=updated,
     )
 
 
@@ -140,24 +163,27 @@ def oai_entry(
     )
 
 
-def oai_page(*entries: str, token: str | None = None, verb: str = "ListRecords") -> bytes:
+def oai_page(
+    *entries: str, token: str | None = None, verb: str = "ListRecords", moment: str = MOMENT, asked: str = ASKED
+) -> bytes:
     """Return a page of a harvest."""
     end = (
         ""
         if token is None
         else f"<resumptionToken expirationDate='2026-11-21T00:00:00Z'>{token}</resumptionToken>"
     )
-    return _oai(f"<{verb}>{''.join(entries)}{end}</{verb}>")
+    return oai_answer(f"<{verb}>{''.join(entries)}{end}</{verb}>", moment, asked)
 
 
-def oai_error(code: str, message: str = "Something is off.") -> bytes:
+def oai_error(code: str, message: str = "Something is off.", moment: str = MOMENT) -> bytes:
     """Return a protocol error."""
-    return _oai(f"<error code='{code}'>{escape(message)}</error>")
+    return oai_answer(f"<error code='{code}'>{escape(message)}</error>", moment)
 
 
-def _oai(inner: str) -> bytes:
+def oai_answer(inner: str, moment: str = MOMENT, asked: str = ASKED) -> bytes:
+    """Return a whole document of the protocol."""
     return (
         f'{HEAD}<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/">'
-        "<responseDate>2026-11-20T04:05:06Z</responseDate>"
-        f'<request verb="ListRecords">https://oaipmh.arxiv.org/oai</request>{inner}</OAI-PMH>'
+        f"<responseDate>{moment}</responseDate>"
+        f"<request {asked}>https://oaipmh.arxiv.org/oai</request>{inner}</OAI-PMH>"
     ).encode()
