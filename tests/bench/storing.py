@@ -15,7 +15,8 @@ from digest.model.papers import ArxivId
 from digest.store import papers as paper_store
 from digest.store.papers import STORED
 from digest.store.schema import changes, marks, papers, versions
-from tests.bench.crowds import EVENING, fill, numbers, settle
+from tests.bench.bulk import fill, numbers, settle
+from tests.bench.installations import EVENING
 from tests.bench.papers import load_day
 
 if TYPE_CHECKING:
@@ -87,11 +88,10 @@ def _fill(store: Store, more: int) -> None:
     fill(store, papers, n, {"id": n, "arxiv_id": name, "first_seen_at": EVENING, **row, **latest, **when})
     kept = {"id": n, "paper_id": n, "version": 1, "content_hash": "made-up-" + cast(n, Text)}
     texts = {"title": "A title of the usual length, number " + cast(n, Text), "abstract": _ABSTRACT}
-    empty = dict.fromkeys(("comment", "journal_ref", "report_no", "license"), "")
     lists = {"authors": [["Ada Example"]], "dois": [], "history": []}
     dates = {"published": EVENING, "updated": EVENING, "is_withdrawn": False}
-    fill(store, versions, n, {**kept, **texts, "categories": "cs.PF cs.DC", **empty, **lists, **dates})
-    change = {"id": n, "paper_id": n, "version_id": n, "kind": str(Kind.NEW), "fields": "", "run_id": 1}
+    fill(store, versions, n, {**kept, **texts, "categories": "cs.PF cs.DC", **lists, **dates})
+    change = {"id": n, "paper_id": n, "version_id": n, "kind": str(Kind.NEW), "run_id": 1}
     fill(store, changes, n, {**change, "found_at": EVENING})
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == STORED).values(value=stored + more))
