@@ -99,22 +99,6 @@ class PostgresServer:
         """End it at once, as a kill does."""
         self._control("stop", "-m", "immediate", "-w", "-t", _WAIT)
 
-    def make_standby(self, folder: Path, port: int = 0) -> PostgresServer:
-        """Copy it to a standby that follows it, and start that; commits wait for it from now on."""
-        standby = PostgresServer(folder, port)
-        source = f"host=127.0.0.1 port={self.port} user={USER} application_name=standby"
-        self._call("pg_basebackup", "-D", str(standby._data), "-R", "-X", "stream", "-c", "fast", "-d", source)
-        standby.start()
-        self.do("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
-        self.do("SELECT pg_reload_conf()")
-        return standby
-
-    def promote(self) -> None:
-        """Make a standby the primary; it waits for no standby of its own."""
-        self._control("promote", "-w", "-t", _WAIT)
-        self.do("ALTER SYSTEM SET synchronous_standby_names = ''")
-        self.do("SELECT pg_reload_conf()")
-
     def do(self, statement: str, database: str = USER) -> list[tuple[object, ...]]:
         """Execute a statement by itself; return the rows it brings."""
         with closing(psycopg.connect(self.url(database), autocommit=True)) as conn:

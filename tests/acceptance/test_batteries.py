@@ -1,9 +1,8 @@
-"""The batteries in small: real processes that are killed, a month of faults, weeks of cadences, all judged."""
+"""The batteries in small: real processes that are killed, and a month of faults, all judged."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,7 @@ from tests.battery.kill import run_battery, run_fault
 from tests.battery.kill_plan import KillPlan
 from tests.battery.month import BEGIN, live_month, scale
 from tests.battery.month_arxiv import MonthArxiv
-from tests.battery.month_life import Plan as MonthPlan
-from tests.battery.year import live_year
-from tests.battery.year_plan import Plan as YearPlan
+from tests.battery.month_life import Plan
 from tests.conftest import IS_NIGHTLY
 
 pytestmark = pytest.mark.timeout(900)
@@ -56,7 +53,7 @@ def test_the_judge_finds_a_fault_that_was_planted(fault: str, check: str) -> Non
 def test_three_mailings_through_faults_and_kills_lose_nothing_and_double_nothing(
     real_data: Path, tmp_path: Path
 ) -> None:
-    plan = replace(scale(MonthPlan(1), 3), kills=3)
+    plan = replace(scale(Plan(1), 3), kills=3)
     home = tmp_path / "home"
     home.mkdir()
     with MonthArxiv(real_data, tmp_path, BEGIN, share=0.1) as arxiv:
@@ -64,14 +61,3 @@ def test_three_mailings_through_faults_and_kills_lose_nothing_and_double_nothing
     assert not month.findings, "\n".join((*month.table, *month.findings))
     assert month.tally.kills >= 2
     assert month.verdict.counts["announced"] > 60
-
-
-@by_night
-def test_weeks_of_edits_pauses_and_outages_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
-    weeks = {"first": date(2026, 3, 22), "last": date(2026, 4, 12), "subscriptions": 16, "a_mailing": 6}
-    plan = YearPlan(seed=5, a_week=12, downtimes=2, outages=2, longest_pause=7, **weeks)  # type: ignore[arg-type]  # fields of Plan
-    verdict = live_year(plan, tmp_path, lambda _: None, explainers=1)
-    assert not verdict.findings, "\n".join(verdict.list_lines())
-    assert verdict.counts["downtimes"] == verdict.counts["outages"] == 2
-    assert verdict.counts["edits"] > 3
-    assert verdict.counts["papers told, each to one subscription"] > 500

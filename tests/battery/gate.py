@@ -26,7 +26,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from digest.store import open_store
-from tests.battery.database_world import wait_until
 from tests.battery.gate_arxiv import NotingArxiv, find_breaches, longest_silence
 from tests.battery.gate_poller import PollerSettings
 from tests.links import Link
@@ -220,6 +219,19 @@ def live(pace: Pace, faults: int, asked: argparse.Namespace, server: PostgresSer
     for breach in breaches[:10]:
         print("  ", breach)  # noqa: T201
     return not breaches and not fire.exits and len(served) > faults / 4
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
+    """Wait until something is so.
+
+    Raises:
+        TimeoutError: it is not for so long.
+    """
+    until = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > until:
+            raise TimeoutError(f"not so within {seconds:g} s")
+        time.sleep(0.02)
 
 
 def _read_journals(folder: Path, database: str) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import struct
-from collections import Counter, defaultdict
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,14 +44,6 @@ class Book:
     outcomes: Counter[str]
     digests: list[Told]
     waiting: frozenset[tuple[str, int]]
-
-    @property
-    def told_by_subscription(self) -> dict[str, list[Told]]:
-        """The digests of each subscription, oldest first."""
-        found: dict[str, list[Told]] = defaultdict(list)
-        for told in self.digests:
-            found[told.subscription].append(told)
-        return found
 
 
 class Entry(NamedTuple):
