@@ -7,20 +7,18 @@ request, each retry among them, the gate is asked; afterwards it hears of the ou
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-import httpx
-
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
-from digest.arxiv.documents import TRY_AGAIN, check_body
+from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
 from digest.arxiv.exchange import (
     AskedRequest,
-    Line,
     RequestLog,
     TooLate,
-    describe_request,
+    ask,
     gate_outcome,
     judge_status,
 )
@@ -36,6 +34,7 @@ from digest.model.errors import (
     ConfigurationError,
     UsageError,
 )
+from digest.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,7 +118,7 @@ class ArxivClient:
         deadline: seconds one request may take in all.
 
     Raises:
-        ConfigurationError: an address is no http or https address, or the user agent is not ASCII.
+        ConfigurationError: the user agent is not ASCII.
     """
 
     def __init__(
@@ -132,8 +131,6 @@ class ArxivClient:
         on_request: Callable[[RequestLog], None] | None = None,
         deadline: float = REQUEST_DEADLINE,
     ) -> None:
-        for url in (addresses.api_url, addresses.oai_url):
-            _check_address(url)
         if not (user_agent.isascii() and user_agent.isprintable()):
             raise ConfigurationError(
                 f"{user_agent!r} can't be sent as a User-Agent", hint="Write [arxiv] contact in plain ASCII."
@@ -142,17 +139,14 @@ class ArxivClient:
         self._gate = gate
         self._clock = clock
         self._on_request = on_request
-        self._line = Line(user_agent, deadline=deadline)
+        headers = {"User-Agent": user_agent, "Accept": "application/xml, */*;q=0.1"}
+        self._wire = Wire(headers, deadline=deadline, limit=BODY_LIMIT)
         self.requests = 0
         """How many requests were made so far, retries among them."""
 
     def close(self) -> None:
-        """Hang up."""
-        self._line.close()
-
-    def hang_up(self) -> None:
         """Break off the request under way, from another thread: its caller sees the connection break."""
-        self._line.hang_up()
+        self._wire.hang_up()
 
     def search(
         self,
@@ -299,7 +293,7 @@ class ArxivClient:
         answer, ended = None, 0.0
         outcome, detail, was_made = GateOutcome(RequestOutcome.FAILED), "", True
         try:
-            answer = self._line.ask(asked, not_after=grant.good_until)
+            answer = ask(self._wire, asked, not_after=grant.good_until)
             ended = monotonic()
             judge_status(answer, read, place=self._addresses.describe(asked.url))
             date = answer.headers.get("date", "")
@@ -323,8 +317,19 @@ class ArxivClient:
             self.requests += was_made
             self._gate.release(grant, outcome)
             if was_made and self._on_request is not None:
-                milliseconds = round(((ended or monotonic()) - begun) * 1000)
-                self._on_request(describe_request(asked, answer, at, milliseconds, outcome, detail))
+                body = answer.body if answer else b""
+                log = RequestLog(
+                    at=at,
+                    method=asked.method,
+                    url=asked.url,
+                    status=answer.status if answer else None,
+                    milliseconds=round(((ended or monotonic()) - begun) * 1000),
+                    size=len(body),
+                    sha256=hashlib.sha256(body).hexdigest() if body else "",
+                    outcome=outcome.outcome,
+                    detail=detail,
+                )
+                self._on_request(log)
 
 
 def _write_request(url: str, parameters: dict[str, str], name: str, read_seconds: float) -> AskedRequest:
@@ -344,18 +349,6 @@ def _name_page(token: str) -> str:
 def _name_request(error: ArxivError, asked: AskedRequest) -> None:
     error.request = asked.name
     error.args = (f"{asked.name}: {error.message}", *error.args[1:])
-
-
-def _check_address(url: str) -> None:
-    try:
-        parts = httpx.URL(url)
-    except httpx.InvalidURL:
-        parts = httpx.URL()
-    if parts.scheme not in {"http", "https"} or not parts.host or parts.query:
-        raise ConfigurationError(
-            f"{url!r} is not an address at which arXiv can be asked",
-            hint="Addresses under [arxiv] look like https://export.arxiv.org/api/query, without a question mark.",
-        )
 
 
 def _check_search(query: str, start: int, size: int, ids: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from digest.model.errors import ArxivError, ArxivThrottled, ArxivUnreachable, Ou
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import database, open_store
 from digest.store.engine import head_revision
+from digest.wire import ExchangeError, ask_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,16 +175,11 @@ def judge_clock(here: datetime, there: datetime) -> Finding:
 
 def check_base_url(url: str) -> Iterator[Finding]:
     """Ask the public address whether `digest serve` answers there."""
-    import httpx  # noqa: PLC0415 - only where there is such an address
-
     try:
-        with httpx.stream(
-            "GET", f"{url}/livez", timeout=_PATIENCE, follow_redirects=False, trust_env=False
-        ) as answer:
-            status = answer.status_code
-    except httpx.HTTPError as error:
+        status = ask_status(f"{url}/livez", silence=_PATIENCE)
+    except ExchangeError as error:
         todo = "Start `digest serve`, and check the name and the server before it: it passes all on to `web.bind`."
-        raise OutsideError(f"can't be reached: {str(error) or type(error).__name__}", hint=todo) from error
+        raise OutsideError(f"can't be reached: {error}", hint=todo) from error
     if status == _FINE:
         yield Finding(Verdict.OK, "base_url", "`digest serve` answers there", more=url)
     else:

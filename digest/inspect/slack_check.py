@@ -98,7 +98,7 @@ def inspect_slack(
         return
     whose = f"the app {answer.text('user')} in the workspace {answer.text('team')}"
     yield Finding(Verdict.OK, "Slack", f"{kind}, and it works", more=whose)
-    granted = {name.strip() for name in (answer.header("X-OAuth-Scopes") or "").split(",")}
+    granted = {name.strip() for name in answer.headers.get("x-oauth-scopes", "").split(",")}
     missing = [one for one in SCOPES if granted.isdisjoint({one.name, one.private or one.name})]
     if missing:
         said = ", ".join(f"the scope {one.name} is missing ({one.why})" for one in missing)

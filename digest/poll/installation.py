@@ -102,9 +102,9 @@ class Site:
         """Break off whatever waits for the outside world, from another thread; harmless when done twice.
 
         What waits for the answer to all that was said fails ambiguously, as a mail does behind its final dot;
-        what comes before that, from finding a name's address on, fails safely.
+        what comes before that, from finding a name's address on, fails safely. Slack ends by its time-out.
         """
-        self.client.hang_up()
+        self.client.close()
         for transport in list(self._transports.values()):
             transport.close()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from digest.inspect.alarms import does_its_work
@@ -17,6 +18,7 @@ from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError
 from digest.store import database
 from digest.store import workers as alarm_store
+from digest.wire import ExchangeError, ask_status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 LONGEST_HEADLINE = 90
 """Characters of a subject."""
+
+_PING_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +88,12 @@ def send_test(site: Site, destination: Destination) -> Receipt:
 
 
 def ping(url: str) -> list[str]:
-    """Request the ping address; return what went wrong, in sentences."""
-    from digest.deliver.transports.http import send_ping  # noqa: PLC0415 - only where it is wanted
-
+    """Request the ping address, which may be a secret; return what went wrong, in sentences."""
     try:
-        send_ping(url)
-    except DigestError as error:
-        return [f"the ping failed: {error.message}"]
-    return []
+        status = ask_status(url, silence=_PING_SECONDS)
+    except ExchangeError as error:
+        return [f"the ping failed: the ping address can't be reached: {error}"]
+    return [f"the ping failed: the ping address answered {status}"] if status >= HTTPStatus.BAD_REQUEST else []
 
 
 def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:

@@ -122,7 +122,7 @@ TAKEN = {
 NOT_TAKEN = {
     "mail": Point("digest.deliver.transports.smtp_connection:SmtpConnection._look_once_more", happens="pause"),
     # The first request looks the channel up.
-    "Slack": Point("digest.deliver.transports.http:HttpSender.post", skip=1, happens="pause"),
+    "Slack": Point("digest.deliver.transports.slack:SlackClient.call", skip=1, happens="pause"),
 }
 REFUSED = 1
 

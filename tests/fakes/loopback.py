@@ -23,6 +23,7 @@ from urllib.parse import parse_qsl, urlsplit
 from digest.model.clock import monotonic
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
     from types import TracebackType
 
@@ -113,16 +114,27 @@ class LoopbackServer:
         answer: decides every answer; called from one thread per connection.
         name: the `Server` header.
         port: 0 for a free one.
+        tls: secures every connection.
     """
 
-    def __init__(self, answer: Callable[[Request], Answer], *, name: str = "demo", port: int = 0) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Request], Answer],
+        *,
+        name: str = "demo",
+        port: int = 0,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._server = _Server((LOOPBACK, port), answer, name)
+        self._scheme = "https" if tls else "http"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(_POLL,), daemon=True, name=name)
 
     @property
     def url(self) -> str:
         """Where it listens, without a slash at the end."""
-        return f"http://{LOOPBACK}:{self._server.server_address[1]}"
+        return f"{self._scheme}://{LOOPBACK}:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -91,7 +91,10 @@ def doubt(world: World, site: Site) -> None:
     world.slack.faults.add("hang", times=3, path="conversations.history", seconds=60)
 
 
-def test_what_is_looked_into_keeps_no_other_post_waiting_nor_the_stop(world: World) -> None:
+def test_what_is_looked_into_keeps_no_other_post_waiting_and_the_stop_no_longer_than_slacks_time_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SlackTransport.__init__, "__kwdefaults__", {"url": "", "timeout": 2.0, "now": monotonic})
     with SlackReceiver(world.clock, channels=("papers", "one", "two", "three"), pace=0) as world.slack:
         world.environ["DIGEST_SLACK_WEBHOOKS_TEAM"] = world.slack.webhook_url
         world.slack.faults.add("ratelimited", path="/services/", retry_after="60")
@@ -102,7 +105,7 @@ def test_what_is_looked_into_keeps_no_other_post_waiting_nor_the_stop(world: Wor
             should_stop = threading.Event()
             run = in_thread(lambda: deliver(site, should_stop=should_stop.is_set))
             wait_until(lambda: states(site) == {"unknown": 3, "sent": 1, "ready": 3}, 5)
-            wait_until(lambda: world.slack.calls.count("conversations.history") == 1, 5)
+            wait_until(lambda: world.slack.calls.count("conversations.history") > 0, 5)
             should_stop.set()
             began = monotonic()
             site.interrupt()

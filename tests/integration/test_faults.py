@@ -33,7 +33,7 @@ REFUSAL = "Invalid query string: 'abs:tail'"
 ODD = "2603.00003"
 """The paper whose entry nobody can read."""
 
-BROKEN = "the connection to 127.0.0.1:"
+BROKEN = "no whole answer from 127.0.0.1:"
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ LASTING = [
     ("harvest", "reset", 1, BROKEN, 3),
     ("query", "reset", 0, BROKEN, None),
     ("harvest", "cut", 0, BROKEN, 3),
-    ("harvest", "hang", 1, "said nothing for 0.2 seconds", 3),
+    ("harvest", "hang", 1, "nothing came for 0.2 seconds", 3),
     ("harvest", "empty_page", 1, "the list came without a single entry", 3),
 ]
 """The source, what arXiv does after how many good pages, what is told, and how often it is asked in vain."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _WHO = "Discord"
 _LONGEST = 2000
-_MOST_READ = 65536
 _GONE = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 
 
@@ -41,18 +40,16 @@ class DiscordTransport(HookPoster[str]):
         """
         url = f"{self._hook_of(destination)}?wait=true"
         content = {"content": message.body.decode()[:_LONGEST], "allowed_mentions": {"parse": []}}
-        headers = {"Content-Type": "application/json"}
-        body = json.dumps(content, ensure_ascii=False).encode()
-        answer = self._sender.post(_WHO, url, body, headers, most=_MOST_READ, is_ours=is_ours)
+        answer = self._post(_WHO, url, json.dumps(content, ensure_ascii=False).encode(), is_ours)
         if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
-            return Receipt(_read_id(answer.text("text")), f"HTTP {answer.status}")
-        failure = judge_status(_WHO, answer, is_post=True)
+            return Receipt(_read_id(answer.text), f"HTTP {answer.status}")
+        failure = judge_status(_WHO, answer.status, answer.retry_after, is_post=True)
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
             failure.hint = (
                 "Make a new webhook in the channel's settings, and replace the old URL with its URL."
                 if answer.status in _GONE
-                else f"Discord says: {answer.text('text')[:200] or 'nothing'}"
+                else f"Discord says: {answer.text[:200] or 'nothing'}"
             )
         raise failure
 

@@ -9,23 +9,30 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
+import ssl
 import threading
+from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
+from urllib.error import URLError
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from digest.deliver.transports.http import TIMEOUT, HttpAnswer, HttpSender, judge_status, read_wish
+from digest.deliver.transports.http import TIMEOUT, judge_end, judge_status
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
-from digest.model.messages import Receipt, always_ours
+from digest.model.messages import Receipt, always_ours, require_ours
+from digest.wire import load_authorities, read_retry_after
 
 if TYPE_CHECKING:
-    import urllib.request
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
+
+    from slack_sdk.web import SlackResponse
 
     from digest.model.messages import Message
     from digest.model.subscriptions import Destination
@@ -162,8 +169,7 @@ class SlackTransport:
         return None
 
     def close(self) -> None:
-        """Break off what waits for an answer; each request has a connection of its own."""
-        self._client.hang_up()
+        """Do nothing: each request has a connection of its own, and ends by its time-out."""
 
     def _look_around(self, name: str) -> None:
         """List the channels anew; where Slack does not tell them, a known one is what it was."""
@@ -194,7 +200,7 @@ class SlackTransport:
             if channel.get("id")
         }
 
-    def _walk(self, method: str, form: dict[str, str], *, is_hopeless: bool = False) -> Iterator[HttpAnswer]:
+    def _walk(self, method: str, form: dict[str, str], *, is_hopeless: bool = False) -> Iterator[SlackAnswer]:
         """Read page by page.
 
         Args:
@@ -229,22 +235,64 @@ def _read_payload(post: dict[str, object]) -> dict[str, object]:
     return payload if isinstance(payload, dict) else {}
 
 
-def _read_warnings(answer: HttpAnswer) -> list[str]:
+def _read_warnings(answer: SlackAnswer) -> list[str]:
     listed = answer.get("response_metadata", "warnings")
     found = [str(warning) for warning in listed] if isinstance(listed, list) else []
     found += answer.text("warning").split(",") if answer.text("warning") else []
     return list(dict.fromkeys(found))
 
 
-_LARGEST_ANSWER = 8 * 1024 * 1024
+@dataclass(frozen=True, slots=True)
+class SlackAnswer:
+    """What came back from Slack.
+
+    Attributes:
+        status: HTTP status.
+        headers: by lower-case name.
+        data: the JSON object, or whatever was found in its place.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    data: object
+
+    def get(self, *path: str) -> object:
+        """Return the value below nested keys, None if there is none."""
+        value = self.data
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def text(self, *path: str) -> str:
+        """Return the text below nested keys, "" if there is none."""
+        value = self.get(*path)
+        return value if isinstance(value, str) else ""
+
+    def objects(self, *path: str) -> list[dict[str, object]]:
+        """Return the objects of the list below nested keys."""
+        values = self.get(*path)
+        return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds that Slack asks to wait, None if it says nothing usable."""
+        return read_retry_after(self.headers.get("retry-after", ""))
+
+
 _UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
 """What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
+
+_NOT_CONNECTED = (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
+"""Ends of connecting. Whatever else ends a call may have come after the request was out."""
 
 _LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
 
 
-class SlackClient(WebClient):
-    """slack_sdk's client with a transport of ours.
+class SlackClient:
+    """Calls Slack by slack_sdk's client, each time once.
+
+    A running call can't be broken off: it ends by its time-out. The client follows redirects, and never takes the
+    post along: an answer counts only if it is Slack's own `ok`. It asks the proxy that HTTPS_PROXY names, if any.
 
     Args:
         token: a bot token (`xoxb-…`).
@@ -255,13 +303,14 @@ class SlackClient(WebClient):
     def __init__(self, *, token: str, url: str, timeout: float) -> None:
         # At DEBUG the library writes whole bodies to its log, and the caller says its errors.
         _LOGGER_SLACK_CLIENT.setLevel(logging.CRITICAL)
-        super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
-        self._own = threading.local()  # several threads post at once
-        self._sender = HttpSender(timeout)
-
-    def hang_up(self) -> None:
-        """Break off what waits for an answer, from another thread."""
-        self._sender.hang_up()
+        self._client = WebClient(
+            token=token,
+            base_url=url,
+            timeout=timeout,  # type: ignore[arg-type]  # urllib takes broken seconds, too
+            ssl=load_authorities(),
+            retry_handlers=[],
+            logger=_LOGGER_SLACK_CLIENT,
+        )
 
     def call(
         self,
@@ -270,43 +319,41 @@ class SlackClient(WebClient):
         form: Mapping[str, str] | None = None,
         json: dict[str, Any] | None = None,
         is_ours: Callable[[], bool] = always_ours,
-    ) -> HttpAnswer:
+    ) -> SlackAnswer:
         """Make one request and return the answer Slack called ok.
 
         Args:
             method: such as `chat.postMessage`.
             form: arguments of a method that reads; nothing is lost by asking again.
             json: arguments of a method that posts: failures then say whether it may have happened.
-            is_ours: asked right before the request goes out.
+            is_ours: asked right before the call.
 
         Raises:
             DeliveryError: Slack refused, did not answer, or answered unreadably.
         """
         is_post = json is not None
-        self._own.is_ours, self._own.is_post = is_ours, is_post
+        require_ours(is_ours)
         try:
-            response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
+            response = self._client.api_call(method, data=dict(form) if form is not None else None, json=json)
         except SlackApiError as error:
-            reply = error.response
-            raise judge_answer(
-                method, HttpAnswer(reply.status_code, reply.headers, reply.data), is_post=is_post
-            ) from None
+            raise judge_answer(method, _read_answer(error.response), is_post=is_post) from None
+        except (OSError, HTTPException) as error:
+            raise judge_exchange(error, is_post=is_post) from error
         except _UNREADABLE as error:
             raise DeliveryError(f"Slack's answer can't be read: {error}", ambiguous=is_post) from error
-        return HttpAnswer(response.status_code, response.headers, response.data)
+        return _read_answer(response)
 
-    def _perform_urllib_http_request_internal(self, url: str, req: urllib.request.Request) -> dict[str, Any]:
-        body = req.data if isinstance(req.data, bytes) else b""
-        reply = self._sender.post(
-            "Slack",
-            url,
-            body,
-            dict(req.header_items()),
-            most=_LARGEST_ANSWER,
-            is_ours=self._own.is_ours,
-            is_change=self._own.is_post,
-        )
-        return {"status": reply.status, "headers": reply.headers, "body": reply.text("text")}
+
+def _read_answer(response: SlackResponse) -> SlackAnswer:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return SlackAnswer(response.status_code, headers, response.data)
+
+
+def judge_exchange(error: Exception, *, is_post: bool) -> DeliveryError:
+    """Turn what ended a call into an error: unless no connection stood, it may have been carried out."""
+    cause = error.reason if isinstance(error, URLError) else error
+    reason, was_out = str(cause) or type(cause).__name__, not isinstance(cause, _NOT_CONNECTED)
+    return judge_end("Slack", reason, was_out=was_out, is_post=is_post)
 
 
 TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
@@ -375,10 +422,10 @@ DESTINATION: dict[str, str] = {
 """This channel only."""
 
 
-def judge_answer(method: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryError:
+def judge_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> DeliveryError:
     """Turn an answer that is not ok into an error. Only a post can be ambiguous."""
     if answer.status != HTTPStatus.OK:
-        return judge_status("Slack", answer, is_post=is_post)
+        return judge_status("Slack", answer.status, answer.retry_after, is_post=is_post)
     code = answer.text("error")
     if answer.get("ok") is not False or not code.replace("_", "").isalnum():
         return DeliveryError(
@@ -389,7 +436,7 @@ def judge_answer(method: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryE
     if code in WAIT:
         return DeliveryError(
             f"Slack asks to wait: {code}",
-            retry_after=read_wish(answer) or WAIT[code],
+            retry_after=answer.retry_after or WAIT[code],
             whole_transport=WAIT[code] is not None,
         )
     if code in AMBIGUOUS:
@@ -397,7 +444,7 @@ def judge_answer(method: str, answer: HttpAnswer, *, is_post: bool) -> DeliveryE
     return _judge_refusal(method, code, answer)
 
 
-def _judge_refusal(method: str, code: str, answer: HttpAnswer) -> DeliveryError:
+def _judge_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryError:
     if code in WORKSPACE:
         needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
         return DeliveryError(
@@ -439,7 +486,7 @@ def is_our_fault(code: str) -> bool:
     return any(word in code for word in words) or code in others
 
 
-def _read_details(answer: HttpAnswer) -> list[str]:
+def _read_details(answer: SlackAnswer) -> list[str]:
     for path in (("response_metadata", "messages"), ("errors",)):
         values = answer.get(*path)
         if isinstance(values, list) and values:

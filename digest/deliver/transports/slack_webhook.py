@@ -11,7 +11,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, HttpAnswer, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
 from digest.model.errors import DeliveryError
 from digest.model.messages import Receipt, always_ours
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from digest.model.messages import Message
     from digest.model.subscriptions import Destination
+    from digest.wire import HttpAnswer
 
-_MOST_TEXT = 4096
 _WHO = "the Slack webhook"
 
 _GONE = "Make a new incoming webhook for the channel, and replace the old URL with its URL."
@@ -54,16 +54,14 @@ class WebhookTransport(HookPoster[str]):
         Raises:
             DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
         """
-        url, headers = self._hook_of(destination), {"Content-Type": "application/json"}
-        answer = self._sender.post(_WHO, url, message.body, headers, most=_MOST_TEXT, is_ours=is_ours)
-        text = answer.text("text")
-        if answer.status == HTTPStatus.OK and text == "ok":
-            return Receipt("", text)
-        raise _judge(answer, text)
+        answer = self._post(_WHO, self._hook_of(destination), message.body, is_ours)
+        if answer.status == HTTPStatus.OK and answer.text == "ok":
+            return Receipt("", answer.text)
+        raise _judge(answer)
 
 
-def _judge(answer: HttpAnswer, text: str) -> DeliveryError:
-    code = text if text.replace("_", "").isalnum() else ""
+def _judge(answer: HttpAnswer) -> DeliveryError:
+    code = answer.text if answer.text.replace("_", "").isalnum() else ""
     if answer.status in CLIENT_ERRORS and code in _REFUSALS:
         return DeliveryError(f"{_WHO} answered {code}", permanent=True, hint=_REFUSALS[code])
     if answer.status in CLIENT_ERRORS and code in TOO_LARGE:
@@ -75,4 +73,4 @@ def _judge(answer: HttpAnswer, text: str) -> DeliveryError:
             hint="The message itself is wrong: check changed Slack templates, or report it as a fault in Digest.",
         )
     # Words that are none of Slack's are another's: a proxy's on the way, which may refuse all there is.
-    return judge_status(_WHO, answer, is_post=True)
+    return judge_status(_WHO, answer.status, answer.retry_after, is_post=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HookPoster, HttpAnswer, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HookPoster, judge_status
 from digest.model.errors import DeliveryError
 from digest.model.messages import Receipt, always_ours
 from digest.model.secrets import sign_webhook
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from digest.model.messages import Message
     from digest.model.subscriptions import Destination
+    from digest.wire import HttpAnswer
 
 _TAKEN = range(200, 300)
 _MOST_TEXT = 300
@@ -58,7 +59,6 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
         url, key = self._hook_of(destination)
         moment = int(self._now().timestamp())
         headers = {
-            "Content-Type": "application/json",
             "webhook-id": message.idempotency_key,
             "webhook-timestamp": str(moment),
             "webhook-signature": sign_webhook(key, message.idempotency_key, moment, message.body),
@@ -66,9 +66,7 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
         }
         who = f"webhook {destination.address}"
         try:
-            answer = self._sender.post(
-                who, url, message.body, headers, most=_MOST_TEXT, is_ours=is_ours, unread=_TAKEN
-            )
+            answer = self._post(who, url, message.body, is_ours, headers=headers, unread=_TAKEN)
         except DeliveryError as failure:
             failure.whole_transport = False  # each webhook is an address of its own
             raise
@@ -78,11 +76,11 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
 
 
 def _judge(who: str, answer: HttpAnswer) -> DeliveryError:
-    failure = judge_status(who, answer, is_post=True)
+    failure = judge_status(who, answer.status, answer.retry_after, is_post=True)
     # Each webhook is an address of its own: what one answers says nothing about the others. A proxy does.
     failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:
-        failure.hint = "See the receiver's log, or its answer: " + (answer.text("text") or "it was empty.")
+        failure.hint = "See the receiver's log, or its answer: " + (answer.text[:_MOST_TEXT] or "it was empty.")
     return failure

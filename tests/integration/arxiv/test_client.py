@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
-from digest.arxiv.exchange import AskedRequest, Line
 from digest.arxiv.oai import TokenExpired
-from digest.model.clock import GateOutcome, Grant, ManualClock, RequestOutcome, monotonic
+from digest.model.clock import GateOutcome, Grant, ManualClock, RequestOutcome
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -116,34 +115,7 @@ def test_one_paper_can_be_asked_for(arxiv: ScriptedArxiv, client: ArxivClient) -
     assert arxiv.seen[0].params["identifier"] == "oai:arXiv.org:2611.00001"
 
 
-def test_one_connection_serves_all_requests(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
-    arxiv.script(GOOD, Reply(oai_page(oai_entry())), Reply(b"x", 404), Reply(gzip.compress(PAGE), headers=GZIP))
-    client.search("a", size=1)
-    client.list_records(from_date=date(2026, 11, 17))
-    with pytest.raises(ArxivRejected):
-        client.search("b", size=1)
-    client.search("c", size=1)
-    assert len({seen.port for seen in arxiv.seen}) == 1
-
-
 GZIP = {"Content-Encoding": "gzip"}
-
-
-def test_packed_bodies_are_unpacked_in_one_piece_or_several(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
-    large = atom_feed(*(atom_entry(f"2611.{number:05d}v1") for number in range(1, 2001)))
-    arxiv.script(Reply(gzip.compress(large), headers=GZIP))
-    fetched = client.search("a", size=2000)
-    assert len(fetched.page.papers) == 2000
-    assert fetched.body == large
-
-
-def test_no_proxy_of_the_environment_is_asked(
-    arxiv: ScriptedArxiv, connect: Callable[..., ArxivClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    arxiv.script(GOOD)
-    assert connect().search("a", size=1).page.entries == 1
 
 
 def test_every_request_is_reported_after_the_gate_was_released(
@@ -162,7 +134,6 @@ def test_every_request_is_reported_after_the_gate_was_released(
 
 RETRIED = [
     pytest.param(Reply(way=Way.RESET), ArxivUnreachable, id="reset"),
-    pytest.param(Reply(PAGE, way=Way.CUT), ArxivUnreachable, id="body cut off"),
     pytest.param(Reply(PAGE, way=Way.CUT_UNSAID), ArxivTruncated, id="body cut off without a length"),
     pytest.param(Reply(gzip.compress(PAGE)[:-40], headers=GZIP), ArxivTruncated, id="packed body cut off"),
     pytest.param(Reply(b"no gzip", headers=GZIP), ArxivTruncated, id="packed body damaged"),
@@ -198,7 +169,6 @@ FINAL = [
     pytest.param(Reply(error_feed("incorrect id format"), 400), ArxivRejected, RequestOutcome.OK, id="400"),
     pytest.param(Reply(b"", 301, {"Location": "https://n.example/"}), ArxivMoved, RequestOutcome.FAILED, id="301"),
     pytest.param(Reply(BOMB), ArxivHostile, RequestOutcome.FAILED, id="entities"),
-    pytest.param(Reply(b"<feed>" + b" " * 25_000_000), ArxivHostile, RequestOutcome.FAILED, id="too large"),
     pytest.param(
         Reply(gzip.compress(b" " * 30_000_000), headers=GZIP),
         ArxivHostile,
@@ -250,24 +220,13 @@ def test_an_oai_error_is_final(arxiv: ScriptedArxiv, client: ArxivClient, gate: 
     assert gate.outcomes == [OK]
 
 
-@pytest.mark.parametrize("way", [Way.DRIP, Way.DRIP_UNSAID, Way.DRIP_HEAD, Way.SILENT])
 def test_an_answer_that_never_ends_is_ended(
-    arxiv: ScriptedArxiv, connect: Callable[..., ArxivClient], gate: WatchedGate, way: Way
+    arxiv: ScriptedArxiv, connect: Callable[..., ArxivClient], gate: WatchedGate
 ) -> None:
-    arxiv.answer = lambda _: Reply(PAGE, way=way)
-    begun = monotonic()
-    with pytest.raises(ArxivUnreachable, match=r"longer than 0\.3 seconds"):
+    arxiv.answer = lambda _: Reply(PAGE, way=Way.DRIP)
+    with pytest.raises(ArxivUnreachable, match=r"no whole answer from 127\.0\.0\.1:\d+: .* within 0\.3 seconds"):
         connect(deadline=0.3).search("a", size=1)
-    assert 0.9 <= monotonic() - begun < 9
     assert gate.outcomes == [FAILED] * 3
-
-
-def test_silence_is_borne_only_so_long(arxiv: ScriptedArxiv) -> None:
-    arxiv.script(Reply(way=Way.SILENT))
-    line = Line(AGENT, deadline=20)
-    with pytest.raises(ArxivUnreachable, match=r"said nothing for 0\.2 seconds"):
-        line.ask(AskedRequest(f"{arxiv.url}/api/query", "papers", read_seconds=0.2))
-    line.close()
 
 
 def test_a_refused_connection_is_one_plain_sentence(
@@ -311,17 +270,6 @@ def test_a_request_arxiv_cannot_answer_is_not_made(client: ArxivClient, gate: Wa
     with pytest.raises(UsageError, match="either"):
         client.list_records()
     assert gate.granted == 0
-
-
-@pytest.mark.parametrize(
-    "url", ["export.arxiv.org/api/query", "ftp://x.example/", "https://x.example/?a=b", "http://"]
-)
-def test_an_address_that_cannot_be_asked_is_a_configuration_error(url: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        ArxivClient(
-            ArxivAddresses(oai_url=url), AGENT, WatchedGate(), ManualClock(datetime(2026, 1, 1, tzinfo=UTC))
-        )
-    assert caught.value.hint
 
 
 def test_a_contact_that_fits_no_header_is_a_configuration_error() -> None:

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.client import ArxivAddresses
-from digest.arxiv.exchange import ArxivAnswer, gate_outcome, judge_status, read_retry_after
+from digest.arxiv.exchange import gate_outcome, judge_status
 from digest.model.clock import GateOutcome, RequestOutcome
 from digest.model.errors import (
     ArxivError,
@@ -20,6 +18,7 @@ from digest.model.errors import (
     ArxivUnreachable,
     ArxivUnreadable,
 )
+from digest.wire import HttpAnswer
 from tests.fakes.pages import atom_feed, error_feed
 
 RATE = b"Rate exceeded."
@@ -28,7 +27,7 @@ WEB_PAGE = b"<!DOCTYPE html><html><body><h1>Error 503 first byte timeout</h1></b
 
 def judge(status: int, body: bytes = WEB_PAGE, media_type: str = "text/html", **headers: str) -> None:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    judge_status(ArxivAnswer(status, {"content-type": media_type, **named}, body), parse_atom)
+    judge_status(HttpAnswer(status, {"content-type": media_type, **named}, body), parse_atom)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_rate_exceeded_is_throttling_under_every_status(status: int) -> None:
 def test_where_nothing_is_at_an_address_it_and_its_setting_are_named() -> None:
     place = ArxivAddresses(oai_url="https://x.example/oai").describe("https://x.example/oai?verb=ListRecords")
     with pytest.raises(ArxivRejected) as caught:
-        judge_status(ArxivAnswer(404, {}, WEB_PAGE), parse_atom, place=place)
+        judge_status(HttpAnswer(404, {}, WEB_PAGE), parse_atom, place=place)
     assert caught.value.message == (
         "arXiv rejects the request (404): nothing is at oai_url under [arxiv], https://x.example/oai"
     )
@@ -103,31 +102,6 @@ def test_a_redirect_names_the_address_to_configure() -> None:
     assert "[arxiv]" in caught.value.hint
     with pytest.raises(ArxivMoved, match="does not name"):
         judge(302, b"")
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("60", 60.0),
-        ("1.5", 1.5),
-        ("0", None),
-        ("0.9", None),
-        ("-5", None),
-        ("nan", None),
-        ("inf", None),
-        ("", None),
-        ("soon", None),
-        ("Fri, 20 Nov 2026 12:01:30 GMT", None),
-    ],
-)
-def test_retry_after_is_seconds_and_nothing_below_one(text: str, seconds: float | None) -> None:
-    assert read_retry_after(text) == seconds
-
-
-@given(st.text(max_size=40))
-def test_no_retry_after_breaks_the_reader(text: str) -> None:
-    seconds = read_retry_after(text)
-    assert seconds is None or seconds >= 1
 
 
 @pytest.mark.parametrize(

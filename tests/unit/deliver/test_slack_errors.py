@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+from http.client import IncompleteRead, RemoteDisconnected
 from typing import TYPE_CHECKING
+from urllib.error import URLError
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from digest.deliver.transports.http import HttpAnswer, read_wish
-from digest.deliver.transports.slack import AMBIGUOUS, DESTINATION, WAIT, WORKSPACE, judge_answer
+from digest.deliver.transports.slack import (
+    AMBIGUOUS,
+    DESTINATION,
+    WAIT,
+    WORKSPACE,
+    SlackAnswer,
+    judge_answer,
+    judge_exchange,
+)
 
 if TYPE_CHECKING:
     from digest.model.errors import DeliveryError
@@ -17,7 +26,7 @@ if TYPE_CHECKING:
 
 def _judge(error: str, *, is_post: bool = True, **more: object) -> DeliveryError:
     data = {"ok": False, "error": error} | more
-    return judge_answer("chat.postMessage", HttpAnswer(200, {}, data), is_post=is_post)
+    return judge_answer("chat.postMessage", SlackAnswer(200, {}, data), is_post=is_post)
 
 
 @pytest.mark.parametrize("code", sorted(AMBIGUOUS))
@@ -96,50 +105,50 @@ def test_an_unknown_refusal_is_tried_again_within_the_callers_limits() -> None:
     "data", [{}, [], None, "ok", {"ok": True}, {"ok": False}, {"ok": False, "error": "Not JSON: <"}]
 )
 def test_an_unreadable_answer_under_200_leaves_a_posts_fate_open(data: object) -> None:
-    failure = judge_answer("chat.postMessage", HttpAnswer(200, {}, data), is_post=True)
+    failure = judge_answer("chat.postMessage", SlackAnswer(200, {}, data), is_post=True)
     assert failure.ambiguous
     assert not failure.permanent
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504])
 def test_a_server_failure_leaves_a_posts_fate_open(status: int) -> None:
-    assert judge_answer("chat.postMessage", HttpAnswer(status, {}, {}), is_post=True).ambiguous
-    assert not judge_answer("conversations.list", HttpAnswer(status, {}, {}), is_post=False).ambiguous
+    assert judge_answer("chat.postMessage", SlackAnswer(status, {}, {}), is_post=True).ambiguous
+    assert not judge_answer("conversations.list", SlackAnswer(status, {}, {}), is_post=False).ambiguous
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 403, 404, 407, 413])
 def test_a_redirect_or_a_refused_request_was_not_stored_and_needs_the_operator(status: int) -> None:
-    failure = judge_answer("chat.postMessage", HttpAnswer(status, {}, {}), is_post=True)
+    failure = judge_answer("chat.postMessage", SlackAnswer(status, {}, {}), is_post=True)
     assert failure.permanent
     assert failure.whole_transport
     assert not failure.ambiguous
 
 
+def test_the_wait_slack_asks_for_is_kept() -> None:
+    answer = SlackAnswer(429, {"retry-after": "30"}, {})
+    assert judge_answer("chat.postMessage", answer, is_post=True).retry_after == 30.0
+
+
 @pytest.mark.parametrize(
-    ("headers", "seconds"),
+    "error",
+    [ConnectionRefusedError(), socket.gaierror(-2, "Name or service not known"), ssl.SSLCertVerificationError()],
+)
+def test_where_no_connection_stood_nothing_is_in_doubt(error: OSError) -> None:
+    failure = judge_exchange(URLError(error), is_post=True)
+    assert (failure.ambiguous, failure.permanent, failure.whole_transport) == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    "error",
     [
-        ({"Retry-After": "30"}, 30.0),
-        ({"retry-after": "1.5"}, 1.5),
-        ({"Retry-After": "Fri, 20 Nov 2026 09:00:40 GMT"}, None),
-        ({"Retry-After": "-1"}, None),
-        ({"Retry-After": "nan"}, None),
-        ({"Retry-After": "inf"}, None),
-        ({"Retry-After": "soon"}, None),
-        ({}, None),
+        *(TimeoutError(), URLError(TimeoutError()), URLError(ssl.SSLError())),
+        *(RemoteDisconnected(""), ConnectionResetError(), IncompleteRead(b"")),
     ],
 )
-def test_retry_after_is_read_as_seconds_or_broken_seconds_and_nothing_else(
-    headers: dict[str, str], seconds: float | None
-) -> None:
-    answer = HttpAnswer(429, headers, {})
-    assert read_wish(answer) == seconds
-    assert judge_answer("chat.postMessage", answer, is_post=True).retry_after == seconds
-
-
-@given(st.text(max_size=40))
-def test_no_header_of_any_kind_upsets_the_reading(after: str) -> None:
-    seconds = read_wish(HttpAnswer(429, {"Retry-After": after}, {}))
-    assert seconds is None or seconds >= 0
+def test_whatever_else_ends_a_call_leaves_a_posts_fate_open(error: Exception) -> None:
+    assert judge_exchange(error, is_post=True).ambiguous
+    assert not judge_exchange(error, is_post=False).ambiguous
+    assert not judge_exchange(error, is_post=True).permanent
 
 
 @pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])
