@@ -135,7 +135,7 @@ def test_one_form_and_one_button_and_papers_come(office: Desk) -> None:
     titles = [
         mail.message["List-Id"].split("<")[0].strip() for mail in run(office) if ADA.address in mail.recipients
     ]
-    assert titles == ['"Queues & more"'], "the stopwatches are nothing of tail latency"
+    assert titles == ["Queues & more"], "the stopwatches are nothing of tail latency"
 
 
 def test_every_other_link_and_a_second_press_lead_to_one_page(office: Desk) -> None:
