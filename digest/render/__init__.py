@@ -4,7 +4,7 @@ Everything here is a function of its arguments and of the templates: no clock, n
 random source, so the same digest gives the same bytes on every machine and every attempt.
 """
 
-from digest.render.contexts import AlarmContext, AlarmView, ErrorContext, LeaveContext, LeftContext
+from digest.render.contexts import AlarmContext, AlarmView, ErrorContext, UnsubscribeContext
 from digest.render.mail import MailIdentity
 from digest.render.renderer import Envelope, Renderer
 
@@ -13,8 +13,7 @@ __all__ = [
     "AlarmView",
     "Envelope",
     "ErrorContext",
-    "LeaveContext",
-    "LeftContext",
     "MailIdentity",
     "Renderer",
+    "UnsubscribeContext",
 ]

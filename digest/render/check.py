@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.model.errors import QueryError, TemplateError
+from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, DeliveryState, Feed, Links
-from digest.model.people import DAYS, KINDS, OwnQuery, Wish
 from digest.model.subscriptions import Destination
 from digest.render import contexts, coverage, digests, papers
 from digest.render.blocks import compile_blocks, make_payload
@@ -20,7 +19,7 @@ from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER
 from digest.render.feeds import write_content
 from digest.render.mail import MailPapers, render_mail_text
 from digest.render.papers import PaperView
-from digest.render.samples import EVENING, SAMPLE_LINKS, SAMPLES, sample_start, sample_trials
+from digest.render.samples import EVENING, SAMPLE_LINKS, SAMPLES, list_samples
 from digest.render.slack import SlackParts, write_webhook_payload
 from digest.render.terminal import write_terminal
 
@@ -149,9 +148,10 @@ def _list_attempts(templates: Templates) -> Iterator[Callable[[], object]]:
             feed = Feed(id="", title="", updated=EVENING, self_url="", home_url="", entries=(), refs_url=refs_url)
             for entry in digest.entries:
                 yield partial(write_content, templates, feed, PaperView(entry, 1))
-    for name, samples in _OTHER_CONTEXTS.items():
-        for context in samples:
-            yield partial(_try_template, templates, name, context)
+    for name, context in contexts.CONTEXTS.items():
+        if not {"digest", "paper"} & {*_find_names(name)}:  # all others were rendered of a digest
+            for sample in list_samples(context):
+                yield partial(_try_template, templates, name, sample)
 
 
 def _try_template(templates: Templates, name: str, context: DataclassInstance) -> None:
@@ -185,100 +185,7 @@ def _make_delivery(to: str, share: Share | None, part: int, parts: int) -> Deliv
     )
 
 
-_ALARMS = (
-    contexts.AlarmContext(
-        "Digest: an announcement is missing",
-        (
-            contexts.AlarmView(
-                "announcement, since Fri 20 Nov 11:00 UTC", "the announcement of Thu 19 Nov is not out yet."
-            ),
-            contexts.AlarmView("outbox is over", "It lasted 2 h."),
-        ),
-        "https://digest.example.org",
-        "Fri 20 Nov 11:00 UTC",
-    ),
-    contexts.AlarmContext("Digest: a test", (), "<host>:/srv/digest", "Fri 20 Nov 11:00 UTC", is_test=True),
-)
-
-_HOME = SAMPLE_LINKS.home
-
-_PREFERENCES = contexts.PreferencesContext(
-    "r…@example.org",
-    (("p-0", "Your papers", "It comes.", True, "leave"), ("team", "<i>", "You unsubscribed.", False, "undo")),
-    Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False))),
-    DAYS,
-    ("weekdays", "9", "Europe/Berlin"),
-    *("x", "x", _HOME),
-)
-_GIVEN = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
-_LINK = contexts.LinkContext("x", "<i>", "Digest <d@example.org>", _HOME, "no address", is_link=False)
-_COMING = (("Your papers", "", ""), ("<i>", "daily", "Fri 20 Nov"))
-_CONFIRM = contexts.ConfirmContext("r…@example.org", _COMING, "x", "o@example.org", _HOME, "/p/x", queries=1)
 _TURNS = ("archive", "earlier", "later")
-_PAST = tuple(
-    digests.PastView(digests.view_digest(digest), "November 2026", "../d/x", digests.view_papers(digest)[:3], 4)
-    for digest in SAMPLES
-)
-
-_OTHER_CONTEXTS: dict[str, tuple[DataclassInstance, ...]] = {
-    "email/alarm.txt": _ALARMS,
-    "slack/alarm.txt": _ALARMS,
-    "web/archive.html": (
-        contexts.ArchiveContext("demo-team", (digests.QueryView("gpu", "abs:GPU"),), _PAST, go_on="?before=7"),
-        contexts.ArchiveContext("<i>", (), (), "gpu AND", QueryError("<b>", text="gpu AND", position=7, hint="x")),
-        contexts.ArchiveContext("demo-team", (), _PAST, "gpu", None, "?before=7", is_public=True, home=_HOME),
-        contexts.ArchiveContext("demo-team", (), (), "gpu"),
-    ),
-    "web/feed.html": (
-        contexts.FeedContext("demo-team", _PAST[0].papers, "x.atom", "x.json", "https://digest.example.org"),
-        contexts.FeedContext("<i>", (), "x.atom", "x.json"),
-    ),
-    "web/leave.html": (
-        contexts.LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe, "sample"),
-        contexts.LeaveContext("<i>", "", "/u/x", "sample", is_back=True, home="https://digest.example.org"),
-    ),
-    "web/left.html": (
-        contexts.LeftContext("demo-team"),
-        contexts.LeftContext(
-            "demo-team", is_earlier=True, contact="ops@example.org", home="https://digest.example.org"
-        ),
-        contexts.LeftContext("demo-team", undo_until="Fri 27 Nov", action="/u/x", token="sample"),  # noqa: S106 - a sample
-        contexts.LeftContext(""),
-    ),
-    "web/preferences.html": (
-        _PREFERENCES,
-        replace(_PREFERENCES, wish=None, may_add=True, said="<b>", mistakes={"": "It is wrong"}),
-        replace(_PREFERENCES, memberships=(), is_paused=True, mistakes={"when": "x", "kinds": "x"}),
-    ),
-    "web/query.html": tuple(
-        contexts.QueryContext(trial, "query", "../x", "x", "../../", "abs:GPU" * trial.is_ready, "<i>")
-        for trial in sample_trials()
-    ),
-    "web/private.html": (
-        contexts.PrivateContext("x", "x", _HOME),
-        contexts.PrivateContext("x", "x", _HOME, "k", "r@example.org", "/f/x", "<b>", {"move": "x", "erase": "x"}),
-        contexts.PrivateContext("", "", _HOME, said="Nothing is stored."),
-    ),
-    "email/letter.txt": (contexts.LetterContext("move", "Your link", _HOME, "example.org", "", "Digest", _HOME),),
-    "web/subscribe.html": (contexts.SubscribeContext("bad", "a\n^", "x", _GIVEN, DAYS, KINDS, {"t": "T"}, _HOME),),
-    "web/link.html": (_LINK,),
-    "web/sent.html": (_LINK, replace(_LINK, is_link=True)),
-    "web/confirm.html": (_CONFIRM, replace(_CONFIRM, is_move=True)),
-    "web/confirmed.html": (_CONFIRM, replace(_CONFIRM, is_move=True)),
-    "web/refused.html": (_CONFIRM, replace(_CONFIRM, contact="")),
-    "web/stored.html": (
-        contexts.StoredContext((contexts.StoredKind("Your mail address", "Digests go there.", "7 days", ()),)),
-        contexts.StoredContext((), contact="ops@example.org", home="https://digest.example.org"),
-    ),
-    "web/error.html": (
-        contexts.ErrorContext(404, "There is no such page", "Look at the address again."),
-        contexts.ErrorContext(500, "Something went wrong", "", "https://digest.example.org"),
-    ),
-    "web/trial.html": tuple(map(contexts.TrialContext, sample_trials())),
-    "web/start.html": tuple(
-        sample_start(trial, is_full=is_full) for trial in sample_trials() for is_full in (True, False)
-    ),
-}
 
 
 _VIEWS = {
@@ -301,7 +208,7 @@ def list_seen(template: str) -> dict[str, dict[str, str]]:
     waiting: list[tuple[str, type]] = [("", context)] if (context := find_context(template)) else []
     while waiting:
         kind, view = waiting.pop(0)
-        found[kind] = _read_meanings(view)
+        found[kind] = {name: said for one in view.__mro__ for name, said in _read_meanings(one).items()}
         types = set(re.findall(r"\w+", " ".join(_list_types(view))))
         kinds = {kind: one for kind, one in _VIEWS.items() if one.__name__ in types}
         waiting += [pair for pair in kinds.items() if pair[0] not in found and pair not in waiting]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from digest.model.errors import QueryError
     from digest.model.messages import Links
     from digest.model.people import Wish
+    from digest.model.subscriptions import Abstracts
     from digest.render.coverage import CoverageView
     from digest.render.digests import DigestView, GroupView, PastView, QueryView, RestView, TrialView
     from digest.render.papers import PaperView
@@ -43,13 +44,13 @@ class SubjectContext:
 
 
 @dataclass(frozen=True, slots=True)
-class MailTextContext:
-    """`email/text.txt`: the mail's text part, a line a paragraph.
+class MailContext:
+    """`email/digest.html`, `email/text.txt`: the mail's HTML part, and its text part with a line a paragraph.
 
     Attributes:
         digest: the digest as a whole.
         groups: the papers shown, by kind.
-        fragments: each shown paper's lines, by its number.
+        fragments: each shown paper, by its number: `email/paper.html` or `email/paper.txt`.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
     """
@@ -62,71 +63,36 @@ class MailTextContext:
 
 
 @dataclass(frozen=True, slots=True)
-class MailContext:
-    """`email/digest.html`: the frame of the mail's HTML part.
-
-    Attributes:
-        digest: the digest as a whole.
-        groups: the papers shown, by kind.
-        fragments: each shown paper's HTML, by its number.
-        rest: the papers left out.
-        links: addresses; "" for each that does not exist.
-    """
-
-    digest: DigestView
-    groups: tuple[GroupView, ...]
-    fragments: Mapping[int, Markup]
-    rest: RestView
-    links: Links
-
-
-@dataclass(frozen=True, slots=True)
 class MailPaperContext:
-    """`email/paper.html`: one paper of the mail's HTML part.
+    """`email/paper.html`, `email/paper.txt`: one paper of the mail.
 
     Attributes:
         paper: the paper, without its number, which another digest may not share.
-        abstract: its paragraphs as HTML, or one sentence; empty where none is wanted, or there is no room.
-        is_full: the abstract is whole, and what authors say beside it is shown, too.
+        abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is `full`, what
+            authors say beside it is shown, too.
     """
 
     paper: PaperView
-    abstract: tuple[Markup, ...]
-    is_full: bool = False
+    abstracts: Abstracts
 
 
 @dataclass(frozen=True, slots=True)
-class MailPaperTextContext:
-    """`email/paper.txt`: one paper of the mail's text part, from its title on.
-
-    Attributes:
-        paper: the paper, without its number, which stands before it.
-        abstract: in plain Unicode, or one sentence of it; "" where none is wanted, or there is no room.
-        is_full: the abstract is whole, and what authors say beside it is shown, too.
-    """
-
-    paper: PaperView
-    abstract: str
-    is_full: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SlackDigestContext:
-    """`slack/digest.txt`: the message posted to the Slack channel.
+class PostContext:
+    """`slack/digest.txt`, or `digest.md` in the folder of another destination: the message in its channel.
 
     Attributes:
         digest: the digest as a whole.
         papers: the first papers, whose titles it lists.
-        in_thread: how many papers stand in the thread, the listed ones among them; 0 where there is no thread.
-        rest: the papers shown nowhere in Slack.
+        rest: the papers that are shown nowhere there.
         links: addresses; "" for each that does not exist.
+        in_thread: how many papers are in Slack's thread, with the listed ones; 0 if there is no thread.
     """
 
     digest: DigestView
     papers: tuple[PaperView, ...]
-    in_thread: int
     rest: RestView
     links: Links
+    in_thread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,23 +116,6 @@ class SlackPageContext:
     last: int
     page: int
     pages: int
-
-
-@dataclass(frozen=True, slots=True)
-class PostContext:
-    """`digest.md` in the folder of a destination: the one message that is posted there, in Markdown.
-
-    Attributes:
-        digest: the digest as a whole.
-        papers: as many of the first as there is room for.
-        rest: the others.
-        links: addresses; "" for each that does not exist.
-    """
-
-    digest: DigestView
-    papers: tuple[PaperView, ...]
-    rest: RestView
-    links: Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +171,25 @@ class PageContext:
     is_open: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebContext:
+    """What most pages see, each beside its own.
+
+    Attributes:
+        home: the installation's front page, "" if it has no public address.
+        contact: the operator's address, "" if none is given.
+        token: tells the server that this page posts.
+        action: the address the page's forms post to.
+    """
+
+    home: str = ""
+    contact: str = ""
+    token: str = ""
+    action: str = ""
+
+
 @dataclass(frozen=True, slots=True)
-class ArchiveContext:
+class ArchiveContext(WebContext):
     """`web/archive.html`: the past digests of a subscription, or what a search found in them.
 
     Attributes:
@@ -234,7 +200,6 @@ class ArchiveContext:
         problem: why that can't be read, with `message`, `pointer()` and `hint`; None where it can.
         go_on: the address of what is older, "" where there is nothing more.
         is_public: everybody may find it.
-        home: the installation's front page, "" where it has no public address.
     """
 
     title: str
@@ -244,11 +209,10 @@ class ArchiveContext:
     problem: QueryError | None = None
     go_on: str = ""
     is_public: bool = False
-    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FeedContext:
+class FeedContext(WebContext):
     """`web/feed.html`: what a browser shows at a feed's address.
 
     Attributes:
@@ -256,110 +220,75 @@ class FeedContext:
         papers: the newest ones.
         atom: its address as Atom.
         json: its address as JSON Feed.
-        home: the installation's front page, "" where it has no public address.
     """
 
     title: str
     papers: tuple[PaperView, ...]
     atom: str
     json: str
-    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveContext:
-    """`web/leave.html`: asks whether to leave; only the button's POST does anything.
+class UnsubscribeContext(WebContext):
+    """`web/leave.html`, `web/left.html`: asks whether to unsubscribe; confirms that nothing more comes.
 
     Attributes:
-        title: what the subscription is called.
+        title: what the subscription is called, "" if the page may not tell.
         address: where its digests go, as far as the page may tell (masked); "" for nothing.
-        action: the address the button posts to.
-        token: tells the server that this page posts.
-        is_back: it was left, and that was undone just now.
-        home: the installation's front page, "" where it has no public address.
+        is_back: the reader unsubscribed, and that was undone just now.
+        is_earlier: the reader unsubscribed before, and the link is only opened again.
+        undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" if it can't.
     """
 
     title: str
-    address: str
-    action: str
-    token: str
+    address: str = ""
     is_back: bool = False
-    home: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftContext:
-    """`web/left.html`: confirms that nothing more will come.
-
-    Attributes:
-        title: what the subscription is called, "" where the page may not tell.
-        is_earlier: it was left before, and the link is only opened again.
-        contact: the operator's address, "" where none is given.
-        undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" where it can't.
-        action: the address the button that undoes it posts to.
-        token: tells the server that this page posts.
-        home: the installation's front page, "" where it has no public address.
-    """
-
-    title: str
     is_earlier: bool = False
-    contact: str = ""
     undo_until: str = ""
-    action: str = ""
-    token: str = ""
-    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class SubscribeContext:
+class SubscribeContext(WebContext):
     """`web/subscribe.html`: the form to subscribe as it was filled in, with what is wrong.
 
     Attributes:
         problem: what is wrong, with what to do about it.
         pointer: the query and a mark below the place that is meant, "" for none.
-        token: tells the server that this page posts.
         given: what was filled in, by the fields' names.
         days: which days can be chosen, and how each is read.
         kinds: the same for kinds of announcement.
         joins: the same for the operator's subscriptions.
-        home: the first page.
     """
 
     problem: str
     pointer: str
-    token: str
     given: Mapping[str, Sequence[str]]
     days: Mapping[str, str]
     kinds: Mapping[Kind, str]
     joins: Mapping[str, str]
-    home: str
 
 
 @dataclass(frozen=True, slots=True)
-class LinkContext:
+class LinkContext(WebContext):
     """`web/link.html`, `web/sent.html`: where to mail one's link; that a mail comes, if its address may have one.
 
     Attributes:
-        token: tells the server that this page posts.
         address: the mail address as it was typed.
         sender: who the mail is from, with the address.
-        home: the first page.
         problem: what is wrong with the address, "" for nothing.
         is_link: the link to what somebody has was asked for; else a subscription.
         is_selective: only some addresses may subscribe, and which is not told.
     """
 
-    token: str
     address: str
     sender: str
-    home: str
     problem: str = ""
     is_link: bool = True
     is_selective: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmContext:
+class ConfirmContext(WebContext):
     """`web/confirm.html`, `web/confirmed.html`, `web/refused.html`: what the buttons of a mail's page do, or did.
 
     Attributes:
@@ -367,17 +296,11 @@ class ConfirmContext:
         coming: what the person gets: title, days and hour, and when the next digest is expected, "" for not known.
         queries: how many saved queries were asked for.
         is_move: digests go to this address instead of another one.
-        token: tells the server that this page posts.
-        contact: the operator's address, "" where none is given.
-        home: the first page.
         preferences: where the person changes all this.
     """
 
     address: str
     coming: tuple[tuple[str, str, str], ...]
-    token: str
-    contact: str
-    home: str
     preferences: str
     queries: int = 0
     is_move: bool = False
@@ -394,22 +317,18 @@ class StoredKind:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredContext:
+class StoredContext(WebContext):
     """`web/stored.html`: what is stored of people.
 
     Attributes:
         kinds: each kind, in the order of the page.
-        contact: the operator's address, "" where none is given.
-        home: the installation's front page, "" where it has no public address.
     """
 
     kinds: tuple[StoredKind, ...]
-    contact: str = ""
-    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class PreferencesContext:
+class PreferencesContext(WebContext):
     """`web/preferences.html`: what comes to one person, and the forms that change it.
 
     Attributes:
@@ -421,9 +340,6 @@ class PreferencesContext:
             `abstracts`, `weekly`, `has_feed`; None where they have none.
         days: what is offered for the days, and how it is called.
         when: the days, hour and time zone of their own subscription, or as typed.
-        action: the address the forms post to; that of a saved query lies below it.
-        token: tells the server that this page posts.
-        home: the first page.
         is_paused: their own subscription sends nothing for now.
         until: the day up to which it was to be paused, as typed.
         may_add: they may have a first saved query of their own.
@@ -436,9 +352,6 @@ class PreferencesContext:
     wish: Wish | None
     days: Mapping[str, str]
     when: tuple[str, str, str]
-    action: str
-    token: str
-    home: str
     is_paused: bool = False
     until: str = ""
     may_add: bool = False
@@ -447,36 +360,27 @@ class PreferencesContext:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryContext:
+class QueryContext(WebContext):
     """`web/query.html`: one of a person's saved queries, or a new one, with what it would bring.
 
     Attributes:
         trial: the trial of what is typed, or stored, and what that changes.
-        action: the address the form goes to.
         back: the address of the person's preferences.
-        token: tells the server that this page posts.
-        home: the first page.
         was: as stored; "" for a new one.
         mistake: why it can't be saved, "" for no reason or one that its trial tells.
     """
 
     trial: TrialView
-    action: str
     back: str
-    token: str
-    home: str
     was: str = ""
     mistake: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class PrivateContext:
+class PrivateContext(WebContext):
     """`web/private.html`: what a forwarded mail must not give away. At first, the button that opens it alone.
 
     Attributes:
-        action: the address the forms post to, "" once all was erased.
-        token: tells the server that this page posts.
-        home: the first page.
         key: opens it again for each form; "" before it is opened.
         address: the person's mail address.
         feed: the address of their own feed, "" for none.
@@ -485,9 +389,6 @@ class PrivateContext:
         typed: the other address as typed.
     """
 
-    action: str
-    token: str
-    home: str
     key: str = ""
     address: str = ""
     feed: str = ""
@@ -520,20 +421,18 @@ class LetterContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorContext:
+class ErrorContext(WebContext):
     """`web/error.html`: what went wrong and what to do.
 
     Attributes:
         status: the HTTP status.
         message: what is wrong, as a sentence.
         hint: what to do next, "" for nothing.
-        home: the installation's front page, "" where it has no public address.
     """
 
     status: int
     message: str
     hint: str
-    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,22 +507,22 @@ class AlarmContext:
 
 CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/subject.txt": SubjectContext,
-    "email/text.txt": MailTextContext,
+    "email/text.txt": MailContext,
     "email/digest.html": MailContext,
     "email/paper.html": MailPaperContext,
-    "email/paper.txt": MailPaperTextContext,
+    "email/paper.txt": MailPaperContext,
     "email/alarm.txt": AlarmContext,
     "email/letter.txt": LetterContext,
     "slack/alarm.txt": AlarmContext,
-    "slack/digest.txt": SlackDigestContext,
+    "slack/digest.txt": PostContext,
     "slack/thread.txt": SlackPageContext,
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
     "web/digest.html": PageContext,
     "web/archive.html": ArchiveContext,
     "web/feed.html": FeedContext,
-    "web/leave.html": LeaveContext,
-    "web/left.html": LeftContext,
+    "web/leave.html": UnsubscribeContext,
+    "web/left.html": UnsubscribeContext,
     "web/preferences.html": PreferencesContext,
     "web/query.html": QueryContext,
     "web/private.html": PrivateContext,

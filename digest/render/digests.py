@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 120
 _LONGEST_QUERY = 300
 MOST_NAMED = 400
+"""How many of the papers left out are named by their ids if there is no page to link to. They take four tenths of
+the room that a mail has."""
 MOST_WHOLE = 20
 """So many papers have their whole abstracts on one page of the web shell."""
 ABSTRACTS_A_PAGE = 12
 """Of more papers so many have: a page of 40 papers then stays below 60 KB."""
-"""How many of the papers left out are named by their ids where there is no page to link to: nobody would ever see
-those that are counted only. So many take four tenths of the room that a mail has."""
 
 
 @dataclass(frozen=True, slots=True)

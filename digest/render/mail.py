@@ -15,8 +15,6 @@ from digest.model.subscriptions import Abstracts
 from digest.render.contexts import (
     MailContext,
     MailPaperContext,
-    MailPaperTextContext,
-    MailTextContext,
     SubjectContext,
 )
 from digest.render.digests import (
@@ -122,11 +120,9 @@ class MailPapers:
         return self._render(replace(paper, number=0), abstracts)
 
     def _render_anew(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
-        is_full = abstracts is Abstracts.FULL
-        shown = MailPaperContext(paper, paper.show_abstract(abstracts), is_full)
-        written = MailPaperTextContext(paper, paper.write_abstract(abstracts), is_full)
-        html = self.templates.render("email/paper.html", shown)
-        text = self.templates.render("email/paper.txt", written)
+        context = MailPaperContext(paper, abstracts)
+        html = self.templates.render("email/paper.html", context)
+        text = self.templates.render("email/paper.txt", context)
         return Markup(html), text.strip("\n")  # noqa: S704 - the output of an escaping template
 
 
@@ -238,15 +234,7 @@ class _Frame:
 
     def render_text(self, fit: Fit) -> str:
         """Render the text part, one line per paragraph."""
-        shown = self._papers[: fit.papers]
-        context = MailTextContext(
-            digest=self._view,
-            groups=group_papers(self._digest, shown),
-            fragments={paper.number: self._render_paper(paper, fit.abstracts)[1] for paper in shown},
-            rest=view_rest(self._papers[fit.papers :], self._links.web_view),
-            links=self._links,
-        )
-        return self._templates.render("email/text.txt", context)
+        return self._templates.render("email/text.txt", self._fill(fit, 1))
 
     def fit(self) -> tuple[str, Fit]:
         """Render the HTML part with as much as a mail has room for, and return how much that is.
@@ -269,12 +257,15 @@ class _Frame:
         return render(fit), fit
 
     def _render_html(self, fit: Fit) -> str:
+        return self._templates.inline_styles(self._templates.render(_HTML, self._fill(fit, 0)))
+
+    def _fill(self, fit: Fit, part: int) -> MailContext:
+        """Return what the frame of the HTML part (0) or the text part (1) sees."""
         shown = self._papers[: fit.papers]
-        context = MailContext(
+        return MailContext(
             digest=self._view,
             groups=group_papers(self._digest, shown),
-            fragments={paper.number: self._render_paper(paper, fit.abstracts)[0] for paper in shown},
+            fragments={paper.number: self._render_paper(paper, fit.abstracts)[part] for paper in shown},
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
         )
-        return self._templates.inline_styles(self._templates.render(_HTML, context))

@@ -1,32 +1,24 @@
-"""Made-up digests with everything a template must cope with.
-
-No paper here exists. Among the odd ones: a title called "0", one longer than any screen, thousands of
-authors, right-to-left and Chinese text, and markup that must not come alive.
-"""
+"""Sample values for the check of templates: digests, and what other templates see. No paper here exists."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+import collections.abc
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any, get_args, get_origin, get_type_hints
 
+from digest.model import announcements, errors, people
 from digest.model.announcements import Kind
+from digest.model.errors import QueryError
 from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
-from digest.model.people import DAYS, KINDS
-from digest.model.subscriptions import Grouping
-from digest.render.contexts import ArchiveLink, StartContext, SubscribeContext
-from digest.render.coverage import describe_coverage
-from digest.render.digests import BarView, DifferenceView, ProblemView, TrialView, VariantView, view_papers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from digest.model.people import OwnQuery, Wish
+from digest.model.subscriptions import Abstracts, Grouping
+from digest.render import contexts, coverage, digests, papers
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 """22:47 US Eastern time on Thu 19 Nov 2026: when the sample digests' papers were found."""
-
-FULL = 40
-"""How many papers a digest shows where nothing else is set."""
 
 SAMPLE_LINKS = Links(
     unsubscribe="https://digest.example.org/u/Qm9vdHN0cmFwcGluZzEyMw",
@@ -38,14 +30,14 @@ SAMPLE_LINKS = Links(
     preferences="https://digest.example.org/p/WW91cnMgYW5kIG5vYm9keX",
 )
 
-_ABSTRACT = (
+ABSTRACT = (
     "Shared accelerators are cheap on average and slow at the worst moment. We measure where the worst "
     "moments come from on a cluster of 96 GPUs and find that four in five begin with a copy nobody waits "
     "for. A scheduler that holds such copies back for at most $10^{-3}$ s brings the 99.9th percentile down "
     "by a factor of 7 while the mean moves by less than 2 %. It needs no change to programs, and it "
     "fits on one page."
 )
-_SHARED = (
+AUTHORS = (
     Author("Marit Solheim", ("University of Bergen",)),
     Author("Doruk Ayd\u0131n", ("Boğaziçi University",)),
     Author("Ana Lúcia Prates"),
@@ -60,8 +52,8 @@ def make_paper(number: int = 1, **fields: Any) -> Paper:  # noqa: ANN401 - the f
         id=ArxivId(202611, 15000 + number),
         version=1,
         title="Tail latency below $10^{-3}$ s on shared GPUs",
-        abstract=_ABSTRACT,
-        authors=_SHARED,
+        abstract=ABSTRACT,
+        authors=AUTHORS,
         categories=("cs.PF", "cs.DC"),
         published=moment,
         updated=moment,
@@ -122,165 +114,6 @@ def make_coverage(matched: int | None, **fields: Any) -> Coverage:  # noqa: ANN4
     return replace(coverage, **fields)
 
 
-def sample_digest() -> Digest:
-    """Return an ordinary day: new papers, a cross-list, a replacement and a withdrawal."""
-    return make_digest(
-        (
-            make_entry(12, queries=("perf", "gpu"), found=((Field.TITLE, "GPU"), (Field.ABSTRACT, "GPU"))),
-            make_entry(
-                3,
-                title="Held back for thirteen days, found all the same",
-                published=datetime(2026, 11, 6, 9, 0, tzinfo=UTC),
-                updated=datetime(2026, 11, 6, 9, 0, tzinfo=UTC),
-                comment="14 pages, 6 figures. Code at https://example.org/held",
-            ),
-            make_entry(
-                44,
-                title=r"A lower bound of $\Omega(n \log n)$ for cache-oblivious joins",
-                authors=(Author("Nils Ødegård"), Author("Thu Trang Lê"), *_SHARED, *_SHARED),
-                queries=("perf", "follow"),
-                found=((Field.AUTHORS, "Thu Trang Lê"),),
-                comment="Accepted at a symposium on algorithms, 2027",
-            ),
-            make_entry(
-                51,
-                kind=Kind.CROSS_LIST,
-                label="cross-listed into cs.PF",
-                title="Energy per query: an honest account",
-                categories=("cs.DB", "cs.PF"),
-            ),
-            make_entry(
-                7,
-                kind=Kind.REPLACEMENT,
-                version=2,
-                label="v1 → v2",
-                change_note="“accepted at a workshop on schedulers”; title and abstract changed",
-                title=r"Scheduling in $\mathcal{O}(n^2)$",
-                queries=("gpu",),
-                found=((Field.ABSTRACT, "accelerators"),),
-            ),
-            make_entry(
-                9,
-                kind=Kind.WITHDRAWAL,
-                version=3,
-                label="withdrawn (v3)",
-                title="Faster than light, slower than memory",
-                comment="Withdrawn by the authors: the timer in Section 4 was off by ten.",
-                is_withdrawn=True,
-            ),
-        )
-    )
-
-
-def merged_digest() -> Digest:
-    """Return three mailings in one after a pause: grouped by day, the newest first, and not all of it shown."""
-    days = {date(2026, 11, 19): (31, 32), date(2026, 11, 18): (21,), date(2026, 11, 17): (11, 12)}
-    entries = [
-        replace(make_entry(number, abstract="Short."), mailing=day) for day, ids in days.items() for number in ids
-    ]
-    replaced = make_entry(7, kind=Kind.REPLACEMENT, version=2, label="v1 → v2", abstract="Short.")
-    entries.insert(3, replace(replaced, mailing=date(2026, 11, 18)))
-    coverage = make_coverage(len(entries), since=date(2026, 11, 17), mailings=3, new=4_012)
-    return make_digest(entries, slot="2026-11-20", shown=5, coverage=coverage)
-
-
-def full_digest() -> Digest:
-    """Return a digest of as many papers as one shows unless more are asked for, each with a long abstract."""
-    return make_digest([make_entry(number, abstract=_ABSTRACT * 4) for number in range(1, FULL + 1)])
-
-
-def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN401 - the fields of Paper
-    """Return a replaced paper with the text its reader saw: comment, title, authors, DOI and abstract changed."""
-    paper = make_paper(number)
-    before = replace(
-        paper,
-        title=r"Scheduling in $\mathcal{O}(n^3)$",
-        authors=(*_SHARED[:2], Author("Iman Rostami")),
-        abstract=_ABSTRACT.replace("96 GPUs", "64 GPUs").replace("It needs no change to programs, and it", "It"),
-    )
-    entry = make_entry(
-        number,
-        kind=Kind.REPLACEMENT,
-        label="v1 → v2",
-        queries=("gpu",),
-        found=((Field.ABSTRACT, "accelerators"),),
-        **{
-            "version": 2,
-            "title": r"Scheduling in $\mathcal{O}(n^2)$",
-            "comment": "Accepted at a workshop on schedulers, 2027",
-            "dois": ("10.5555/made.up.7",),
-            **fields,
-        },
-    )
-    return replace(entry, before=StoredText(before))
-
-
-def revised_digest() -> Digest:
-    """Return replaced and edited papers, grouped by saved query."""
-    entries = (
-        revised_entry(7),
-        revised_entry(8, title="A title of old", journal_ref="J. Made Up 3 (2027) 14"),
-        make_entry(9, queries=("gpu", "perf")),
-    )
-    return make_digest(entries, group_by=Grouping.QUERY)
-
-
-def weekly_digest() -> Digest:
-    """Return the weekly digest of a week: one announcement brought nothing, and papers changed since."""
-    days = {date(2026, 11, 19): (31, 32, 33), date(2026, 11, 18): (21, 22), date(2026, 11, 16): (1, 2)}
-    entries = [
-        replace(make_entry(number, title=f"A paper of day {day.day}, no. {number}"), mailing=day)
-        for day, ids in days.items()
-        for number in ids
-    ]
-    both = make_entry(23, queries=("perf", "gpu"), found=((Field.CATEGORIES, "cs.PF"), (Field.ABSTRACT, "GPUs")))
-    gpu = replace(both.reasons[-1], query="gpu")
-    entries.insert(3, replace(both, reasons=(both.reasons[0], gpu), mailing=date(2026, 11, 18)))
-    revised = revised_entry(7)
-    entries.append(replace(revised, mailing=date(2026, 11, 16)))
-    if revised.before is not None:
-        after, thursday = StoredText(revised.paper), date(2026, 11, 19)
-        entries[-3] = replace(
-            make_entry(1, title=revised.before.paper.title),
-            mailing=date(2026, 11, 16),
-            sequel=Sequel(Kind.REPLACEMENT, thursday, revised.before, after),
-        )
-    gone = make_paper(2, version=2, comment="The timer in Section 4 was off by ten.", is_withdrawn=True)
-    sequel = Sequel(Kind.WITHDRAWAL, date(2026, 11, 18), StoredText(entries[-2].paper), StoredText(gone))
-    entries[-2] = replace(entries[-2], sequel=sequel)
-    coverage = make_coverage(len(entries), since=date(2026, 11, 15), mailings=5, new=6_204)
-    return make_digest(entries, slot="2026-W47", coverage=coverage, is_weekly=True)
-
-
-def odd_entries() -> tuple[DigestEntry, ...]:
-    """Return papers at the edges of what arXiv takes, and beyond."""
-    crowd = tuple(Author(f"Given{number} Family{number}") for number in range(3_303))
-    return (
-        make_entry(1, title="On the length of titles " + "and the patience of those who read them " * 9, found=()),
-        make_entry(2, title="Many hands", authors=crowd, found=((Field.AUTHORS, "Given3000 Family3000"),)),
-        make_entry(3, title="Bells \x07 and\x00 nulls\x1b[31m in\u2028two lines \ufffe", abstract="\x0b"),
-        make_entry(4, title="<script>alert(1)</script> & <!channel> @here *bold* `code`", comment="<b>x</b>"),
-        make_entry(
-            5,
-            title="חיפוש מהיר בזיכרון משותף",
-            abstract="זהו תקציר קצר. " * 8,
-            authors=(Author("נועה לוי", ("אוניברסיטת תל אביב",)), Author("محمد الأمين")),
-        ),
-        make_entry(
-            6, title="共享加速器上的尾延迟与一种简单的调度规则" * 5, authors=(Author("陈晓明"), Author("王芳"))
-        ),
-        make_entry(7, title="0", comment="", abstract="0"),
-        make_entry(8, title="txet \u202edesrever\u202c in a title", authors=(Author("\u202eEve\u202c"),)),
-        make_entry(9, title="No authors, no categories", authors=(), categories=(), abstract="", found=()),
-        make_entry(
-            10,
-            title="Price rises from $5 to $6, up 20 % & more",
-            published=EVENING - timedelta(days=400),
-            updated=EVENING - timedelta(days=400),
-        ),
-    )
-
-
 def quiet_digests() -> dict[str, Digest]:
     """Return digests without papers, by what happened: nothing matched, not all was seen, the look failed."""
     return {
@@ -291,31 +124,6 @@ def quiet_digests() -> dict[str, Digest]:
         ),
         "failed": make_digest((), coverage=make_coverage(0, failure="no answer within 240 s", is_complete=False)),
     }
-
-
-def sample_trials() -> tuple[TrialView, ...]:
-    """Return trials of queries: one that brings papers, one that cannot be read, and some without figures."""
-    bars = tuple(BarView(f"Day {number}", number, number + 1) for number in range(30))
-    near = (VariantView("ti:gpu & <b>", "the words in the title", 9, "about 2 papers a day"),)
-    brought = TrialView("gpu", 'the paper has "gpu" anywhere', None, ("it brings much",), rate="Much", bars=bars)
-    brought = replace(brought, since="Tue 3 Nov", heading="Your digest today", papers=view_papers(sample_digest()))
-    difference = DifferenceView(1, 1, 5, ("A <b> gained",), ("A lost one",))
-    problem = ProblemView("OR has nothing after it", "<b> ", "OR", "", "Write a word after it.", "<b>")
-    return (
-        replace(brought, more=12, variants=near, difference=difference),
-        TrialView("<b> OR", problem=problem),
-        TrialView("<b>", message="The papers are being read.", is_ready=False),
-        TrialView("", message="Queries cannot be tried here.", is_offered=False),
-    )
-
-
-def sample_start(trial: TrialView, *, is_full: bool = True) -> StartContext:
-    """Return the page to begin, with everything or with as little as it may have."""
-    given = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
-    form = SubscribeContext("", "", "t0k3n", given, DAYS, KINDS, {"gpu": "GPU <b>"}, "") if is_full else None
-    coverage = describe_coverage(make_coverage(None, is_complete=is_full))
-    archives = (ArchiveLink("GPU <b>", "a/x"),) * is_full
-    return StartContext(trial, form, archives, coverage, "ops@example.org" * is_full)
 
 
 def _find(paper: Paper, field: Field, text: str) -> tuple[Span, ...]:
@@ -333,9 +141,81 @@ def _values(paper: Paper, field: Field) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else (str(value),)
 
 
-SAMPLES: tuple[Digest, ...] = (
-    *(sample_digest(), make_digest(odd_entries(), shown=3), merged_digest(), revised_digest(), full_digest()),
-    *(weekly_digest(), replace(sample_digest(), is_weekly=True)),
-    *(replace(quiet, is_weekly=is_weekly) for quiet in quiet_digests().values() for is_weekly in (False, True)),
-)
-"""What every template must cope with."""
+def _make_samples() -> Iterator[Digest]:
+    """Make digests with every kind of paper, much and little said of each, in every form; and those without."""
+    kinds = [
+        make_entry(number, kind=kind, label="v1 → v2", change_note="title changed", comment="9 pages", version=2)
+        for number, kind in enumerate(Kind, 1)
+    ]
+    odd = "<script>alert(1)</script> & <!channel> @here *bold* `code` " * 9
+    much = make_entry(11, title=odd, authors=AUTHORS * 9, journal_ref="J. Made Up 3", dois=("10.5555/x",))
+    little = make_entry(12, title="0", abstract="", authors=(), categories=(), queries=(), found=())
+    gone = make_entry(13, kind=Kind.WITHDRAWAL, label="withdrawn", is_withdrawn=True, comment="It was off by ten.")
+    before, after = StoredText(make_paper(1, title="Another title")), StoredText(gone.paper)
+    replaced = replace(make_entry(14, kind=Kind.REPLACEMENT, label="v1 → v2", version=2), before=before)
+    followed = replace(make_entry(15), sequel=Sequel(Kind.WITHDRAWAL, date(2026, 11, 19), before, after))
+    busy = make_digest((*kinds, much, little, gone, replaced, followed))
+    yield busy
+    yield replace(busy, is_weekly=True)
+    yield replace(busy, shown=3, group_by=Grouping.QUERY, abstracts=Abstracts.FULL)
+    yield replace(busy, occasion=Occasion.FIRST_DIGEST, abstracts=Abstracts.NONE)
+    days = (date(2026, 11, 19), date(2026, 11, 18))
+    merged = [replace(entry, mailing=days[number % 2]) for number, entry in enumerate(busy.entries)]
+    covered = make_coverage(len(merged), since=days[1], mailings=2)
+    yield from (make_digest(merged, coverage=covered, is_weekly=is_weekly) for is_weekly in (False, True))
+    yield make_digest([make_entry(number, abstract=ABSTRACT * 4) for number in range(1, 41)])
+    yield from quiet_digests().values()
+
+
+SAMPLES = tuple(_make_samples())
+"""What the templates of digests must cope with."""
+
+_KNOWN: dict[object, list[Any]] = {
+    str: ["<i>"],
+    int: [3, 0],
+    bool: [True, False],
+    digests.DigestView: [digests.view_digest(SAMPLES[0])],
+    papers.PaperView: [digests.view_papers(SAMPLES[0])[0]],
+    QueryError: [QueryError("<b>", text="gpu AND", position=7, hint="x")],
+    Wish: [Wish((OwnQuery("gpu", "abs:GPU"), OwnQuery("odd", "ti:<&>", is_on=False)))],
+    tuple[str, str, str, bool, str]: [("p-0", "x", "x", True, "leave"), ("team", "<i>", "x", False, "undo")],
+    Mapping[str, Sequence[str]]: [
+        dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
+    ],
+    Mapping[str, str]: [dict.fromkeys(("", "when", "kinds", "move", "erase", "<i>"), "<i>"), {}],
+}
+_NAMES = {
+    name: value
+    for module in (collections.abc, announcements, errors, people, contexts, coverage, digests, papers)
+    for name, value in vars(module).items()
+}
+"""What annotations may name."""
+
+
+def list_samples(kind: Any) -> list[Any]:  # noqa: ANN401 - any type that a template may see
+    """Return values of a type: first one with everything, last one with as little as it may have."""
+    inner = get_args(kind)
+    if kind in _KNOWN:
+        return _KNOWN[kind]
+    if get_origin(kind) is tuple and inner[-1] is Ellipsis:
+        values = list_samples(inner[0])
+        return [(values[0], values[-1]), ()]
+    if get_origin(kind) is tuple:
+        return [tuple(list_samples(one)[0] for one in inner)]
+    if get_origin(kind) is Mapping:
+        key, value = map(list_samples, inner)
+        return [{key[0]: value[0]}, {}]
+    if inner:
+        return [*list_samples(inner[0]), None]
+    return _vary(kind) if is_dataclass(kind) else list(kind)
+
+
+def _vary(kind: Any) -> list[Any]:  # noqa: ANN401 - any dataclass
+    """Return values of a dataclass in which one thing at a time is missing, different or alone."""
+    hints, forms = get_type_hints(kind, _NAMES), dict[str, list[Any]]()
+    for one in fields(kind):
+        forms[one.name] = list_samples(hints[one.name]) + [one.default] * (one.default is not MISSING)
+    most, least = ({name: values[end] for name, values in forms.items()} for end in (0, -1))
+    missing = [most | {name: value} for name, values in forms.items() for value in values[1:]]
+    alone = [least | {name: values[0]} for name, values in forms.items()]
+    return [kind(**values) for values in (most, *missing, *alone, least)]

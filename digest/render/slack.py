@@ -17,7 +17,7 @@ from digest.model.errors import TemplateError
 from digest.model.messages import Links, Share
 from digest.model.subscriptions import DestinationKind
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
-from digest.render.contexts import SlackDigestContext, SlackPageContext
+from digest.render.contexts import PostContext, SlackPageContext
 from digest.render.digests import (
     find_most,
     group_papers,
@@ -140,7 +140,7 @@ class SlackParts:
 
     def _compile_top(self, in_thread: int, links: Links, count: int) -> Compiled:
         """Compile the message for the channel with the first `count` titles."""
-        context = SlackDigestContext(
+        context = PostContext(
             digest=self._view,
             papers=tuple(self._papers[:count]),
             in_thread=in_thread,

@@ -21,7 +21,7 @@ from digest.model.papers import ArxivId
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_refs_url
 from digest.render import references
-from digest.render.contexts import ErrorContext, LeaveContext, LeftContext, StoredContext
+from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
 from digest.render.references import make_key
 from digest.render.text import write_day
 from digest.serve.telemetry import Pulse
@@ -119,7 +119,7 @@ class Pages:
     ) -> Response:
         """Answer with a small page that says what is wrong; the words for the status where none are given."""
         usual, usual_hint = _WORDS.get(status, ("This is not possible.", ""))
-        context = ErrorContext(status, message or usual, hint if message else usual_hint, self._home)
+        context = ErrorContext(status, message or usual, hint if message else usual_hint, home=self._home)
         try:
             body = self._renderer.render_web("error.html", context)
         except TemplateError:
@@ -278,27 +278,30 @@ def leave(request: Request) -> Response:
         else:
             departure = leave_by_link(conn, token, how=ONE_CLICK if is_click else PAGE, at=at)
     if departure is None and is_click:
-        return shell.pages.show("left.html", LeftContext("", home=shell.site.config.web.base_url))
+        return shell.pages.show("left.html", UnsubscribeContext("", home=shell.site.config.web.base_url))
     return _show_departure(request, departure, is_back=answer == "undo", is_earlier=answer == "undo")
 
 
 def _show_departure(
     request: Request, departure: Departure | None, *, is_back: bool = False, is_earlier: bool = False
 ) -> Response:
-    shell, action = shell_of(request), request.path_params["token"]
-    home = shell.site.config.web.base_url
+    shell = shell_of(request)
     if departure is None:
         return shell.pages.fail(404)
-    token = make_form_token(shell, request.scope["path"])
-    # The action is relative, so that it is right behind a proxy that serves us below a path of its own.
-    if not departure.has_left:
-        address = mask(departure.destination)
-        return shell.pages.show("leave.html", LeaveContext(departure.title, address, action, token, is_back, home))
     last = departure.undo_until if departure.can_undo(shell.site.clock.now()) else None
-    undo_until = write_day(last.date()) if last else ""
-    contact = find_contact(shell.site.config)
-    context = LeftContext(departure.title, is_earlier, contact, undo_until, action, token, home)
-    return shell.pages.show("left.html", context)
+    context = UnsubscribeContext(
+        departure.title,
+        address=mask(departure.destination),
+        is_back=is_back,
+        is_earlier=is_earlier,
+        undo_until=write_day(last.date()) if last else "",
+        home=shell.site.config.web.base_url,
+        contact=find_contact(shell.site.config),
+        token=make_form_token(shell, request.scope["path"]),
+        # The action is relative, so that it is right behind a proxy that serves us below a path of its own.
+        action=request.path_params["token"],
+    )
+    return shell.pages.show("left.html" if departure.has_left else "leave.html", context)
 
 
 def mask(destination: Destination) -> str:
@@ -313,7 +316,9 @@ def show_stored(request: Request) -> Response:
     """Say what is stored of people, why, and for how long."""
     shell = shell_of(request)
     config = shell.site.config
-    return shell.pages.show("stored.html", StoredContext(STORED, find_contact(config), config.web.base_url))
+    return shell.pages.show(
+        "stored.html", StoredContext(STORED, contact=find_contact(config), home=config.web.base_url)
+    )
 
 
 def serve_reference(request: Request) -> Response:

@@ -296,5 +296,5 @@ class FeedDesk:
 
 def _write_page(site: Site, feed: Feed, atom: str, json: str) -> bytes:
     papers = tuple(PaperView(one.entry, number) for number, one in enumerate(feed.entries[:_PAGE_ENTRIES], 1))
-    context = FeedContext(clean_text(feed.title), papers, atom, json, site.config.web.base_url)
+    context = FeedContext(clean_text(feed.title), papers, atom, json, home=site.config.web.base_url)
     return site.renderer.render_web("feed.html", context).encode()

@@ -56,7 +56,7 @@ def open_private(request: Request) -> Response:
             signup_store.delete_signup(conn, signup.id)
     if is_pressed:
         return _show(request, _make_key(shell, person, str(int((now + FRESH).timestamp()))))
-    context = PrivateContext(token, make_form_token(shell, f"/k/{token}"), lead_home(request))
+    context = PrivateContext(action=token, token=make_form_token(shell, f"/k/{token}"), home=lead_home(request))
     return shell.pages.show("private.html", context)
 
 
@@ -89,7 +89,7 @@ def change_private(request: Request) -> Response:
         headers = {"Content-Disposition": 'attachment; filename="digest.json"'}
         return Response(said, headers=headers, media_type="application/json")
     if action == "erase":
-        context = PrivateContext("", "", lead_home(request), said=said)
+        context = PrivateContext(home=lead_home(request), said=said)
         return shell.pages.show("private.html", context)
     return _show(request, form.get("key"), said, error, form)
 

@@ -122,7 +122,7 @@ def _show_link(shell: Shell, page: str, address: str, *, status: int = 200, **mo
     if not (config.web.base_url and config.mail.from_address):
         return shell.pages.fail(404)  # no mail could link to a page
     sender = f"{config.mail.from_name} <{config.mail.from_address}>"
-    context = LinkContext(make_form_token(shell, "/link"), address, sender, config.web.base_url, **more)
+    context = LinkContext(address, sender, home=config.web.base_url, token=make_form_token(shell, "/link"), **more)
     return shell.pages.show(page, context, status)
 
 

@@ -30,20 +30,10 @@ from digest.model.papers import Paper
 from digest.model.subscriptions import Destination
 from digest.query import Query, analyse, find_reasons, matches, parse_query
 from digest.render import MailIdentity, Renderer
-from digest.render.samples import (
-    EVENING,
-    FULL,
-    SAMPLE_LINKS,
-    make_digest,
-    merged_digest,
-    odd_entries,
-    quiet_digests,
-    revised_digest,
-    sample_digest,
-    weekly_digest,
-)
+from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, quiet_digests
 from tests.battery.browser import Browser, Sight, View, find_chromium
 from tests.integration.query.test_real_papers import read_papers
+from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest, weekly_digest
 
 PHONE, DESK = 360, 1_000
 TURNED_ROUND = "<style>html { filter: invert(1) hue-rotate(180deg); background: #fff }</style></head>"
@@ -63,8 +53,8 @@ SCREEN = (390, 844)
 """The phone that room is measured on."""
 
 QUERIES = {"gpu": "ti:GPU OR abs:GPU", "deep learning": 'all:"deep learning"', "parallel": "cat:cs.DC"}
-MEASURED, TOGETHER = 100, 14
-"""How many real papers are measured, and how many of them make one mail."""
+MEASURED, TOGETHER, FULL = 100, 14, 40
+"""How many real papers are measured, and how many of them make one mail, and one as full as it gets."""
 
 MOST_HIGH, LEAST_BEGUN, MOST_SCREENS, MOST_BYTES = 260, 4, 5, 90_000
 """What a paper, a first screen, a mail and its HTML may take."""

@@ -15,10 +15,9 @@ from digest.model.secrets import feed_uri
 from digest.query import parse_query
 from digest.render import (
     ErrorContext,
-    LeaveContext,
-    LeftContext,
     MailIdentity,
     Renderer,
+    UnsubscribeContext,
 )
 from digest.render.check import check_templates
 from digest.render.contexts import (
@@ -32,21 +31,17 @@ from digest.render.contexts import (
 )
 from digest.render.digests import PastView, QueryView, view_digest, view_papers
 from digest.render.references import write_bibtex, write_ris
-from digest.render.samples import (
-    EVENING,
-    SAMPLE_LINKS,
-    make_digest,
-    make_entry,
+from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
+from tests.golden.conftest import Golden
+from tests.samples import (
     merged_digest,
     odd_entries,
-    quiet_digests,
     revised_digest,
     sample_digest,
     sample_start,
     sample_trials,
     weekly_digest,
 )
-from tests.golden.conftest import Golden
 from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts
 
 DIGESTS: dict[str, Digest] = {
@@ -73,11 +68,11 @@ CONFIRM = ConfirmContext(
         ("Your papers", "daily at 06:00 Europe/Berlin", "Fri 20 Nov 06:00 Berlin"),
         ("Demo team", "on announcement", ""),
     ),
-    "sample",
-    "ops@example.org",
-    SAMPLE_LINKS.home,
     "/p/sample",
     queries=2,
+    token="sample",
+    contact="ops@example.org",
+    home=SAMPLE_LINKS.home,
 )
 
 
@@ -182,25 +177,34 @@ def test_letters_look_as_they_did(
 
 def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Golden) -> None:
     contexts: dict[str, Any] = {
-        "leave": LeaveContext("demo-team", "r…@example.org", SAMPLE_LINKS.unsubscribe, "sample"),
-        "leave-back": LeaveContext("demo-team", "r…@example.org", "x", "sample", is_back=True),
-        "left": LeftContext("demo-team", undo_until="Fri 27 Nov", action="x", token="sample"),
-        "left-before": LeftContext(
+        "leave": UnsubscribeContext(
+            "demo-team", "r…@example.org", action=SAMPLE_LINKS.unsubscribe, token="sample"
+        ),
+        "leave-back": UnsubscribeContext("demo-team", "r…@example.org", is_back=True, action="x", token="sample"),
+        "left": UnsubscribeContext("demo-team", undo_until="Fri 27 Nov", action="x", token="sample"),
+        "left-before": UnsubscribeContext(
             "demo-team", is_earlier=True, contact="ops@example.org", home=SAMPLE_LINKS.home
         ),
         "subscribe": SubscribeContext(
-            "it breaks off", "ti:(gpu OR\n        ^", "sample", GIVEN, DAYS, KINDS, {"demo-team": "Demo team"}, "/"
+            "it breaks off",
+            "ti:(gpu OR\n        ^",
+            GIVEN,
+            DAYS,
+            KINDS,
+            {"demo-team": "Demo team"},
+            token="sample",
+            home="/",
         ),
-        "link": LinkContext("sample", "", SENDER, SAMPLE_LINKS.home),
-        "sent": LinkContext("sample", "ada@example.org", SENDER, SAMPLE_LINKS.home, is_link=False),
+        "link": LinkContext("", SENDER, token="sample", home=SAMPLE_LINKS.home),
+        "sent": LinkContext("ada@example.org", SENDER, is_link=False, home=SAMPLE_LINKS.home),
         "confirm": CONFIRM,
         "confirmed": CONFIRM,
         "refused": CONFIRM,
         "archive": ArchiveContext("demo-team", (QueryView("gpu", "abs:GPU"),), _show_past(0), go_on="?before=7"),
         "archive-search": ArchiveContext("demo-team", (), _show_past(9), "gpu", home=SAMPLE_LINKS.home),
         "archive-mistake": ArchiveContext("demo-team", (), (), "gpu (", _read_mistake("gpu (")),
-        "feed": FeedContext("demo-team", view_papers(sample_digest()), "x.atom", "x.json", SAMPLE_LINKS.home),
-        "stored": StoredContext(STORED, "ops@example.org"),
+        "feed": FeedContext("demo-team", view_papers(sample_digest()), "x.atom", "x.json", home=SAMPLE_LINKS.home),
+        "stored": StoredContext(STORED, contact="ops@example.org"),
         "error": ErrorContext(404, "There is no such page", "Check that you copied the whole address."),
         "start": sample_start(sample_trials()[0]),
     }

@@ -97,7 +97,7 @@ def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(d
 
 def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     shown = digest("templates", "list", "email/digest.html").out
-    assert "fragments  each shown paper's HTML, by its number." in shown
+    assert "fragments  each shown paper, by its number: `email/paper.html`" in shown
     assert "\ndigest\n" in shown
     assert "\n  headline  " in shown
     found = digest("templates", "list", "email/digest.html", "--json").json

@@ -117,4 +117,4 @@ def test_a_template_that_cannot_be_rendered_is_told_with_file_and_line(
     with pytest.raises(TemplateError, match=problem) as caught:
         _write(tmp_path, name, source).render("web/error.html", ErrorContext(404, "m", "h"))
     if "mesage" in problem:
-        assert caught.value.hint == "It sees hint, home, message, status."
+        assert caught.value.hint == "It sees action, contact, hint, home, message, status, token."

@@ -18,7 +18,8 @@ from digest.model.messages import DigestEntry, Feed, FeedEntry
 from digest.model.papers import Author
 from digest.model.secrets import feed_uri
 from digest.render import Renderer
-from digest.render.samples import EVENING, make_entry, odd_entries, sample_digest
+from digest.render.samples import EVENING, make_entry
+from tests.samples import odd_entries, sample_digest
 
 RENDERER = Renderer()
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -15,15 +15,8 @@ from lxml import html as html_reader
 
 from digest.model.messages import Digest
 from digest.render import MailIdentity, Renderer
-from digest.render.samples import (
-    SAMPLE_LINKS,
-    make_digest,
-    make_entry,
-    merged_digest,
-    odd_entries,
-    quiet_digests,
-    sample_digest,
-)
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
+from tests.samples import merged_digest, odd_entries, sample_digest
 from tests.unit.render.conftest import MakeDelivery, read_parts
 
 Color = tuple[float, float, float]

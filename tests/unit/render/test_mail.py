@@ -11,13 +11,8 @@ from digest.model.errors import TemplateError
 from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Abstracts
 from digest.render import MailIdentity, Renderer
-from digest.render.samples import (
-    SAMPLE_LINKS,
-    make_digest,
-    make_entry,
-    quiet_digests,
-    sample_digest,
-)
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
+from tests.samples import sample_digest
 from tests.unit.render.conftest import MakeDelivery, read_parts
 
 Write = Callable[..., bytes]

@@ -18,14 +18,8 @@ from hypothesis import strategies as st
 from digest.model.messages import Digest, Links, Occasion
 from digest.render import MailIdentity, Renderer
 from digest.render.mime import write_feedback_id
-from digest.render.samples import (
-    SAMPLE_LINKS,
-    make_digest,
-    make_entry,
-    odd_entries,
-    quiet_digests,
-    sample_digest,
-)
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
+from tests.samples import odd_entries, sample_digest
 from tests.unit.render.conftest import KEY, MakeDelivery
 
 Write = Callable[..., bytes]

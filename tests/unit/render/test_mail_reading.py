@@ -22,18 +22,9 @@ from digest.model.papers import Author, Field
 from digest.model.subscriptions import Abstracts
 from digest.render import MailIdentity, Renderer
 from digest.render.mail import BUDGET
-from digest.render.samples import (
-    SAMPLE_LINKS,
-    make_digest,
-    make_entry,
-    merged_digest,
-    odd_entries,
-    quiet_digests,
-    revised_digest,
-    sample_digest,
-    weekly_digest,
-)
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.conftest import IS_NIGHTLY
+from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest, weekly_digest
 from tests.unit.render.conftest import MakeDelivery
 from tests.unit.render.test_injections import spread_entries
 from tests.unit.render.test_text import read_flowed

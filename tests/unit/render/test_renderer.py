@@ -11,20 +11,13 @@ from digest.model.errors import DigestError
 from digest.model.messages import Message
 from digest.render import (
     ErrorContext,
-    LeaveContext,
-    LeftContext,
     MailIdentity,
     Renderer,
+    UnsubscribeContext,
 )
 from digest.render.contexts import StoredContext
-from digest.render.samples import (
-    SAMPLE_LINKS,
-    make_digest,
-    make_entry,
-    sample_digest,
-    sample_start,
-    sample_trials,
-)
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
+from tests.samples import sample_digest, sample_start, sample_trials
 from tests.unit.render.conftest import KEY, MakeDelivery
 
 Render = Callable[[str], Message]
@@ -65,8 +58,8 @@ def test_a_page_stands_on_its_own_and_needs_nothing_from_elsewhere(renderer: Ren
 
 
 CONTEXTS: dict[str, Any] = {
-    "leave.html": LeaveContext("demo <b>", "r…@example.org", "/u/token?a=1&b=2", "sample"),
-    "left.html": LeftContext("demo <b>"),
+    "leave.html": UnsubscribeContext("demo <b>", "r…@example.org", action="/u/token?a=1&b=2", token="sample"),
+    "left.html": UnsubscribeContext("demo <b>"),
     "stored.html": StoredContext(STORED),
     "error.html": ErrorContext(404, "There is no <b>", "Look again."),
     "start.html": sample_start(sample_trials()[0]),

@@ -27,13 +27,9 @@ from digest.render.revisions import (
     join_summaries,
     view_revisions,
 )
-from digest.render.samples import (
-    make_digest,
-    make_entry,
-    make_paper,
-    revised_entry,
-)
+from digest.render.samples import make_digest, make_entry, make_paper
 from tests.conftest import IS_NIGHTLY
+from tests.samples import revised_entry
 
 SOME = ("a", "the", "tail", "GPUs", "x,", "$y$", "汉字", "one-by-one", " ", ".")
 WORDS = st.lists(st.sampled_from(SOME), max_size=30)

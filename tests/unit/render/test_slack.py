@@ -16,17 +16,10 @@ from digest.render.check import check_templates
 from digest.render.contexts import SlackPageContext
 from digest.render.digests import group_papers, view_digest, view_papers, view_rest
 from digest.render.environments import find_shipped_templates
-from digest.render.samples import (
-    SAMPLE_LINKS,
-    SAMPLES,
-    make_digest,
-    make_entry,
-    odd_entries,
-    quiet_digests,
-    sample_digest,
-)
+from digest.render.samples import SAMPLE_LINKS, SAMPLES, make_digest, make_entry, quiet_digests
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.blocks import check_blocks
+from tests.samples import odd_entries, sample_digest
 from tests.unit.render.conftest import MakeDelivery, read_posts
 
 CHANNEL = Destination.parse("slack:#papers")

@@ -15,9 +15,10 @@ from digest.model.subscriptions import Abstracts
 from digest.render import Renderer
 from digest.render.contexts import TerminalContext
 from digest.render.digests import group_papers, view_digest, view_papers
-from digest.render.samples import make_digest, make_entry, odd_entries, sample_digest
+from digest.render.samples import make_digest, make_entry
 from digest.render.terminal import cut_around, lay_out, quote_places, write_papers
 from digest.render.text import apply_styles, strip_styles, styled
+from tests.samples import odd_entries, sample_digest
 from tests.unit.made_up import make_paper
 
 

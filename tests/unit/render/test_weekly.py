@@ -19,14 +19,8 @@ from digest.render import MailIdentity, Renderer
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, list_texts
 from digest.render.digests import MOST_MATCHED, choose_most_matched, view_papers, view_week
 from digest.render.mail import BUDGET
-from digest.render.samples import (
-    SAMPLE_LINKS,
-    make_coverage,
-    make_digest,
-    make_entry,
-    odd_entries,
-    weekly_digest,
-)
+from digest.render.samples import SAMPLE_LINKS, make_coverage, make_digest, make_entry
+from tests.samples import odd_entries, weekly_digest
 from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts
 
 THURSDAY = date(2026, 11, 19)
