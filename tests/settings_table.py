@@ -27,7 +27,9 @@ def settings_table_markdown() -> str:
     groups["[subscriptions]"] = [one for one in SUBSCRIPTION if one.name not in INHERITED]
     named = ", ".join(f"`{name}`" for name in INHERITED)
     parts = [_write_group(table, settings) for table, settings in groups.items()]
-    return "\n".join([*parts, f"A subscription may also set {named}, instead of `[defaults]`.\n"])
+    more = f"A subscription may also set {named}, instead of `[defaults]`."
+    only = "The only subscription can have all its keys at the top of the file. Its name is then `digest`."
+    return "\n".join([*parts, f"{more}\n{only}\n"])
 
 
 def _write_group(table: str, settings: Sequence[Setting]) -> str:

@@ -1,14 +1,13 @@
-"""`digest add`: saves a query, with a subscription of its own or in one that is there."""
+"""`digest add`: a subscription to a query, or one more query in a subscription that is there."""
 
 from __future__ import annotations
 
 import shlex
-import tomllib
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from digest.cli.dialogue import ask, read_followed, suggest_title
+from digest.cli.dialogue import read_followed, suggest_title
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.config.starter import make_name
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from digest.cli.saving import FileChange, Manner
+    from digest.query import Query
 
-T = TypeVar("T")
 _EXAMPLE = 'Such as: `digest add "cat:cs.PF AND abs:GPU" --name gpu --to you@example.org`.'
 
 
@@ -41,88 +40,65 @@ def following_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("query", required=False)
-@click.option("--name", metavar="NAME", help="What to call the query, and its subscription.")
+@click.argument("query")
+@click.option("--name", metavar="NAME", help="What to call the subscription; by default after its words.")
 @following_options
 @saving_options
 @click.pass_context
 def command(
-    ctx: click.Context, query: str | None, *, name: str | None, manner: Manner, **following: Unpack[Following]
+    ctx: click.Context, query: str, *, name: str | None, manner: Manner, **following: Unpack[Following]
 ) -> None:
-    """Save QUERY in digest.toml, with a subscription that follows it.
+    """Add a subscription to QUERY to digest.toml.
 
-    On a terminal it asks for what is missing. Where --to or --when is not given, a new subscription does as
-    all others of the file.
+    If --to or --when is not given, it does as all others of the file. QUERY may also be a category, or an address
+    of an arXiv search.
 
     \b
     digest add "cat:cs.PF AND abs:GPU" --name gpu --to you@example.org
-    digest add 'ti:"tail latency"' --name tail --subscription gpu
+    digest add 'ti:"tail latency"' --subscription gpu
     """  # noqa: D301 - click reads the backspace, which must be one
-    usual = ", ".join(find_usual(open_file(ctx).text, "to"))
-    query = query or _ask(
-        manner,
-        "What do you follow? Words, a category or an address of arXiv's",
-        "QUERY",
-        lambda said: read_followed(said).text,
-    )
-    name = name or _ask(manner, "What shall it be called?", "--name", read_name, make_name(suggest_title(query)))
-    if manner.can_ask and not (following["places"] or following["subscription"]):
-        question = "Where to? you@example.org, #papers, feed, console"
-        following["places"] = _ask(
-            manner, question, "--to", lambda said: [edits.read_target(one) for one in said.split(",")], usual
-        )
-    save_change(ctx, plan_addition(ctx, query, name, **following), manner)
+    save_change(ctx, plan_addition(ctx, read_followed(query), name, **following), manner)
 
 
-def plan_addition(ctx: click.Context, query: str, name: str, **following: Unpack[Following]) -> FileChange:
-    """Plan to save a query by a name; a new subscription gets the same name.
+def plan_addition(
+    ctx: click.Context, query: Query, name: str | None, **following: Unpack[Following]
+) -> FileChange:
+    """Plan a subscription to a query, or one more query in a subscription that is there.
 
     Raises:
         ConfigurationError: there is no `digest.toml`, or it is wrong.
-        UsageError: the query can't be read, a name is taken, or nothing says where a new subscription goes.
+        UsageError: a name is taken, or nothing says where a new subscription goes.
     """
-    query = read_followed(query).text
-    read_name(name)
     try:
         file = open_file(ctx)
     except ConfigurationError as error:
         if isinstance(error.__cause__, FileNotFoundError):
-            error.hint = f"`digest init --query {shlex.quote(query)} --name {name}` makes one."
+            error.hint = f"`digest init --query {shlex.quote(query.expression)}` makes one."
         raise
-    text, old, when = edits.add_query(file.text, name, query), following["subscription"], following["when"]
+    followed, old = " ".join(query.expression.split()), following["subscription"]
     if old is not None:
-        if following["places"] or when:
+        if following["places"] or following["when"] or name:
             raise UsageError(
-                "--to and --when are for a new subscription",
+                "--name, --to and --when are for a new subscription",
                 hint=f"`digest subscription edit {old}` changes {old}.",
             )
-        return plan_change(file, file.encode(edits.edit_subscription(text, old, add={"follow": [name]})))
-    to = [*map(edits.read_target, following["places"])] or find_usual(text, "to")
+        return plan_change(file, edits.edit_subscription(file.text, old, add={"follow": [followed]}).encode())
+    name = read_name(name) if name else make_name(suggest_title(query))
+    to = [*map(edits.read_target, following["places"])] or find_usual(file.text, "to")
     if not to:
         raise UsageError("--to is missing: no destination is common to all subscriptions", hint=_EXAMPLE)
-    if not following["places"] and to[0].startswith("file:"):
-        name = edits.list_subscriptions(text)[0]
-        hint = f"`--subscription {name}` adds the query to {name}. Or name another file: --to file:NAME.atom."
+    if not following["places"] and any(one.startswith("file:") for one in to):
+        other = next(iter(edits.list_subscriptions(file.text)))
+        hint = f"`--subscription {other}` adds the query to {other}. Or name another file: --to file:NAME.atom."
         raise UsageError("--to is missing: two subscriptions can't write one file", hint=hint)
-    values: dict[str, Any] = {"name": name, "follow": [name], "to": to if len(to) > 1 else to[0]}
-    for due in [when] if when else find_usual(text, "when"):
+    values: dict[str, Any] = {"name": name, "follow": followed, "to": to if len(to) > 1 else to[0]}
+    for due in [following["when"]] if following["when"] else find_usual(file.text, "when"):
         values["when"] = due
-    return plan_change(file, file.encode(edits.add_subscription(text, values)))
+    return plan_change(file, edits.add_subscription(file.text, values).encode())
 
 
 def find_usual(text: str, key: str) -> list[str]:
     """Return what all subscriptions of a file have for a key; none where they differ or say nothing."""
-    written = [one.get(key, []) for one in tomllib.loads(text).get("subscriptions", [])]
+    written = [one.get(key, []) for one in edits.list_subscriptions(text).values()]
     first = written[0] if written and written.count(written[0]) == len(written) else []
     return first if isinstance(first, list) else [first]
-
-
-def _ask(manner: Manner, question: str, flag: str, read: Callable[[str], T], proposal: str = "") -> T:
-    """Ask until the answer can be read.
-
-    Raises:
-        UsageError: nobody can answer.
-    """
-    if not manner.can_ask:
-        raise UsageError(f"{flag} is missing", hint=_EXAMPLE)
-    return ask(question, read, proposal or None)

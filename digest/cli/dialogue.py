@@ -27,10 +27,9 @@ from digest.config.starter import (
     complete_schedule,
     list_open,
     log_in,
-    make_name,
     suggest_schedule,
 )
-from digest.model import taxonomy
+from digest.config.values import complete_word
 from digest.model.errors import ArxivError, DigestError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query import parse_query
@@ -52,17 +51,17 @@ _SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465":
 
 
 def read_followed(text: str) -> Query:
-    """Read what somebody follows: a query, or a category alone, which a query would look for as a word.
+    """Read what somebody follows: a query, or a category or a word alone, which gets its prefix.
 
     Raises:
         QueryError: it can't be read.
     """
-    return parse_query(f"cat:{text.strip()}" if taxonomy.is_category(text.strip()) else text)
+    return parse_query(complete_word(text.strip()) or text)
 
 
-def suggest_title(query: str) -> str:
-    """Return a few words that a query is about, as a title; QueryError where it can't be read."""
-    return choose_title(name_query(read_followed(query).tree))
+def suggest_title(query: Query) -> str:
+    """Return a few words that a query is about, as a title."""
+    return choose_title(name_query(query.tree))
 
 
 def describe_week(digest: Digest) -> str:
@@ -116,15 +115,10 @@ class Dialogue:
                 return known
             known = self.ask(changed)
 
-    def _answer(self, question: Question, known: Answers) -> Answers:  # noqa: C901, PLR0911 - one for each question
+    def _answer(self, question: Question, known: Answers) -> Answers:  # noqa: PLR0911 - one for each question
         match question:
             case Question.QUERY:
                 return replace(known, queries=(self._ask_query(),))
-            case Question.NAME:
-                usual = suggest_title(known.queries[0])
-                return replace(
-                    known, name=ask("What shall it be called?", lambda text: make_name(text) and text, usual)
-                )
             case Question.TO:
                 return replace(known, to=(_ask_place(),))
             case Question.PROVIDER:

@@ -122,20 +122,19 @@ def _check_queries(config: Config) -> Iterator[tuple[str, QueryError]]:
         try:
             parse_query(query.text)
         except QueryError as error:
-            yield f"queries.{query.name}", error
+            yield query.place, error
 
 
 def _find_oddities(config: Config) -> Iterator[str]:
     """Yield what is allowed and still looks like a slip: remarks on queries, and queries nobody follows."""
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
     for query in config.queries:
-        key = f"queries.{query.name}"
         if query.name not in followed:
-            yield f"{key}: no subscription follows it"
+            yield f"{query.place}: no subscription follows it"
         try:
             for note in parse_query(query.text).notes:
                 if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
-                    yield f"{key}: {note.message}"
+                    yield f"{query.place}: {note.message}"
         except QueryError:
             continue  # an error, and shown as one
     yield from list_remarks(config)

@@ -17,7 +17,7 @@ import click
 import tzlocal
 
 from digest.cli.context import choose_clock, explain_unreachable, opened_client
-from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue, read_followed, suggest_title
+from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue, read_followed
 from digest.cli.program import name_command
 from digest.config import addresses, find_config, load_config, read_environment
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS
@@ -51,7 +51,6 @@ _VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_T
 
 @click.command()
 @click.option("--query", "queries", metavar="QUERY", multiple=True, help="What to follow; repeatable.")
-@click.option("--name", default="", help="What the subscription is called.")
 @click.option(
     "--to", "places", metavar="PLACE", multiple=True, help="mailto:…, slack:#…, feed, console; repeatable."
 )
@@ -161,7 +160,6 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
 
     known = Answers(
         queries=tuple(query.expression for query in queries),
-        name=flags["name"],
         to=tuple(map(addresses.read_destination, places)),
         smtp=read("smtp", addresses.read_smtp_url),
         sender=read("sender", addresses.read_mail_address),
@@ -187,7 +185,6 @@ def _fill_in(known: Answers, zone: str) -> Answers:
     """
     known = replace(
         known,
-        name=known.name or (suggest_title(known.queries[0]) if known.queries else "papers"),
         sender=known.sender or known.address,
         when=known.when or ("" if known.is_pulled else suggest_schedule(zone)),
     )
@@ -263,14 +260,8 @@ def _write(target: Path, known: Answers) -> str:
 
     A file beside another one has a database of its own: in one they would end each other's subscriptions.
     """
-    names = [known.slug]
-    for text in known.queries[1:]:
-        name = make_name(suggest_title(text))
-        while name in names:
-            name += "-2"
-        names.append(name)
     stem = target.stem if NAME.fullmatch(target.stem.lower()) else make_name(choose_title(target.stem))
-    return write_starter(known, names, database="" if target.name == "digest.toml" else stem)
+    return write_starter(known, database="" if target.name == "digest.toml" else stem)
 
 
 def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:

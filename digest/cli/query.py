@@ -93,14 +93,14 @@ def _print_queries(
         ["QUERY", "TEXT", "FOUND IN 30 DAYS", "SUBSCRIPTIONS"],
         [
             [
-                query.name,
+                query.name if query.name != query.text else "–",
                 cut(query.text, _WIDEST_TEXT),
                 "unreadable" if not query.canonical else f"{brought[query.name]:,}",
                 " ".join(followers[query.name]) or "nobody follows it",
             ]
             for query in stored
         ],
-        empty=drift or "No saved queries yet. `digest add` saves one, then `digest run`.",
+        empty=drift or "No queries yet. `digest add` adds one, then `digest run`.",
     )
     if stored and drift:
         say(f"\n{drift}")
@@ -136,7 +136,8 @@ def show(ctx: click.Context, text: str, *, limit: int, papers: int, as_json: boo
         print_json(_as_json(asked, followers, found, checks, changes))
         return
     if asked.name:
-        print_wrapped(asked.name, asked.query.text, width=_LABEL)
+        label = asked.name if asked.name != asked.query.text else "query"
+        print_wrapped(label, asked.query.text, width=_LABEL)
         print_wrapped("followed by", ", ".join(followers) or "no subscription", width=_LABEL)
     _print_reading(asked.query)
     _print_volume(found)
@@ -275,11 +276,10 @@ def _check_as_json(check: QueryRow, changes: Mapping[int, StoredChange]) -> dict
 
 @command.command()
 @click.argument("name")
-@click.option("--from-subscriptions", is_flag=True, help="Take it from the subscriptions that follow it, too.")
 @saving_options
 @click.pass_context
-def remove(ctx: click.Context, name: str, *, from_subscriptions: bool, manner: Manner) -> None:
+def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
     """Remove the saved query NAME from digest.toml."""
     file = open_file(ctx)
-    content = file.encode(edits.remove_query(file.text, name, from_subscriptions=from_subscriptions))
+    content = edits.remove_query(file.text, name).encode()
     save_change(ctx, plan_change(file, content), manner, is_removal=True)

@@ -77,7 +77,7 @@ def find_excluders(config: Config, query_name: str, paper: Paper) -> list[tuple[
 def check_exclusions(config: Config) -> Iterator[tuple[str, QueryError]]:
     """Yield every query of the file that a subscription excludes and that can't be read, with its place."""
     for subscription in config.subscriptions:
-        key = f"subscriptions.{subscription.name}.exclude"
+        key = config.find_key(subscription.name, "exclude")
         for _, error in read_exclusion(subscription).problems:
             yield key, error
 
@@ -85,7 +85,7 @@ def check_exclusions(config: Config) -> Iterator[tuple[str, QueryError]]:
 def list_remarks(config: Config) -> Iterator[str]:
     """Yield what is allowed in a query of the file that a subscription excludes, and still looks like a slip."""
     for subscription in config.subscriptions:
-        key = f"subscriptions.{subscription.name}.exclude"
+        key = config.find_key(subscription.name, "exclude")
         for query in read_exclusion(subscription).queries:
             yield from (f"{key}: {note.message}" for note in query.notes)
 
@@ -389,10 +389,12 @@ def _describe(
 ) -> dict[str, list[str]]:
     """Return what `show` prints, label by label."""
     subscription = due.subscription
-    width = max((len(revision.name) for revision in due.revisions), default=0)
+    named = {one.name: one.text for one in due.revisions if one.name != one.text}
+    width = max(map(len, named), default=0)
+    texts = [one.text for one in due.revisions if one.name == one.text]
     return {
         "name": [subscription.name + (f" · “{subscription.title}”" if subscription.title else "")],
-        "queries": [f"{revision.name:<{width}}  {revision.text}" for revision in due.revisions],
+        "follows": [*(f"{name:<{width}}  {text}" for name, text in named.items()), *texts],
         "to": [_describe_place(here, place) for place in places],
         "when": [str(subscription.cadence)],
         "next": [turn],
@@ -436,7 +438,7 @@ def _describe_place(here: Installation, place: Place) -> str:
 @click.command()
 @click.argument("name")
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
-@click.option("--add-query", metavar="QUERY", multiple=True, help="A saved query's name. Repeatable.")
+@click.option("--add-query", metavar="QUERY", multiple=True, help="A query, or a saved one's name. Repeatable.")
 @click.option("--remove-query", metavar="QUERY", multiple=True, help="The same, to take out.")
 @click.option("--add-to", metavar="TO", multiple=True, help="A destination. Repeatable.")
 @click.option("--remove-to", metavar="TO", multiple=True, help="The same, to take out.")
@@ -464,7 +466,7 @@ def edit(
         for verb in ("add", "remove")
     )
     text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)
-    save_change(ctx, plan_change(file, file.encode(text)), manner)
+    save_change(ctx, plan_change(file, text.encode()), manner)
 
 
 @click.command()
@@ -482,7 +484,7 @@ def remove(ctx: click.Context, name: str, *, manner: Manner) -> None:
         _erase(ctx, name, manner)
         return
     file = open_file(ctx)
-    content = file.encode(edits.remove_subscription(file.text, name))
+    content = edits.remove_subscription(file.text, name).encode()
     save_change(ctx, plan_change(file, content), manner, is_removal=True)
 
 

@@ -71,7 +71,7 @@ def command(
         if old is not None:
             compare(bench, bench.find_query(old), asked, days=days or 30, papers=limit, as_json=manner.as_json)
             return
-        change = plan_addition(ctx, query.text, name, **following) if name is not None else None
+        change = plan_addition(ctx, query, name, **following) if name is not None else None
         with bench.asking() as client:
             click.echo(f"asking arXiv for {query.text} …", err=True)
             digest = look_up(client, bench.clock, query, days=days or 7)

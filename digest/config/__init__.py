@@ -1,8 +1,8 @@
 """The one room that reads the environment and `digest.toml`, and checks both before anything else runs.
 
 settings        what can be configured, each declared once
-document        which file, and from file and environment to one checked `Config`; draft, subscribing and checks
-                are its parts
+document        which file, and from file and environment to one checked `Config`
+draft           single settings of a file being read, and what has to be mended in it
 values, addresses   readers of single values
 display         what counts now
 starter, providers  a new file; mail providers it knows

@@ -56,10 +56,10 @@ def _list_values(config: Config) -> Iterator[tuple[str, str]]:
     secrets = [f"{INCOMING[kind].table}.{name}" for kind, urls in config.incoming.items() for name in urls]
     secrets += [f"webhooks.{name}.{one.name}" for name in config.webhooks for one in WEBHOOK]
     yield from ((key, _hide(config, key)) for key in secrets)
-    yield from ((f"queries.{query.name}", query.text) for query in config.queries)
+    yield from ((f"queries.{query.name}", query.text) for query in config.queries if query.is_named)
     for subscription in config.subscriptions:
         for setting in SUBSCRIPTION[1:]:
-            key = f"subscriptions.{subscription.name}.{setting.name}"
+            key = config.find_key(subscription.name, setting.name)
             if key in config.origins:
                 value = getattr(subscription, _ATTRIBUTES.get(setting.name, setting.name))
                 yield key, _write(value, setting)

@@ -12,26 +12,48 @@ from __future__ import annotations
 
 import os
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from digest.config.checks import check_together
+from digest.config.addresses import find_remote_hosts, is_loopback
+from digest.config.display import write_toml
 from digest.config.draft import CONFIG_VARIABLE, ConfigDraft
-from digest.config.settings import INCOMING, SETTINGS, TABLES, Config
-from digest.config.subscribing import (
-    OTHER_KEYS,
-    read_incoming,
-    read_queries,
-    read_subscriptions,
-    read_webhooks,
+from digest.config.settings import (
+    INCOMING,
+    INHERITED,
+    QUERY,
+    SETTINGS,
+    SUBSCRIPTION,
+    TABLES,
+    WEBHOOK,
+    Config,
+    Webhook,
+    variable_of,
 )
+from digest.config.values import complete_word, describe_type, read_name, refuse_repeats, suggest
+from digest.model.cadences import CadenceKind
 from digest.model.errors import ConfigurationError
+from digest.model.polls import MOST_SEARCHED
+from digest.model.subscriptions import DestinationKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from digest.model.subscriptions import Destination
 
 FILE_NAME = "digest.toml"
+
+ONLY = "digest"
+"""The name of the only subscription, whose settings are at the top of the file."""
+
+_OTHER_KEYS = ("queries", "subscriptions", "webhooks", DestinationKind.DISCORD)
+"""Tables of the operator's own names."""
+
+_ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url")
+_EXAMPLE = 'Write [[subscriptions]] with name = "perf-team", follow = "cat:cs.PF", to = "slack:#papers".'
 
 
 def load_config(
@@ -51,13 +73,20 @@ def load_config(
     folder = path.absolute().parent if path is not None else (folder or Path.cwd())
     draft = ConfigDraft(read_document(path, content), path, environ, folder)
     parts = {table: _read_part(draft, table) for table in TABLES}
-    queries = read_queries(draft)
-    subscriptions = read_subscriptions(draft, [query.name for query in queries])
+    if not draft.values["arxiv.contact"]:
+        parts["arxiv"]["contact"] = draft.values["arxiv.contact"] = draft.values["mail.from"]
+    queries = _read_queries(draft)
+    subscriptions = _read_subscriptions(draft, [query.name for query in queries])
+    named = {query.name for query in queries}
+    texts = dict.fromkeys(text for one in subscriptions for text in one.queries if text not in named)
+    queries = (*queries, *(SavedQuery(text, text) for text in texts))
     told = [to for one in subscriptions for to in one.destinations] + [*draft.values["alarms.to"]]
-    incoming = {kind: MappingProxyType(read_incoming(draft, kind, told)) for kind in INCOMING}
-    webhooks = read_webhooks(draft, told)
+    incoming = {kind: MappingProxyType(_read_incoming(draft, kind, told)) for kind in INCOMING}
+    webhooks = _read_webhooks(draft, told)
     draft.judge_variables()
-    check_together(draft, queries, subscriptions, told)
+    for mistake in _find_contradictions(draft, len(queries), subscriptions, told):
+        draft.complain(*mistake)
+    draft.warnings += _list_needs(draft, told)
     draft.raise_mistakes()
     return Config(
         **parts[""],
@@ -106,9 +135,200 @@ def _suggest_syntax(message: str) -> str:
 def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
     """Read a table of single settings into the attributes of its class; "" for what stands above all tables."""
     settings = [setting for setting in SETTINGS if setting.table == table]
-    others = {"": [*filter(None, TABLES), *OTHER_KEYS], "slack": ["webhooks"]}.get(table, [])
+    others = {"": [*filter(None, TABLES), *_OTHER_KEYS, *list_only(draft.data)], "slack": ["webhooks"]}.get(
+        table, []
+    )
     read = draft.read_table(table, draft.data.get(table) if table else draft.data, settings, others=others)
     return {setting.field: read[setting.name] for setting in settings}
+
+
+def _read_queries(draft: ConfigDraft) -> tuple[SavedQuery, ...]:
+    """Read the saved queries, in the file's order."""
+    table = draft.check_table("queries", draft.data.get("queries"))
+    names = _check_names(draft, "queries", table)
+    texts = draft.read_table(
+        "queries", table, [replace(QUERY, name=name) for name in names], others=table, inherited={}
+    )
+    return tuple(SavedQuery(name, text) for name, text in texts.items() if text is not None)
+
+
+def _read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[Subscription, ...]:
+    """Read the subscriptions, in the file's order; `queries` are the saved queries' names."""
+    tables = draft.data.get("subscriptions", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        draft.complain("subscriptions", f"must be a list of tables, not {describe_type(tables)}", _EXAMPLE)
+        return ()
+    found = []
+    if only := list_only(draft.data):
+        only = {"name": ONLY, **only}
+        found.append(_read_subscription(draft, "", only, queries))
+    if only and tables:
+        lines = "\n".join(["[[subscriptions]]", *(f"{key} = {write_toml(value)}" for key, value in only.items())])
+        what = f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't stand at the top of the file"
+        draft.complain(str([*only][1]), what, f"Write instead, below all else:\n{lines}")
+    for number, table in enumerate(tables, 1):
+        name = table.get("name")
+        key = f"subscriptions.{name}" if isinstance(name, str) and name else f"subscriptions no. {number}"
+        found.append(_read_subscription(draft, key, table, queries))
+    names = [one.name for one in found if one]
+    for double in sorted({name for name in names if names.count(name) > 1}):
+        what = f"two subscriptions have the name {double!r}"
+        draft.complain(f"subscriptions.{double}.name", what, "Give each subscription a name of its own.")
+    return tuple(subscription for subscription in found if subscription is not None)
+
+
+def list_only(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a file says at its top of its only subscription."""
+    if "subscriptions" in data and not {"follow", "to"} & data.keys():
+        return {}  # what is for all of them belongs below [defaults]
+    return {one.name: data[one.name] for one in SUBSCRIPTION if one.name in data}
+
+
+def _read_subscription(
+    draft: ConfigDraft, key: str, table: dict[str, Any], queries: Collection[str]
+) -> Subscription | None:
+    """Read one subscription; None where something in it is wrong."""
+    prefix = f"{key}." if key else ""
+    inherited = {one.name: draft.values[one.key] for one in INHERITED.values()}
+    values = draft.read_table(key, table, SUBSCRIPTION, inherited=inherited)
+    for word in values["follow"] or ():
+        if word not in queries and (text := complete_word(word)):
+            hint = f'{suggest(word, queries, "")} A query says where to look: "{text}".'.lstrip()
+            draft.complain(f"{prefix}follow", f"there is no saved query {word!r}", hint)
+    draft.read(f"{prefix}to", map(str, values["to"] or ()), refuse_repeats)
+    cadence, quiet_hours = values.pop("when"), values.pop("quiet_hours") or None
+    if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
+        hint = f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.'
+        draft.complain(f"{prefix}quiet_hours", f"needs a time zone, because {str(cadence)!r} has none", hint)
+    if draft.wrong.intersection(f"{prefix}{one.name}" for one in SUBSCRIPTION):
+        return None
+    return Subscription(
+        queries=values.pop("follow"),
+        destinations=values.pop("to"),
+        cadence=cadence,
+        quiet_hours=quiet_hours,
+        **values,
+    )
+
+
+def _read_incoming(
+    draft: ConfigDraft, kind: DestinationKind, destinations: Iterable[Destination]
+) -> dict[str, str]:
+    """Return name → URL: the incoming webhooks of the file, and those that destinations name, from variables."""
+    setting = INCOMING[kind]
+    key = setting.table
+    outer, _, inner = key.rpartition(".")
+    above = draft.data.get(outer) if outer else draft.data
+    table = draft.check_table(key, above.get(inner) if isinstance(above, dict) else None)
+    names = _list_webhooks(draft, key, table, destinations, kind)
+    urls = draft.read_table(key, table, [replace(setting, name=name) for name in names], others=table)
+    for name, url in urls.items():
+        if not url and f"{key}.{name}" not in draft.wrong:
+            variable = variable_of(f"{key}.{name}")
+            draft.warnings.append(f"{kind}:{name} has no URL: set {variable} or {variable}_FILE")
+    return {name: url for name, url in urls.items() if url}
+
+
+def _read_webhooks(draft: ConfigDraft, destinations: Iterable[Destination]) -> dict[str, Webhook]:
+    """Return name → webhook: those of the file, and those that destinations name and variables give."""
+    found = {}
+    table = draft.check_table("webhooks", draft.data.get("webhooks"))
+    for name in _list_webhooks(draft, "webhooks", table, destinations, DestinationKind.WEBHOOK):
+        key = f"webhooks.{name}"
+        values = draft.read_table(key, table.get(name), WEBHOOK)
+        missing = [f"{key}.{one}" for one, value in values.items() if not value]
+        if not missing:
+            found[name] = Webhook(**values)
+        elif not draft.wrong.intersection(missing):
+            variables = " and ".join(map(variable_of, missing))
+            draft.warnings.append(f"webhook:{name} needs {' and '.join(missing)}: set {variables}")
+    return found
+
+
+def _list_webhooks(
+    draft: ConfigDraft, key: str, table: Iterable[str], destinations: Iterable[Destination], kind: DestinationKind
+) -> list[str]:
+    """Return the names of the webhooks that are written down or that destinations name."""
+    wanted = {one.address for one in destinations if one.kind is kind}
+    return _check_names(draft, key, [*table, *sorted(wanted - {*table})])
+
+
+def _check_names(draft: ConfigDraft, key: str, names: Iterable[str]) -> list[str]:
+    """Return those of the operator's names that can be one; the others are reported."""
+    return [name for name in names if draft.read(f"{key}.{name}", name, read_name) is not None]
+
+
+def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
+    draft: ConfigDraft, queries: int, subscriptions: Iterable[Subscription], destinations: Collection[Destination]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield key, mistake and hint where settings contradict one another, or lack what others need."""
+    values = draft.values
+    is_reachable = values["arxiv.contact"] or all(is_loopback(values[key]) for key in _ARXIV_KEYS)
+    if not values["mail.from"] and any(one.kind is DestinationKind.MAIL for one in destinations):
+        yield "mail.from", "is missing, but there are mailto: destinations", 'Write mail.from = "…".'
+    elif draft.has_file and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:
+        hint = "Write your mail address or web page: arXiv can write to you before it blocks you."
+        yield "arxiv.contact", "is empty", f"{hint} With mail.from, that address is taken."
+    if values["arxiv.source"] == "query" and queries > MOST_SEARCHED:
+        what = f'is "query", and there are {queries:,} saved queries: arXiv\'s search is asked for {MOST_SEARCHED}'
+        yield "arxiv.source", what, 'Write source = "harvest": that is enough for any number of them.'
+    server = urlsplit(values["mail.smtp"])
+    if values["mail.password"] and not server.username:
+        hint = "Write the name before the host: smtp+starttls://name@host:587."
+        yield "mail.smtp", "has no user name for the password", hint
+    if server.username and server.scheme == "smtp" and not is_loopback(values["mail.smtp"]):
+        yield "mail.smtp", "would send the password unencrypted", "Write smtp+starttls://… or smtps://…"
+    # People who subscribe by themselves confirm by a mail that links to a page.
+    if values["web.signup"] and not values["web.signup"].is_off and "web.base_url" not in draft.wrong:
+        what = "lets people subscribe, but {} is missing, so {}"
+        if not values["web.base_url"]:
+            said = what.format("web.base_url", "no mail could link to a page")
+            yield "web.signup", said, 'Write base_url = "https://…" under [web].'
+        elif not values["mail.from"]:
+            said = what.format("mail.from", "nobody could confirm")
+            yield "web.signup", said, 'Write from = "…" and smtp = "…" under [mail].'
+    templates, ca_file = values["templates"], values["mail.ca_file"]
+    if templates is not None and not templates.is_dir():
+        yield "templates", f"there is no folder {templates}", "Make the folder, or remove `templates`."
+    if ca_file is not None and not ca_file.is_file():
+        yield "mail.ca_file", f"there is no file {ca_file}", "Name a PEM file, or remove `mail.ca_file`."
+    owners: dict[str, str] = {}
+    for subscription in subscriptions:
+        for place in subscription.destinations:
+            owner = owners.setdefault(str(place), subscription.name) if place.kind is DestinationKind.FILE else ""
+            if place.is_pulled and owner not in ("", subscription.name):
+                what = f"{place} is also written by {owner}"
+                yield f"subscriptions.{subscription.name}.to", what, "Choose another file."
+    outside = [key for key, url in _list_outside(draft, destinations) if not is_loopback(url)]
+    if values["test_clock"] and outside:  # months pass in minutes: nobody outside must be asked or written to
+        what = f"needs all addresses on this machine; these are not: {', '.join(outside)}"
+        yield "test_clock", what, "Unset DIGEST_TEST_CLOCK, or point all of them at 127.0.0.1."
+
+
+def _list_needs(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iterator[str]:
+    """Yield what is allowed, and should still be mended before the first message."""
+    url, server = draft.values["store.url"], urlsplit(draft.values["mail.smtp"])
+    if url.startswith("postgresql:") and "sslmode=" not in url and (hosts := find_remote_hosts(url)):
+        yield f"the connection to {', '.join(hosts)} is not secure: add ?sslmode=verify-full to store.url"
+    if server.username and not draft.values["mail.password"]:
+        yield (
+            f"mail.smtp logs in as {server.username} and needs a password: "
+            "set DIGEST_MAIL_PASSWORD, or name its file with mail.password_file"
+        )
+    if not draft.values["slack.token"] and any(one.kind is DestinationKind.SLACK for one in destinations):
+        yield "slack: destinations need a token: set DIGEST_SLACK_TOKEN, or name its file with slack.token_file"
+
+
+def _list_outside(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iterator[tuple[str, str]]:
+    """Yield key and address of all that may be reached; Slack only where something could be posted there."""
+    for key in ("test_clock", *_ARXIV_KEYS, "mail.smtp", "web.base_url", "alarms.ping_url"):
+        yield key, draft.values[key]
+    if draft.values["slack.token"] or any(one.kind is DestinationKind.SLACK for one in destinations):
+        yield "slack.url", draft.values["slack.url"]
+    for key, value in draft.values.items():
+        is_incoming = key.startswith(tuple(f"{setting.table}." for setting in INCOMING.values()))
+        if is_incoming or (key.startswith("webhooks.") and key.endswith(".url")):
+            yield key, value
 
 
 def find_config(option: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> Path:

@@ -1,90 +1,117 @@
 """Changes of `digest.toml`: its text and a change in, its new text out. Comments and order stay.
 
-Each change is made twice: in the text by tomlkit, and in what `tomllib` reads from it. Where the two differ
-afterwards the change is refused, so that no way to write TOML can lead to a wrong file.
+A file is cut into statements: the fewest lines that TOML reads alone. A change rewrites those it is about. Whether
+the new file is right, its reader says.
 """
 
 from __future__ import annotations
 
 import difflib
 import tomllib
-from typing import TYPE_CHECKING, Any
-
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT, InlineTable, Table, Whitespace
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from digest.config.addresses import read_destination
 from digest.config.display import write_toml
+from digest.config.document import ONLY, list_only
 from digest.config.draft import parse_variable
 from digest.config.settings import SUBSCRIPTION
-from digest.config.values import read_exclusions, suggest
+from digest.config.values import read_exclusions, read_followed, suggest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Change = Callable[[MutableMapping[str, Any]], object]
-
-_KEY = "subscriptions"
+_KEYS = {one.name for one in SUBSCRIPTION}
 
 
-def add_query(text: str, name: str, query: str) -> str:
-    """Return the file with one more saved query; as it was where the same one is there.
+class _Statement(NamedTuple):
+    """Whole lines of a file, and what they say alone: nothing, if they are a comment or empty."""
 
-    Raises:
-        UsageError: another query goes by that name.
+    text: str
+    data: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table of a file.
+
+    Attributes:
+        head: the line that begins it; "" for the top of the file.
+        name: what it is called there.
+        statements: its lines, and those between it and the next table.
     """
-    saved = tomllib.loads(text).get("queries", {})
-    if name not in saved:
-        return _apply(text, lambda document: _put(_find_table(document, "queries"), name, query))
-    if saved[name].strip() != query.strip():
-        raise UsageError(
-            f"there is a saved query {name} already: {saved[name]}",
-            hint="Choose another name. To change its words, edit its line in digest.toml.",
-        )
-    return text
+
+    head: str = ""
+    name: str = ""
+    statements: list[_Statement] = field(default_factory=list)
+
+    @property
+    def end(self) -> int:
+        """How many statements there are up to the last key of a subscription."""
+        return max((at for at, one in enumerate(self.statements, 1) if one.data.keys() & _KEYS), default=0)
+
+    def write(self, key: str, value: object) -> None:
+        """Write a value: in the lines where its key is, else below the last key; None takes it out."""
+        at = next((at for at, one in enumerate(self.statements) if key in one.data), None)
+        if at is None:
+            if value is not None:
+                self.statements.insert(self.end, _write_statement(key, value))
+        else:
+            self.statements[at : at + 1] = [] if value is None else [_rewrite(self.statements[at], key, value)]
 
 
-def remove_query(text: str, name: str, *, from_subscriptions: bool = False) -> str:
+def remove_query(text: str, name: str) -> str:
     """Return the file without a saved query.
-
-    Args:
-        text: of the file.
-        name: of the saved query.
-        from_subscriptions: take it from the subscriptions that follow it, too.
 
     Raises:
         UnknownName: there is none of that name.
-        UsageError: a subscription follows it, or follows nothing else.
+        UsageError: a subscription follows it.
+        ConfigurationError: no command can change it.
     """
-    plain = tomllib.loads(text)
-    _require(name, plain.get("queries", {}), "saved query")
-    followers = [one["name"] for one in plain.get(_KEY, []) if name in _as_list(one["follow"])]
-    if followers and not from_subscriptions:
-        raise UsageError(
-            f"{'the subscriptions' if followers[1:] else 'the subscription'} {', '.join(followers)} still"
-            f" follow{'' if followers[1:] else 's'} the saved query {name}",
-            hint=f"`digest query remove {name} --from-subscriptions` takes it from there, too.",
-        )
-    for follower in followers:
-        text = edit_subscription(text, follower, remove={"follow": [name]})
-    return _apply(text, lambda document: document["queries"].pop(name))
+    _require(name, tomllib.loads(text).get("queries", {}), "saved query")
+    for follower, one in list_subscriptions(text).items():
+        if name in _as_list(one["follow"]):
+            raise UsageError(
+                f"the subscription {follower} still follows the saved query {name}",
+                hint=f"`digest subscription edit {follower} --remove-query {name}` takes it from there.",
+            )
+    tables = _cut(text)
+    for table in tables:
+        for line in table.statements:
+            saved = line.data if table.name == "queries" else not table.name and line.data.get("queries")
+            if saved and [*saved] == [name]:
+                table.statements.remove(line)
+                return _join(tables)
+    raise _refuse()
 
 
 def add_subscription(text: str, values: Mapping[str, object]) -> str:
     """Return the file with one more subscription; `values` are its keys in order, `name` among them.
 
+    The only one so far, at the top of the file, gets a table of its own, and its name is written down.
+
     Raises:
         UsageError: another one goes by that name.
     """
-    name = values["name"]
-    if name in list_subscriptions(text):
+    name, written = values["name"], list_subscriptions(text)
+    if name in written:
         raise UsageError(
             f"there is a subscription {name} already",
             hint=f"With --subscription {name} it gets the query, too. Or choose another name.",
         )
-    return _apply(text, lambda document: _append(document, values))
+    tables, added = _cut(text), [[_write_statement(key, value) for key, value in values.items()]]
+    if list_only(tomllib.loads(text)):
+        top = tables[0].statements
+        only = [one for one in top if one.data.keys() & _KEYS]
+        tables[0].statements = [one for one in top if one not in only]
+        is_named = any("name" in one.data for one in only)
+        added.insert(0, [*([] if is_named else [_write_statement("name", ONLY)]), *only])
+    text = _join(tables).lstrip("\n")
+    for statements in added:
+        gap = "\n" if text.strip() and not text.endswith("\n\n") else ""
+        text += _join([_Table(f"{gap}[[subscriptions]]\n", "", statements)])
+    return text
 
 
 def edit_subscription(
@@ -107,42 +134,44 @@ def edit_subscription(
     Raises:
         UnknownName: there is no such subscription.
         UsageError: what is to be taken out is not there, or nothing would be left.
+        ConfigurationError: no command can change it.
     """
-    names = list_subscriptions(text)
-    _require(name, names, "subscription")
-    number = names.index(name)
-    table = tomllib.loads(text)[_KEY][number]
+    tables = _cut(text)
+    table, written = _find_subscription(tables, text, name)
     wanted = dict(values or {})
     for key in ("follow", "to"):
         if added := (add or {}).get(key, ()):
-            wanted[key] = _add_to(_as_list(table[key]), added, key)
+            wanted[key] = _add_to(_as_list(written[key]), added, key)
         if removed := (remove or {}).get(key, ()):
-            wanted[key] = _take_from(wanted.get(key) or _as_list(table[key]), removed, key, name)
-
-    def change(document: MutableMapping[str, Any]) -> None:
-        for key, value in wanted.items():
-            if value is not None:
-                _put(document[_KEY][number], key, value)
-            elif key in document[_KEY][number]:
-                del document[_KEY][number][key]
-
-    return _apply(text, change)
+            wanted[key] = _take_from(wanted.get(key) or _as_list(written[key]), removed, key, name)
+    for key, value in wanted.items():
+        table.write(key, value)
+    return _join(tables)
 
 
 def remove_subscription(text: str, name: str) -> str:
-    """Return the file without a subscription; comments behind its last key stay.
+    """Return the file without a subscription; comments after its last key stay.
 
     Raises:
         UnknownName: there is none of that name.
+        ConfigurationError: no command can change it.
     """
-    names = list_subscriptions(text)
-    _require(name, names, "subscription")
-    return _apply(text, lambda document: _drop(document, names.index(name)))
+    tables = _cut(text)
+    table, _ = _find_subscription(tables, text, name)
+    if table.head:
+        rest = "".join(one.text for one in table.statements[table.end :]).lstrip("\n")
+        table.head, table.statements = "", [_Statement(rest, {})]
+    else:
+        table.statements = [one for one in table.statements if not one.data.keys() & _KEYS]
+    return _join(tables)
 
 
-def list_subscriptions(text: str) -> list[str]:
-    """Return the names of the subscriptions of a file, in its order."""
-    return [one["name"] for one in tomllib.loads(text).get(_KEY, [])]
+def list_subscriptions(text: str) -> dict[str, dict[str, Any]]:
+    """Return the subscriptions of a file as written there, by name and in its order."""
+    data = tomllib.loads(text)
+    if only := list_only(data):
+        return {only.get("name", ONLY): only}
+    return {one["name"]: one for one in data.get("subscriptions", [])}
 
 
 def read_target(text: str) -> str:
@@ -172,14 +201,11 @@ def read_assignment(text: str) -> tuple[str, object]:
     if key not in settings:
         what = "a name is for good; `title` may change" if key == "name" else f"a subscription has no {key!r}"
         raise UsageError(what, hint=suggest(key, settings, "It takes"))
-    if word.startswith("["):
-        try:
-            return key, tomllib.loads(f"value = {word}")["value"]
-        except tomllib.TOMLDecodeError:
-            return key, word
-    if settings[key].read is read_exclusions:  # commas belong to a query
+    if word.startswith("[") and (listed := _read(f"value = {word}")):
+        return key, listed["value"]
+    if settings[key].read in (read_exclusions, read_followed):  # commas belong to a query
         return key, word or None
-    value = parse_variable(word, [] if key in ("follow", "to") else settings[key].default)
+    value = parse_variable(word, [] if key == "to" else settings[key].default)
     return key, ([*map(read_target, value)] if key == "to" and isinstance(value, list) else value) or None
 
 
@@ -237,100 +263,72 @@ def _take_from(there: object, removed: Iterable[str], key: str, name: str) -> li
     return list(left.values())
 
 
-def _apply(text: str, change: Change) -> str:
-    """Make a change in a text.
+def _cut(text: str) -> list[_Table]:
+    tables, begun = [_Table()], ""
+    for line in f"{text}\n".removesuffix("\n\n").removesuffix("\n").split("\n") if text else ():
+        begun += f"{line}\n"
+        data = _read(begun)
+        if data is None:
+            continue
+        if begun.lstrip().startswith("["):
+            tables.append(_Table(begun, next(iter(data))))
+        else:
+            tables[-1].statements.append(_Statement(begun, data))
+        begun = ""
+    return tables
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    """Return what lines say alone; None if they are no whole statement."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _join(tables: Iterable[_Table]) -> str:
+    return "".join(table.head + "".join(one.text for one in table.statements) for table in tables)
+
+
+def _find_subscription(tables: Sequence[_Table], text: str, name: str) -> tuple[_Table, Mapping[str, Any]]:
+    """Return a subscription's table, and what it says.
 
     Raises:
-        ConfigurationError: the text is written in a way that tomlkit can't change.
+        UnknownName: there is none of that name.
+        ConfigurationError: it has no table of its own.
     """
-    text = text if text.endswith("\n") or not text else f"{text}\n"
-    plain = tomllib.loads(text)
-    change(plain)
-    try:
-        document = tomlkit.parse(text)
-        is_whole = document.as_string() == text  # else tomlkit moves tables and their comments
-        change(document)
-        written = document.as_string()
-        if is_whole and tomllib.loads(written) == plain:
-            return written
-    except (TOMLKitError, tomllib.TOMLDecodeError):
-        pass
-    raise ConfigurationError(
+    written = list_subscriptions(text)
+    _require(name, written, "subscription")
+    own = [table for table in tables if table.name == "subscriptions"]
+    if list_only(tomllib.loads(text)):
+        own = [tables[0]]
+    if len(own) != len(written):
+        raise _refuse()
+    return own[[*written].index(name)], written[name]
+
+
+def _refuse() -> ConfigurationError:
+    return ConfigurationError(
         "digest.toml is written in a way that no command can change", hint="Edit it by hand instead."
     )
 
 
-def _find_table(document: MutableMapping[str, Any], key: str) -> MutableMapping[str, Any]:
-    if key not in document:
-        if isinstance(document, tomlkit.TOMLDocument):
-            document.add(tomlkit.nl())
-            document[key] = tomlkit.table()
-        else:
-            document[key] = {}
-    found: MutableMapping[str, Any] = document[key]
-    return found
+def _write_statement(key: str, value: object, end: str = "\n") -> _Statement:
+    return _Statement(f"{key} = {write_toml(value)}{end}", {key: value})
 
 
-def _put(table: MutableMapping[str, Any], key: str, value: object) -> None:
-    """Write a value: in the line where the key stands, else in one below the last key."""
-    old = table.get(key)
-    if isinstance(old, list) and isinstance(value, list | tuple):  # one by one, for the comments between them
-        for one in [one for one in old if one not in value]:
-            old.remove(one)
-        for one in value:
-            if one not in old:
-                old.append(one)
-    elif not isinstance(table, Table | InlineTable):
-        table[key] = value
-    elif key in table or isinstance(table, InlineTable):
-        table[key] = tomlkit.value(write_toml(value))
-    else:
-        tail = _cut_tail(table)
-        table[key] = tomlkit.value(write_toml(value))
-        table.value.body.extend(tail)
-
-
-def _cut_tail(table: Table) -> list[Any]:
-    """Take off what stands behind a table's last key: it may be about what comes next."""
-    body = table.value.body
-    end = max((number for number, (key, _) in enumerate(body, 1) if key is not None), default=0)
-    tail = body[end:]
-    del body[end:]
-    return tail
-
-
-def _append(document: MutableMapping[str, Any], values: Mapping[str, object]) -> None:
-    tables = document.get(_KEY)
-    if not isinstance(document, tomlkit.TOMLDocument) or not (tables is None or isinstance(tables, AoT)):
-        document.setdefault(_KEY, []).append(dict(values))
-        return
-    block = tomlkit.table()
-    for key, value in values.items():
-        block[key] = tomlkit.value(write_toml(value))
-    written = document.as_string() if tables is None else tables[-1].as_string()
-    if written.strip() and not written.endswith("\n\n"):
-        block.trivia.indent = "\n"
-    elif tables is not None:
-        block.value.body.append((None, Whitespace("\n")))
-    if tables is None:
-        tables = document[_KEY] = tomlkit.aot()
-    tables.append(block)
-
-
-def _drop(document: MutableMapping[str, Any], number: int) -> None:
-    tables = document[_KEY]
-    if not isinstance(document, tomlkit.TOMLDocument) or not isinstance(tables, AoT):
-        del tables[number]
-        if not tables:
-            del document[_KEY]
-        return
-    tail = Whitespace("".join(item.as_string() for _, item in _cut_tail(tables[number])).lstrip("\n"))
-    place = next(at for at, (key, _) in enumerate(document.body) if key is not None and key.key == _KEY)
-    if len(tables) == 1:
-        document.body[place] = (None, tail)
-        return
-    del tables[number]
-    if number:
-        tables[number - 1].value.body.append((None, tail))
-    else:
-        document.body.insert(place, (None, tail))
+def _rewrite(old: _Statement, key: str, value: object) -> _Statement:
+    """Return a statement with another value; a list of several lines keeps the comments between its items."""
+    lines = old.text.splitlines(keepends=True)
+    if len(lines) == 1:
+        marks = (at for at, letter in enumerate(old.text) if letter == "#")
+        comment = next((old.text[at:] for at in marks if _read(old.text[:at]) == old.data), "")
+        return _write_statement(key, value, f" {comment}" if comment else "\n")
+    if isinstance(value, list | tuple):
+        there = old.data[key]
+        items = [line for line in lines[1:-1] if set((_read(f"x = [{line}]") or {"x": []})["x"]) <= {*value}]
+        items += [f"  {write_toml(one)},\n" for one in value if one not in there]
+        text = "".join([lines[0], *items, lines[-1]])
+        if _read(text) == {key: [*value]}:
+            return _Statement(text, {key: value})
+    return _write_statement(key, value)

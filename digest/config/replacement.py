@@ -5,19 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from digest.config.document import read_document
 from digest.model.errors import ConfigurationError, UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _BEFORE = ".before"
-_MARK = "\ufeff"
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -45,19 +39,8 @@ class ConfigFile:
 
     @property
     def text(self) -> str:
-        """Its text, without a byte order mark; lines end in a line feed alone."""
-        text = self.content.decode("utf-8-sig")
-        return text.replace("\r\n", "\n") if self._has_pairs else text
-
-    @property
-    def _has_pairs(self) -> bool:
-        return b"\r\n" in self.content and self.content.count(b"\n") == self.content.count(b"\r\n")
-
-    def encode(self, text: str) -> bytes:
-        """Return a text as the bytes this file would hold: with its mark and its line ends."""
-        text = text.replace("\n", "\r\n") if self._has_pairs else text
-        mark = _MARK if self.content.startswith(_MARK.encode()) else ""
-        return (mark + text).encode()
+        """Its text, without a byte order mark; lines end in a line feed alone, also once a command changed it."""
+        return self.content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def read_config_file(path: Path) -> ConfigFile:
@@ -103,16 +86,14 @@ def replace_config_file(file: ConfigFile, content: bytes) -> None:
             raise ConfigurationError(
                 f"{file.path} is read-only, so nothing was written", hint=f"`chmod u+w {target}` allows changes."
             )
-        with _alone_in(target.parent):
-            if target.read_bytes() != file.content:
-                raise UsageError(
-                    f"somebody else has changed {file.path} meanwhile, so nothing was written",
-                    hint="Call it again.",
-                )
-            new = _write_beside(target, content)
-            kept = _write_beside(target, file.content)
-            new.replace(target)
-            kept.replace(file.before)
+        new = _write_beside(target, content)
+        kept = _write_beside(target, file.content)
+        if target.read_bytes() != file.content:
+            raise UsageError(
+                f"somebody else has changed {file.path} meanwhile, so nothing was written", hint="Call it again."
+            )
+        new.replace(target)
+        kept.replace(file.before)
     except OSError as error:
         raise _explain(file.path, error) from error
     finally:
@@ -138,23 +119,6 @@ def _write_beside(target: Path, content: bytes) -> Path:
         os.unlink(name)  # noqa: PTH108 - the same
         raise
     return Path(name)
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Keep other commands from replacing files in a folder, and see to it that what was renamed stays so."""
-    if os.name != "posix":
-        yield
-        return
-    import fcntl  # noqa: PLC0415 - POSIX only
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _explain(path: Path, error: OSError) -> ConfigurationError:

@@ -121,7 +121,8 @@ class ArxivSettings:
     contact: str = declare(
         addresses.read_reachable,
         "",
-        "Your mail address or web page. It goes to arXiv with each request, so that arXiv can reach you.",
+        "Your mail address or web page. It goes to arXiv with each request, so that arXiv can reach you. "
+        "Default: `mail.from`.",
     )
     source: Literal["harvest", "query"] = declare(
         values.choose_from(("harvest", "query")),
@@ -345,7 +346,7 @@ class Config:
     Attributes:
         incoming: addresses of incoming webhooks, by kind of destination and name.
         webhooks: where signed JSON is posted, by name.
-        queries: saved queries as written; whether one can be read is found out one by one, later.
+        queries: saved queries as written, those with a name first; whether one can be read is found out later.
         subscriptions: with everything inherited from `defaults`.
         path: the file read, None where there was none.
         folder: absolute; what relative paths in the configuration count from.
@@ -388,6 +389,10 @@ class Config:
     )
     webhooks: Mapping[str, Webhook] = field(default_factory=lambda: MappingProxyType({}))
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+    def find_key(self, subscription: str, name: str) -> str:
+        """Return where a setting of a subscription is written: for the only one, at the top of the file."""
+        return name if "follow" in self.origins else f"subscriptions.{subscription}.{name}"
 
     @property
     def zone(self) -> tzinfo | None:
@@ -464,7 +469,12 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         "Its name, which never changes. Small letters, digits, dots, dashes, underscores.",
         name="name",
     ),
-    Setting(values.read_query_names, None, "The names of its saved queries.", name="follow"),
+    Setting(
+        values.read_followed,
+        None,
+        "What it follows: a query or a list of them, each as a text or by its name.",
+        name="follow",
+    ),
     Setting(
         addresses.read_destinations,
         None,

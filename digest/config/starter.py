@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.config.addresses import read_smtp_url
-from digest.config.display import write_text, write_toml
+from digest.config.display import write_toml
 from digest.config.providers import add_login
 from digest.model.cadences import Cadence
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.subscriptions import NAME, NAME_RULE, Destination, DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from digest.config.providers import Provider
 
@@ -29,7 +29,6 @@ class Question(StrEnum):
     """What must be known, in the order it is asked; each is called by the flag that answers it."""
 
     QUERY = "--query"
-    NAME = "--name"
     TO = "--to"
     PROVIDER = "--provider"
     FROM = "--from"
@@ -45,7 +44,6 @@ class Answers:
     """What is known so far; "" and None stand for what is not.
 
     Attributes:
-        name: of the subscription, as typed: it may be a title such as `GPU performance`.
         smtp: the mail server with the login name, as in `mail.smtp`.
         password_file: where the mail password is kept; None where the environment gives it.
         token_file: the same of Slack's token.
@@ -53,7 +51,6 @@ class Answers:
     """
 
     queries: tuple[str, ...] = ()
-    name: str = ""
     to: tuple[Destination, ...] = ()
     provider: Provider | None = None
     smtp: str = ""
@@ -74,11 +71,6 @@ class Answers:
         return next((one.address for one in self.to if one.kind is DestinationKind.MAIL), "")
 
     @property
-    def slug(self) -> str:
-        """The name that a subscription can have."""
-        return make_name(self.name)
-
-    @property
     def is_pulled(self) -> bool:
         """Whether nothing is sent, so that nothing is ever due."""
         return all(one.is_pulled for one in self.to)
@@ -86,7 +78,6 @@ class Answers:
 
 _IS_OPEN: dict[Question, Callable[[Answers], bool]] = {
     Question.QUERY: lambda known: not known.queries,
-    Question.NAME: lambda known: not known.name,
     Question.TO: lambda known: not known.to,
     Question.PROVIDER: lambda known: bool(known.address) and not known.smtp,
     Question.FROM: lambda known: bool(known.address) and not known.sender,
@@ -114,7 +105,7 @@ def list_missing(known: Answers) -> list[str]:
 
 def drop_unused(known: Answers) -> Answers:
     """Return the answers without those that the destinations have no use for; a feed at no address is a file."""
-    file = Destination(DestinationKind.FILE, f"{known.slug}.atom")
+    file = Destination(DestinationKind.FILE, "digest.atom")
     sends_mail, logs_in = bool(known.address), bool(urlsplit(known.smtp).username)
     return replace(
         known,
@@ -185,38 +176,24 @@ def choose_title(text: str) -> str:
     return "papers"
 
 
-def write_starter(known: Answers, names: Sequence[str], *, database: str = "") -> str:
+def write_starter(known: Answers, *, database: str = "") -> str:
     """Return the text of the file.
 
     Args:
         known: all answers.
-        names: of the saved queries, in their order.
         database: of a file that may lie beside another one, without its ending; "" for the usual one.
     """
-    return "\n".join(_write_lines(known, names, database)) + "\n"
-
-
-def _write_lines(known: Answers, names: Sequence[str], database: str) -> Iterator[str]:
-    tables: dict[str, dict[str, str | None]] = {
-        "arxiv": {"contact": known.contact or known.address},
-        "store": {"url": database and f"sqlite:///{database}.db"},
-        "mail": {"from": known.sender, "smtp": known.smtp, "password_file": known.password_file},
-        "slack": {"token_file": known.token_file},
-        "web": {"base_url": known.base_url},
+    lines: dict[str, object] = {
+        "follow": known.queries if len(known.queries) > 1 else known.queries[0],
+        "to": [*map(str, known.to)] if len(known.to) > 1 else str(known.to[0]),
+        "when": known.when,
+        "mail.from": known.sender,
+        "mail.smtp": known.smtp,
+        "mail.password_file": known.password_file,
+        "slack.token_file": known.token_file,
+        "web.base_url": known.base_url,
+        "arxiv.contact": known.contact,
+        "store.url": database and f"sqlite:///{database}.db",
     }
-    yield "# `digest help settings` lists all that can stand here."
-    for table, values in tables.items():
-        if any(values.values()):
-            yield from ("", f"[{table}]")
-            yield from (f"{key} = {write_text(value)}" for key, value in values.items() if value)
-    yield from ("", "[queries]")
-    for name, text in zip(names, known.queries, strict=True):
-        yield f"{name} = {write_text(text)}"
-    name, places = known.slug, list(map(str, known.to))
-    yield from ("", "[[subscriptions]]", f"name = {write_text(name)}")
-    if known.name != name:
-        yield f"title = {write_text(known.name)}"
-    yield f"follow = {write_toml(list(names))}"
-    yield f"to = {write_toml(places if len(places) > 1 else places[0])}"
-    if known.when:
-        yield f"when = {write_text(known.when)}"
+    written = (f"{key} = {write_toml(value)}\n" for key, value in lines.items() if value)
+    return f"# `digest help settings` lists all that can stand here.\n{''.join(written)}"

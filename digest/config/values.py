@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
+from digest.model import taxonomy
 from digest.model.announcements import DELIVERABLE_KINDS, Kind
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.errors import ConfigurationError, UsageError
@@ -49,6 +50,9 @@ OLD_NAMES = {
 
 _MOST_PAPERS = 100_000
 """An announcement has about a thousand; databases keep the figure in 32 bits."""
+
+_LONGEST_TEXT = 500
+"""So long may a query without a name be: the database finds it by its text."""
 
 _DAYS = re.compile(r"(\d{1,3}) days?")
 _MOST_DAYS = 365
@@ -202,13 +206,25 @@ def read_paper_ids(value: object) -> tuple[ArxivId, ...]:
     return ids
 
 
-def read_query_names(value: object) -> tuple[str, ...]:
-    """Read names of saved queries; whether there are such is asked where all are known."""
-    names = read_lines(value)
-    if not names:
-        raise ConfigurationError("names no saved query", hint='Write for example follow = ["perf"].')
-    refuse_repeats(names)
-    return names
+def read_followed(value: object) -> tuple[str, ...]:
+    """Read names and texts of queries; whether there is such a name is asked where all are known."""
+    followed = tuple(" ".join(text.split()) for text in read_lines(value))
+    if not followed or not all(followed):
+        raise ConfigurationError("follows nothing", hint='Write for example follow = "cat:cs.PF AND abs:GPU".')
+    refuse_repeats(followed)
+    for text in followed:
+        if len(text) > _LONGEST_TEXT:
+            raise ConfigurationError(
+                f"holds a query of more than {_LONGEST_TEXT} characters",
+                hint=f'Give it a name: [queries] NAME = "{text[:20]}…", and follow = "NAME".',
+            )
+    return followed
+
+
+def complete_word(text: str) -> str:
+    """Return the query that is meant by a category or a word alone; "" if a text is more than that."""
+    prefix = "cat" if taxonomy.is_category(text) else "all"
+    return f"{prefix}:{text}" if re.fullmatch(r'[^\s:"()]+', text) else ""
 
 
 def read_cadence(value: object) -> Cadence:

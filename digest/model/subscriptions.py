@@ -207,10 +207,23 @@ class SubscriptionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SavedQuery:
-    """A query somebody wants to go on hearing about: a name and the text as written."""
+    """A query somebody wants to go on hearing about: a name and the text as written.
+
+    A text that a subscription of the file follows is its own name: so the same text is one saved query.
+    """
 
     name: str
     text: str
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has a name beside its text."""
+        return self.name != self.text
+
+    @property
+    def place(self) -> str:
+        """Where it is written, for a message about it."""
+        return f"queries.{self.name}" if self.is_named else f"follow {self.text!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +232,7 @@ class Subscription:
 
     Attributes:
         name: unique; see `NAME`.
-        queries: names of saved queries.
+        queries: names of saved queries; see `SavedQuery`.
         destinations: where its digests and feeds go.
         cadence: when digests are due.
         kinds: which kinds of announcement are sent.

@@ -190,11 +190,8 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
 
 
 def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition) -> None:
-    """Say what `all:` holds at arXiv, and what finds a category or a paper that stands alone."""
-    if term.prefix is Prefix.ALL:
-        message = "all: finds more at arXiv, where it also searches the names of categories and years"
-        source.note(NoteKind.READ_AS, term.position, message)
-    elif keywords := spread_keyword(condition.text):
+    """Say what finds a category or a paper that stands alone."""
+    if term.prefix is not Prefix.ALL and (keywords := spread_keyword(condition.text)):
         message = f"{term.value} is searched for in every field; {print_condition(keywords[0])} finds it alone"
         source.note(NoteKind.READ_AS, term.position, message)
 

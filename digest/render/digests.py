@@ -45,7 +45,7 @@ ABSTRACTS_A_PAGE = 12
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """A saved query behind a digest: its name and its text as written, at most 300 characters."""
+    """A saved query behind a digest: its name, "" for none, and its text, at most 300 characters."""
 
     name: str
     text: str
@@ -244,12 +244,15 @@ def view_digest(digest: Digest) -> DigestView:
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
         is_first_digest=digest.occasion.is_look_back,
         coverage=describe_coverage(digest.coverage, digest.zone),
-        queries=tuple(
-            QueryView(clean_text(name), shorten(clean_text(text), _LONGEST_QUERY)) for name, text in digest.queries
-        ),
+        queries=tuple(view_query(name, text) for name, text in digest.queries),
         week=view_week(digest, view_papers(digest)) if digest.is_weekly else None,
         abstracts=digest.abstracts,
     )
+
+
+def view_query(name: str, text: str) -> QueryView:
+    """Return what templates see of a saved query."""
+    return QueryView(clean_text(name) if name != text else "", shorten(clean_text(text), _LONGEST_QUERY))
 
 
 def write_headline(digest: Digest) -> str:
@@ -387,7 +390,7 @@ def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView
 def _name_group(group: Kind | str) -> str:
     if isinstance(group, Kind):
         return KIND_TITLES[group]
-    return clean_text(group) or "Other"
+    return shorten(clean_text(group), _LONGEST_NAME) or "Other"
 
 
 def view_rest(papers: Sequence[PaperView], url: str) -> RestView:

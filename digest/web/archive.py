@@ -17,7 +17,7 @@ from digest.model.subscriptions import Archive
 from digest.plan.links import make_links, make_refs_url
 from digest.query import parse_query
 from digest.render.contexts import ArchiveContext
-from digest.render.digests import QueryView
+from digest.render.digests import view_query
 from digest.render.text import clean_text
 from digest.store.database import TokenPurpose, load_token
 from digest.store.digests import load_digest, load_frozen
@@ -104,7 +104,7 @@ def _look_back(conn: Connection, site: Site, due: DueSubscription, search: str, 
     asked = {"q": search} if query else {}
     return ArchiveContext(
         title=clean_text(due.subscription.title or name),
-        queries=tuple(QueryView(clean_text(one.name), clean_text(one.text)) for one in due.revisions),
+        queries=tuple(view_query(one.name, one.text) for one in due.revisions),
         past=tuple(past),
         search=search,
         problem=problem,

@@ -29,7 +29,7 @@ def test_the_dialogue_looks_as_it_did(golden: Golden, tmp_path: Path) -> None:
             "init",
             typed=[
                 *(("> ", "tail latency zebra"), ("another", "cat:cs.PF AND abs:GPU"), ("another", "")),
-                *(("called", "GPU performance"), ("go?", "1"), ("address", "you@example.org"), ("sends it", "7")),
+                *(("go?", "1"), ("address", "you@example.org"), ("sends it", "7")),
                 *(("port?", place), ("encrypt", "1"), ("none.", "you"), ("From", ""), ("Password", "wrong")),
                 *(("When", ""), ("now?", "y"), ("change?", "1"), ("Password", "hunter2")),
             ],

@@ -32,7 +32,6 @@ SHOWN = {
     "add": ["add", "cat:cs.DC AND abs:scheduling", "--name", "tail", "--to", "feed", "--to", "#papers"],
     "subscription-edit": ["subscription", "edit", "gpu-mail", "show=20", "--add-query", "perf"],
     "subscription-remove": ["subscription", "remove", "old-mail", "--dry-run"],
-    "query-remove": ["query", "remove", "follow", "--from-subscriptions", "--dry-run"],
     "subscription-show": ["subscription", "show", "perf-team"],
     "delivery-list": ["delivery", "list", "--limit", "3"],
     "delivery-show-mail": ["delivery", "show", "10"],

@@ -16,7 +16,7 @@ from tests.integration.cli.lively import NOW, surrounded
 from tests.terminal import INTERRUPT, hold_dialogue
 
 QUERY = "cat:cs.PF AND abs:GPU"
-FOLLOWED = [("> ", QUERY), ("another", ""), ("called", "")]
+FOLLOWED = [("> ", QUERY), ("another", "")]
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_slack_is_tried_until_the_app_finds_the_channel(folder: Path, outside: d
         "init",
         *("--query", QUERY, "--when", "mondays at 08:00", "--contact", "you@example.org"),
         typed=[
-            *(("called", "Fast machines"), ("go?", "2"), ("channel?", "#nowhere"), ("xoxb-", outside["TOKEN"])),
+            *(("go?", "2"), ("channel?", "#nowhere"), ("xoxb-", outside["TOKEN"])),
             *(("now?", "y"), ("change?", "the channel"), ("go?", "2"), ("channel?", "papers")),
         ],
     )
@@ -99,12 +99,12 @@ def test_slack_is_tried_until_the_app_finds_the_channel(folder: Path, outside: d
     config = read(folder, outside)
     assert config.slack.token == outside["TOKEN"]
     (subscription,) = config.subscriptions
-    assert (subscription.name, subscription.title, str(subscription.destinations[0])) == (
-        "fast-machines", "Fast machines", "slack:#papers",
-    )  # fmt: skip
+    assert (subscription.name, str(subscription.destinations[0])) == ("digest", "slack:#papers")
 
 
-@pytest.mark.parametrize(("address", "place"), [("", "file:{}/gpu.atom"), ("https://digest.example.org", "feed")])
+@pytest.mark.parametrize(
+    ("address", "place"), [("", "file:{}/digest.atom"), ("https://digest.example.org", "feed")]
+)
 def test_a_feed_is_a_file_where_there_is_no_public_address(
     folder: Path, outside: dict[str, str], address: str, place: str
 ) -> None:
@@ -130,7 +130,7 @@ def test_where_a_password_will_not_do_it_says_so_and_a_provider_knows_its_server
         "init",
         *("--query", QUERY, "--mail", "you@hotmail.com", "--no-test"),
         typed=[
-            *(("called", ""), ("sends it", "8"), ("sends it", "Amazon"), ("region", "us east 1")),
+            *(("sends it", "8"), ("sends it", "Amazon"), ("region", "us east 1")),
             ("  > ", "eu-west-1"),
             *(("name?", "AKIA/1"), ("From", "digest@example.org"), ("there already", "y"), ("When", "")),
         ],
@@ -167,21 +167,18 @@ def test_without_a_terminal_it_writes_nothing_and_names_the_flags_that_are_missi
     assert list(fresh.iterdir()) == []
 
 
-def test_with_all_flags_it_asks_nothing_and_names_the_subscription(
-    fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_all_flags_it_asks_nothing(fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIGEST_SLACK_TOKEN", "xoxb-1")
     (fresh / "secret").write_text("hush\n")
     said = digest(
-        "init", "--query", QUERY, "--query", "ti:latency", "--query", "abs:GPU", "--name", "GPU team",
+        "init", "--query", QUERY, "--query", "ti:latency", "--query", "GPU",
         "--mail", "you@gmail.com", "--slack", "papers", "--provider", "gmail", "--password-file", "secret",
         "--when", "daily at 07:30", "--zone", "Asia/Tokyo", "other.toml",
     )  # fmt: skip
     assert "--config other.toml run" in said.out
     config = load_config(fresh / "other.toml", {"DIGEST_SLACK_TOKEN": "xoxb-1"})
-    assert [query.name for query in config.queries] == ["gpu-team", "latency", "gpu"]
+    assert [query.text for query in config.queries] == [QUERY, "ti:latency", "all:GPU"]
     (subscription,) = config.subscriptions
-    assert (subscription.name, subscription.title) == ("gpu-team", "GPU team")
     assert [str(one) for one in subscription.destinations] == ["mailto:you@gmail.com", "slack:#papers"]
     assert str(subscription.cadence) == "daily at 07:30 Asia/Tokyo"
     assert config.mail.smtp == "smtp+starttls://you@gmail.com@smtp.gmail.com:587"
@@ -205,7 +202,6 @@ def test_it_refuses_what_it_cannot_use(digest: Shell) -> None:
         (("--query", "ti:(gpu"), "never closed"),
         (("--mail", "nobody"), "is not an e-mail address"),
         (("--mail", "a@live.com", "--provider", "outlook"), "takes no passwords"),
-        ((*rest, "--name", "!?"), "can't be a name"),
         ((*rest, "no/digest.toml"), "can't be written"),
         ((*rest, "--password-file", "~nobody-here/x"), "no such home folder"),
     ):
@@ -221,13 +217,11 @@ def test_it_never_writes_over_a_file_and_names_the_command_that_adds(fresh: Path
     assert path.read_text(encoding="utf-8") == "mine"
 
 
-def test_a_query_in_any_script_gets_a_name_and_a_file_beside_another_a_database(
-    fresh: Path, digest: Shell
-) -> None:
+def test_a_file_beside_another_gets_a_database_of_its_own(fresh: Path, digest: Shell) -> None:
     said = digest(
         "init", "--query", "ti:量子", "--to", "feed", "--base-url", "", "--contact", "a@b.org", "my file.toml"
     )
     assert "--config 'my file.toml' run" in said.out
     config = load_config(fresh / "my file.toml", {})
     assert config.store.url.endswith("/my-file.db")
-    assert [str(one) for one in config.subscriptions[0].destinations] == [f"file:{fresh / 'papers.atom'}"]
+    assert [str(one) for one in config.subscriptions[0].destinations] == [f"file:{fresh / 'digest.atom'}"]

@@ -39,6 +39,13 @@ to = ["feed", "console"]
 # the end
 """
 
+SHORT = """\
+# mine
+follow = "cat:cs.PF" # all of it
+to = "console"
+mail.from = "a@example.org"
+"""
+
 
 def added(before: str, after: str) -> list[str]:
     """Return the lines that are new; none may be gone."""
@@ -47,25 +54,10 @@ def added(before: str, after: str) -> list[str]:
     return [line[1:] for line in changes]
 
 
-def test_a_new_query_stands_below_the_last_one_and_needs_no_escapes() -> None:
-    after = edits.add_query(FILE, "tail", 'ti:"tail latency"')
-    assert added(FILE, after) == ["tail = 'ti:\"tail latency\"'"]
-    assert after.index("# the old one") < after.index("\ntail =") < after.index("\n# off")
-
-
 def test_a_new_subscription_stands_behind_the_others_after_an_empty_line() -> None:
     after = edits.add_subscription(FILE, {"name": "new", "follow": ["gpu"], "to": "console"})
     assert added(FILE, after) == ["", "[[subscriptions]]", 'name = "new"', 'follow = ["gpu"]', 'to = "console"']
     assert after.startswith(FILE)
-
-
-def test_tables_that_are_missing_are_made() -> None:
-    after = edits.add_query('[arxiv]\ncontact = "ops@example.org"', "gpu", "abs:GPU")
-    after = edits.add_subscription(after, {"name": "gpu", "follow": ["gpu"], "to": "feed"})
-    assert after == (
-        '[arxiv]\ncontact = "ops@example.org"\n\n[queries]\ngpu = "abs:GPU"\n\n'
-        '[[subscriptions]]\nname = "gpu"\nfollow = ["gpu"]\nto = "feed"\n'
-    )
 
 
 def test_one_destination_becomes_a_list_and_its_comment_stays() -> None:
@@ -99,38 +91,41 @@ def test_what_stands_behind_a_removed_subscription_stays() -> None:
     assert nobody.endswith("# Who gets what.\n# show = 20\n\n# the end\n")
 
 
-def test_inline_tables_and_dotted_keys_are_changed_where_they_stand() -> None:
-    inline = 'queries = {gpu = "abs:GPU"} # two\nsubscriptions = [{name = "a", follow = ["gpu"], to = "feed"}]\n'
-    after = edits.add_query(inline, "tail", "ti:tail")
-    after = edits.edit_subscription(after, "a", add={"follow": ["tail"]}, values={"show": 3})
-    after = edits.add_subscription(after, {"name": "b", "follow": ["gpu"], "to": "console"})
-    read = tomllib.loads(edits.remove_subscription(after, "a"))
-    assert read["subscriptions"] == [{"name": "b", "follow": ["gpu"], "to": "console"}]
-    assert after.count("\n") == 2
-    assert "# two" in after
-    dotted = edits.add_query('queries.gpu = "abs:GPU"\n', "tail", "ti:tail")
-    assert dotted == 'queries.gpu = "abs:GPU"\nqueries.tail = "ti:tail"\n'
+def test_the_only_subscription_is_changed_at_the_top_of_the_file() -> None:
+    after = edits.edit_subscription(SHORT, "digest", values={"show": 3}, add={"to": ["feed"]})
+    assert after == SHORT.replace('"console"\n', '["console", "feed"]\nshow = 3\n')
+    assert edits.remove_subscription(SHORT, "digest") == '# mine\nmail.from = "a@example.org"\n'
 
 
-def test_a_query_that_is_followed_is_removed_on_request_alone() -> None:
-    with pytest.raises(UsageError, match="team, me still follow the saved query gpu"):
-        edits.remove_query(FILE, "gpu")
-    with pytest.raises(UsageError, match="team would follow nothing any more"):
-        edits.remove_query(FILE, "gpu", from_subscriptions=True)
-    more = edits.add_query(FILE, "tail", "ti:tail")
-    for name in ("team", "me"):
-        more = edits.edit_subscription(more, name, add={"follow": ["tail"]})
-    read = tomllib.loads(edits.remove_query(more, "gpu", from_subscriptions=True))
-    assert (read["queries"], [one["follow"] for one in read["subscriptions"]]) == (
-        {"tail": "ti:tail"},
-        [["tail"], ["tail"]],
+def test_beside_a_second_subscription_the_only_one_gets_its_name_and_a_table() -> None:
+    after = edits.add_subscription(SHORT, {"name": "gpu", "follow": "abs:GPU", "to": "feed"})
+    assert after == (
+        '# mine\nmail.from = "a@example.org"\n\n'
+        '[[subscriptions]]\nname = "digest"\nfollow = "cat:cs.PF" # all of it\nto = "console"\n\n'
+        '[[subscriptions]]\nname = "gpu"\nfollow = "abs:GPU"\nto = "feed"\n'
     )
+    named = edits.add_subscription(f'name = "perf"\n{SHORT}', {"name": "digest", "follow": "x:y", "to": "feed"})
+    assert [*edits.list_subscriptions(named)] == ["perf", "digest"]
+    assert edits.add_subscription("", {"name": "a", "to": "feed"}).startswith("[[subscriptions]]\n")
+
+
+def test_what_has_no_lines_of_its_own_is_left_to_the_owner_of_the_file() -> None:
+    inline = 'queries = {gpu = "abs:GPU", b = "ti:b"}\nsubscriptions = [{name = "a", follow = "b", to = "feed"}]\n'
+    with pytest.raises(ConfigurationError, match="no command can change"):
+        edits.remove_query(inline, "gpu")
+    with pytest.raises(ConfigurationError, match="no command can change"):
+        edits.edit_subscription(inline, "a", values={"show": 3})
+
+
+def test_a_saved_query_is_removed_once_nobody_follows_it() -> None:
+    with pytest.raises(UsageError, match="the subscription team still follows the saved query gpu"):
+        edits.remove_query(FILE, "gpu")
+    nobody = edits.remove_subscription(edits.remove_subscription(FILE, "me"), "team")
+    assert tomllib.loads(edits.remove_query(nobody, "gpu"))["queries"] == {}
+    assert "queries" not in edits.remove_query('queries.gpu = "abs:GPU"\n', "gpu")
 
 
 def test_names_that_are_taken_or_unknown_are_refused() -> None:
-    with pytest.raises(UsageError, match="there is a saved query gpu already"):
-        edits.add_query(FILE, "gpu", "cat:cs.PF")
-    assert edits.add_query(FILE, "gpu", 'abs:"tail latency"') == FILE
     with pytest.raises(UsageError, match="there is a subscription me already"):
         edits.add_subscription(FILE, {"name": "me"})
     with pytest.raises(UnknownName) as caught:
@@ -171,7 +166,8 @@ def test_values_are_read_by_what_the_settings_take() -> None:
     assert read("title=[GPU]") == ("title", "[GPU]")
     assert read('exclude=author:"Lindquell, K"') == ("exclude", 'author:"Lindquell, K"')
     assert read("title=") == ("title", None)
-    assert read("follow=gpu, perf") == ("follow", ["gpu", "perf"])
+    assert read('follow=au:"Lindquell, K"') == ("follow", 'au:"Lindquell, K"')
+    assert read('follow=["gpu", "perf"]') == ("follow", ["gpu", "perf"])
     assert read("to=you@example.org,#papers") == ("to", ["mailto:you@example.org", "slack:#papers"])
     for wrong in ("show", "shows=3", "name=other"):
         with pytest.raises(UsageError):
@@ -223,8 +219,7 @@ def files(draw: st.DrawFn) -> str:
 
 EDITS = st.lists(
     st.one_of(
-        st.tuples(st.just("query"), NAMES, WORDS),
-        st.tuples(st.just("forget"), NAMES, st.none()),
+        st.tuples(st.just("follow"), NAMES, WORDS),
         st.tuples(st.just("subscribe"), NAMES, PLACES),
         st.tuples(st.just("remove"), NAMES, st.none()),
         st.tuples(st.just("to"), NAMES, PLACES),
@@ -236,12 +231,10 @@ EDITS = st.lists(
 )
 
 
-def make(text: str, edit: tuple[str, str, Any]) -> str:  # noqa: PLR0911 - one for each kind of edit
+def make(text: str, edit: tuple[str, str, Any]) -> str:
     match edit:
-        case ("query", name, words):
-            return edits.add_query(text, name, words)
-        case ("forget", name, _):
-            return edits.remove_query(text, name, from_subscriptions=True)
+        case ("follow", name, words):
+            return edits.edit_subscription(text, name, add={"follow": [words]})
         case ("subscribe", name, place):
             return edits.add_subscription(text, {"name": name, "follow": ["a"], "to": place})
         case ("remove", name, _):
@@ -255,20 +248,14 @@ def make(text: str, edit: tuple[str, str, Any]) -> str:  # noqa: PLR0911 - one f
     raise AssertionError(edit)
 
 
-def expect(  # noqa: C901, PLR0912 - one case for each kind of edit
+def expect(  # noqa: C901 - one case for each kind of edit
     before: dict[str, Any], edit: tuple[str, str, Any]
 ) -> dict[str, Any] | None:
     """Return what a file means after an edit, None where that must be refused."""
     read = deepcopy(before)
-    queries, subscriptions = read["queries"], read.get("subscriptions", [])
+    subscriptions = read.get("subscriptions", [])
     found = [one for one in subscriptions if one["name"] == edit[1]]
     match edit:
-        case ("query", name, words):
-            if queries.setdefault(name, words) != words:
-                return None
-        case ("forget", name, _):
-            if queries.pop(name, None) is None or any(one["follow"] == [name] for one in subscriptions):
-                return None
         case ("subscribe", name, place):
             if found:
                 return None
@@ -276,7 +263,9 @@ def expect(  # noqa: C901, PLR0912 - one case for each kind of edit
             read["subscriptions"] = subscriptions
         case _ if not found:
             return None
-        case ("remove", name, _):
+        case ("follow", _, words):
+            found[0]["follow"] += [] if words in found[0]["follow"] else [words]
+        case ("remove", _, _):
             subscriptions.remove(found[0])
             if not subscriptions:
                 del read["subscriptions"]
@@ -322,15 +311,9 @@ def test_any_edits_mean_what_they_say_and_lose_no_comment_but_those_of_removed_l
             start = text[: text.index(f'name = "{edit[1]}"')].rindex("[[")
             assert all(text.index(one) > start for one in lost)
             assert all(one in "".join(removed) for one in lost)
-        elif edit[0] in ("forget", "not to"):
+        elif edit[0] == "not to":
             assert not notes
             assert all(any(one in line and '"' in line for line in removed) for one in lost)
         else:
             assert not lost or edit[0] == "title"
         text = after
-
-
-def test_a_file_whose_tables_would_move_is_left_to_its_owner() -> None:
-    text = FILE.replace('[[subscriptions]]\nname = "me"', '[store]\n\n[[subscriptions]]\nname = "me"')
-    with pytest.raises(ConfigurationError, match="no command can change"):
-        edits.add_query(text, "tail", "ti:tail")

@@ -4,6 +4,7 @@ import pytest
 
 from digest.config import Config
 from digest.model.errors import ConfigurationError
+from digest.model.subscriptions import SavedQuery
 
 Load = Callable[..., Config]
 Refuse = Callable[..., ConfigurationError]
@@ -25,9 +26,12 @@ def table(**keys: str) -> str:
         ({"name": '"Perf Team"'}, "'Perf Team' can't be a name", "small letters"),
         ({"name": "5"}, "subscriptions no. 1.name: must be text", ""),
         ({"follow": '["perv"]'}, "there is no saved query 'perv'", "Did you mean 'perf'?"),
-        ({"follow": '["zzz"]'}, "there is no saved query 'zzz'", "Saved queries: perf, gpu."),
+        ({"follow": '["zzz"]'}, "there is no saved query 'zzz'", '"all:zzz"'),
+        ({"follow": '"cs.PF"'}, "there is no saved query 'cs.PF'", '"cat:cs.PF"'),
+        ({"follow": '"   "'}, "follows nothing", "follow = "),
+        ({"follow": f'"{"GPU " * 126}"'}, "a query of more than 500 characters", "[queries]"),
         ({"follow": '["perf", "perf"]'}, "names 'perf' twice", ""),
-        ({"follow": "[]"}, "names no saved query", 'follow = ["perf"]'),
+        ({"follow": "[]"}, "follows nothing", "follow = "),
         ({"follow": "5"}, "must be text", ""),
         ({"to": "[]"}, "names no destination", "feed"),
         ({"to": '"reader@example.org"'}, "is not a destination", "mailto:reader@example.org."),
@@ -90,10 +94,14 @@ def test_two_subscriptions_of_one_name_are_refused(refuse: Refuse) -> None:
     assert "subscriptions.perf-team.name: two subscriptions have the name 'perf-team'" in error.message
 
 
-def test_a_subscription_without_any_saved_query_in_the_file_is_told_how_to_write_one(refuse: Refuse) -> None:
-    error = refuse(table())
-    assert "there is no saved query 'perf'" in error.message
-    assert "[queries]" in error.hint
+def test_a_query_may_be_written_where_it_is_followed_and_is_the_same_in_every_subscription(load: Load) -> None:
+    texts = "cat:cs.PF  AND abs:GPU", "cat:cs.PF AND abs:GPU"
+    one, two = (table(name=f'"s{number}"', follow=f'["perf", "{text}"]') for number, text in enumerate(texts))
+    config = load(QUERIES + one + two)
+    assert config.queries[2:] == (SavedQuery(texts[1], texts[1]),)
+    assert {one.queries for one in config.subscriptions} == {("perf", texts[1])}
+    assert [one.place for one in config.queries] == ["queries.perf", "queries.gpu", f"follow '{texts[1]}'"]
+    assert not any(texts[1] in key for key in config.origins)
 
 
 def test_queries_of_the_wrong_shape_are_refused(refuse: Refuse) -> None:

@@ -63,7 +63,7 @@ FORMS = [
     ("cs.CL%2Ccs.LG", "cat:cs.CL OR cat:cs.LG", "read as cat:(cs.CL OR cs.LG)"),
     ("ti:(cs.CL,cs.LG)", "ti:cs.cl-cs.lg", ""),
     ("hep-th", "all:hep-th", "hep-th is searched for in every field; cat:hep-th finds it alone"),
-    ("all:hep-th", "all:hep-th", "finds more at arXiv"),
+    ("all:hep-th", "all:hep-th", ""),
     ("cat:hep-th OR gr-qc", "all:gr-qc OR cat:hep-th", "cat:gr-qc finds it alone"),
     ('abs:"graph AND network"', 'abs:"graph and network"', "AND is a word to search for here"),
     (
@@ -111,7 +111,7 @@ FORMS = [
     (
         "all:random+graphs",
         "all:random-graphs",
-        "finds more at arXiv",
+        "",
     ),
     ("+ti:percolation +abs:threshold", "abs:threshold AND ti:percolation", "read as ti:percolation abs:threshold"),
     ("ti:percolation%2BAND%2Babs:x", "abs:x AND ti:percolation", "read as ti:percolation AND abs:x"),
