@@ -17,7 +17,7 @@ from digest.inspect.trial import TrialDesk
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
 from digest.web import archive, endpoints, preferences, private, signup, start
-from digest.web.connections import PATIENCE, Connections, count_room
+from digest.web.connections import Connections, count_room
 from digest.web.endpoints import (
     Pages,
     Shell,
@@ -96,6 +96,9 @@ async def _live(_app: Starlette) -> AsyncIterator[None]:
 GOODBYE = 3
 """Seconds in which answers under way may end."""
 
+_KEPT_ALIVE = 10
+"""Seconds that a connection may wait for its next request."""
+
 _WAITING = 128
 """Connections that wait to be accepted: some event loops accept all of them before any can be closed."""
 
@@ -127,7 +130,7 @@ class WebServer:
                 proxy_headers=False,
                 lifespan="on",
                 ws="none",
-                timeout_keep_alive=PATIENCE,
+                timeout_keep_alive=_KEPT_ALIVE,
                 timeout_graceful_shutdown=GOODBYE,
             )
         )
