@@ -74,18 +74,6 @@ def sample_digest() -> Digest:
     )
 
 
-def merged_digest() -> Digest:
-    """Return three mailings in one after a pause: grouped by day, the newest first, and not all of it shown."""
-    days = {date(2026, 11, 19): (31, 32), date(2026, 11, 18): (21,), date(2026, 11, 17): (11, 12)}
-    entries = [
-        replace(make_entry(number, abstract="Short."), mailing=day) for day, ids in days.items() for number in ids
-    ]
-    replaced = make_entry(7, kind=Kind.REPLACEMENT, version=2, label="v1 → v2", abstract="Short.")
-    entries.insert(3, replace(replaced, mailing=date(2026, 11, 18)))
-    coverage = make_coverage(len(entries), since=date(2026, 11, 17), mailings=3, new=4_012)
-    return make_digest(entries, slot="2026-11-20", shown=5, coverage=coverage)
-
-
 def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN401 - the fields of Paper
     """Return a replaced paper with the text its reader saw: comment, title, authors, DOI and abstract changed."""
     paper = make_paper(number)
@@ -122,31 +110,19 @@ def revised_digest() -> Digest:
     return make_digest(entries, group_by=Grouping.QUERY)
 
 
-def weekly_digest() -> Digest:
-    """Return the weekly digest of a week: one announcement brought nothing, and papers changed since."""
-    days = {date(2026, 11, 19): (31, 32, 33), date(2026, 11, 18): (21, 22), date(2026, 11, 16): (1, 2)}
-    entries = [
-        replace(make_entry(number, title=f"A paper of day {day.day}, no. {number}"), mailing=day)
-        for day, ids in days.items()
-        for number in ids
-    ]
-    both = make_entry(23, queries=("perf", "gpu"), found=((Field.CATEGORIES, "cs.PF"), (Field.ABSTRACT, "GPUs")))
-    gpu = replace(both.reasons[-1], query="gpu")
-    entries.insert(3, replace(both, reasons=(both.reasons[0], gpu), mailing=date(2026, 11, 18)))
-    revised = revised_entry(7)
-    entries.append(replace(revised, mailing=date(2026, 11, 16)))
+def merged_digest() -> Digest:
+    """Return a week in one digest: papers were replaced or withdrawn since, and not all of it is shown."""
+    revised, thursday = revised_entry(7), date(2026, 11, 19)
+    entries = [make_entry(number, abstract="Short.") for number in (31, 32, 21, 11, 12)]
     if revised.before is not None:
-        after, thursday = StoredText(revised.paper), date(2026, 11, 19)
-        entries[-3] = replace(
-            make_entry(1, title=revised.before.paper.title),
-            mailing=date(2026, 11, 16),
-            sequel=Sequel(Kind.REPLACEMENT, thursday, revised.before, after),
-        )
-    gone = make_paper(2, version=2, comment="The timer in Section 4 was off by ten.", is_withdrawn=True)
-    sequel = Sequel(Kind.WITHDRAWAL, date(2026, 11, 18), StoredText(entries[-2].paper), StoredText(gone))
-    entries[-2] = replace(entries[-2], sequel=sequel)
+        sequel = Sequel(Kind.REPLACEMENT, thursday, revised.before, StoredText(revised.paper))
+        entries[2] = replace(entries[2], sequel=sequel)
+    gone = make_paper(11, version=2, comment="The timer in Section 4 was off by ten.", is_withdrawn=True)
+    sequel = Sequel(Kind.WITHDRAWAL, thursday, StoredText(entries[3].paper), StoredText(gone))
+    entries[3] = replace(entries[3], sequel=sequel)
+    entries.append(make_entry(7, kind=Kind.REPLACEMENT, version=2, label="v1 → v2", abstract="Short."))
     coverage = make_coverage(len(entries), since=date(2026, 11, 15), mailings=5, new=6_204)
-    return make_digest(entries, slot="2026-W47", coverage=coverage, is_weekly=True)
+    return make_digest(entries, slot="2026-W47", shown=5, coverage=coverage)
 
 
 def odd_entries() -> tuple[DigestEntry, ...]:

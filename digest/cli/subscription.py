@@ -25,7 +25,6 @@ from digest.model.subscriptions import (
     Grouping,
     normalise_address,
 )
-from digest.plan.digests import has_weekly_digests
 from digest.plan.turns import first_due, next_due
 from digest.store import database, views
 from digest.store import digests as digest_store
@@ -420,9 +419,7 @@ _ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
 
 def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
     """Say how its digests read, as far as that is not the usual."""
-    often = "every second week" if subscription.cadence.fortnight else "a week"
-    words = [f"one weekly digest {often}"] if has_weekly_digests(subscription) else []
-    words += ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
+    words = ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
     words += [_ABSTRACTS[subscription.abstracts]] if subscription.abstracts in _ABSTRACTS else []
     return {"reads": ["; ".join(words)]} if words else {}
 

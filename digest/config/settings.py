@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
 from digest.model.cadences import choose_zone
-from digest.model.subscriptions import Abstracts, Archive, DestinationKind, Grouping, Weekly, WhenEmpty
+from digest.model.subscriptions import Abstracts, Archive, DestinationKind, Grouping, WhenEmpty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -313,11 +313,6 @@ class DefaultSettings:
         values.choose_from(Grouping),
         "kind",
         'How papers are grouped: by "kind", or by the first saved "query" that they match.',
-    )
-    weekly: Weekly = declare(
-        values.choose_from(Weekly),
-        "summary",
-        'How a digest looks that comes once a week: with a "summary" by day, or "plain" like any other.',
     )
 
 

@@ -108,7 +108,6 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
             cadence=str(stored.cadence),
             kinds=stored.kinds,
             abstracts=stored.abstracts,
-            weekly=stored.weekly,
             has_feed=any(place.kind is DestinationKind.FEED for place in stored.destinations),
         )
     has_left_everything = EVERYTHING in subscriber_store.load_departures(conn, person.destination)
@@ -198,7 +197,6 @@ def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *,
         cadence=Cadence.parse(wish.cadence),
         kinds=wish.kinds,
         abstracts=wish.abstracts,
-        weekly=wish.weekly,
         title=TITLE,
     )
     subscription_store.sync_subscriptions(conn, [own] if wish.queries else [], person.origin, at, Turns(at))

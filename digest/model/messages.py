@@ -122,7 +122,6 @@ class DigestEntry:
         reasons: which clauses matched, and where.
         found_at: when the run that found it stored it (UTC).
         change_id: the change this entry reports.
-        mailing: Eastern date of the announcement that brought it, given only where a digest covers several.
         before: what a replacement, withdrawal or edit is held against: the text its reader had, else the one
             stored before; None for new papers, and where neither is known.
         sequel: what became of it since; None where nothing did.
@@ -136,7 +135,6 @@ class DigestEntry:
     reasons: tuple[Reason, ...]
     found_at: datetime
     change_id: int = 0
-    mailing: date | None = None
     before: StoredText | None = None
     sequel: Sequel | None = None
 
@@ -164,7 +162,6 @@ class Digest:
         id: the stored digest's number; 0 before it is stored.
         group_by: what its headings are.
         abstracts: how much of each abstract it shows.
-        is_weekly: it rounds up a week, day by day.
     """
 
     subscription: str
@@ -180,7 +177,6 @@ class Digest:
     id: int = 0
     group_by: Grouping = Grouping.KIND
     abstracts: Abstracts = Abstracts.SHORT
-    is_weekly: bool = False
 
     @property
     def hidden(self) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from digest.model.announcements import Kind
 from digest.model.cadences import EVERY_DAY, WEEKDAYS, WORKING_DAYS, Cadence, CadenceKind
 from digest.model.errors import ConfigurationError, UsageError
-from digest.model.subscriptions import Abstracts, Weekly
+from digest.model.subscriptions import Abstracts
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -115,7 +115,6 @@ class Wish:
         cadence: when digests come, as a phrase.
         kinds: which kinds of announcement.
         abstracts: how much of each abstract a digest shows.
-        weekly: what a digest looks like that comes once a week.
         has_feed: the same papers are also a feed.
         joins: names of subscriptions of the operator's file.
         old_address: the address to move from; "" for none.
@@ -125,7 +124,6 @@ class Wish:
     cadence: str = "on announcement"
     kinds: tuple[Kind, ...] = (Kind.NEW, Kind.CROSS_LIST)
     abstracts: Abstracts = Abstracts.SHORT
-    weekly: Weekly = Weekly.SUMMARY
     has_feed: bool = False
     joins: tuple[str, ...] = ()
     old_address: str = ""
@@ -156,7 +154,6 @@ class Wish:
             cadence=values["cadence"],
             kinds=tuple(map(Kind, values["kinds"])),
             abstracts=Abstracts(values["abstracts"]),
-            weekly=Weekly(values["weekly"]),
             has_feed=values["has_feed"],
             joins=tuple(values["joins"]),
             old_address=values["old_address"],

@@ -167,13 +167,6 @@ class Abstracts(StrEnum):
     NONE = "none"
 
 
-class Weekly(StrEnum):
-    """What a subscription with one day a week gets: a weekly digest with a summary by day, or a plain one."""
-
-    SUMMARY = "summary"
-    PLAIN = "plain"
-
-
 class Archive(StrEnum):
     """Who finds a subscription's past digests: anybody who has the link of one, or everybody on the first page."""
 
@@ -241,7 +234,6 @@ class Subscription:
         abstracts: how much of each abstract a digest shows.
         look_back: how many days the first digest of a saved query goes back; 0 for no first digest.
         group_by: what the headings of its digests are.
-        weekly: what it gets where its cadence has one day a week.
         title: what a digest is called; the name where none is given.
         exclude: queries; it never shows what they match.
         exclude_papers: papers it never shows, in any version.
@@ -260,7 +252,6 @@ class Subscription:
     abstracts: Abstracts = Abstracts.SHORT
     look_back: int = 7
     group_by: Grouping = Grouping.KIND
-    weekly: Weekly = Weekly.SUMMARY
     title: str = ""
     exclude: tuple[str, ...] = ()
     exclude_papers: tuple[ArxivId, ...] = ()

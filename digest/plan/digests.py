@@ -6,11 +6,12 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from digest.model import secrets
 from digest.model.announcements import Kind, latest_mailing
-from digest.model.cadences import CadenceKind, choose_zone
+from digest.model.cadences import choose_zone
 from digest.model.messages import (
     DeliveryPlan,
     Digest,
@@ -22,7 +23,7 @@ from digest.model.messages import (
     StoredText,
 )
 from digest.model.papers import Field, Reason
-from digest.model.subscriptions import Destination, DueSubscription, Grouping, Subscription, Weekly
+from digest.model.subscriptions import Destination, DueSubscription, Grouping
 from digest.query import analyse, find_reasons, matches
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def plan_digest(
     slot: str,
     occasion: Occasion,
     now: datetime,
-    announced: Mapping[int, tuple[date | None, date | None]] | None = None,
+    datestamps: Mapping[int, date | None] = MappingProxyType({}),
     load_later: Callable[[], Mapping[int, Sequence[StoredChange]]] = dict,
     make: EntryMaker | None = None,
 ) -> Digest:
@@ -64,10 +65,9 @@ def plan_digest(
         slot: its slot's name.
         occasion: why it exists.
         now: the moment of planning (UTC).
-        announced: of papers by their keys, the announcement that brought each and the day arXiv last changed its
-            record.
+        datestamps: of papers by their keys, the day arXiv last changed each one's record (UTC).
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
-            it; called only where the digest stands for several announcements, or is a weekly digest.
+            it; called only if the digest stands for several announcements.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
     """
     subscription = due.subscription
@@ -76,19 +76,11 @@ def plan_digest(
         by_paper.setdefault(change.paper_key, []).append(change)
     texts = [(revision.name, revision.text) for revision in due.revisions]
     readable = {name: queries[name] for name, _ in texts if name in queries}
-    is_weekly = occasion is Occasion.SCHEDULED and has_weekly_digests(subscription)
-    told = replace(coverage, since=coverage.since or coverage.mailing) if is_weekly else coverage
-    tells_days = coverage.since is not None or is_weekly
-    later = load_later() if tells_days else {}
+    later = load_later() if coverage.since is not None else {}
 
     def tell(key: int, found: Sequence[StoredChange]) -> DigestEntry:
-        day = sequel = None
-        since = later.get(key, ())
-        if told.since is not None or since or len(found) > 1:  # as a rule none of it is so
-            mailing, datestamp = ((tells_days and announced) or {}).get(key, (None, None))
-            day = find_mailing(find_telling(found, occasion), mailing, datestamp, told)
-            sequel = find_sequel(found, since, occasion, datestamp)
-        return (make or make_entry)(Shown(found, occasion, seen.get(key), day, sequel), readable)
+        sequel = find_sequel(found, later.get(key, ()), occasion, datestamps.get(key))
+        return (make or make_entry)(Shown(found, occasion, seen.get(key), sequel), readable)
 
     entries = order_entries(
         (tell(key, found) for key, found in by_paper.items()), subscription.group_by, [name for name, _ in texts]
@@ -107,7 +99,6 @@ def plan_digest(
         coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
         group_by=subscription.group_by,
         abstracts=subscription.abstracts,
-        is_weekly=is_weekly,
     )
 
 
@@ -115,13 +106,6 @@ def plan_digest(
 def _count_matched(coverage: Coverage, matched: int | None) -> Coverage:
     """Fill in how many papers a digest holds, once for all of an announcement that hold as many."""
     return replace(coverage, matched=matched)
-
-
-def has_weekly_digests(subscription: Subscription) -> bool:
-    """Whether a subscription's digests are weekly digests."""
-    cadence = subscription.cadence
-    has_one_day = cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1
-    return has_one_day and subscription.weekly is Weekly.SUMMARY
 
 
 def plan_deliveries(
@@ -225,14 +209,12 @@ class Shown(NamedTuple):
         changes: all its changes that are shown, oldest first.
         occasion: why the digest exists.
         seen: what its reader saw before; None for nothing.
-        mailing: under whose day it is shown; None where the digest stands for one announcement alone.
         sequel: what became of it since; see `find_sequel`.
     """
 
     changes: Sequence[StoredChange]
     occasion: Occasion
     seen: Seen | None = None
-    mailing: date | None = None
     sequel: Sequel | None = None
 
 
@@ -265,7 +247,6 @@ def make_entry(
         reasons=tuple(reasons),
         found_at=last.found_at,
         change_id=last.id,
-        mailing=told.mailing,
         before=None if kind in _WITHOUT_BEFORE else _find_before(changes[0], seen),
         sequel=told.sequel,
     )
@@ -300,31 +281,10 @@ def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
 
 
 def find_telling(changes: Sequence[StoredChange], occasion: Occasion) -> StoredChange:
-    """Return the change under whose day a paper is shown: the one that made it new, else the last of its kind."""
+    """Return the change that a paper is shown for: the one that made it new, else the last of its kind."""
     kind = merge_kinds(changes, occasion)
     of_kind = [change for change in changes if change.kind is kind] or [changes[-1]]
     return of_kind[0] if kind in _FIRST_NEWS else of_kind[-1]
-
-
-def find_mailing(
-    change: StoredChange, mailing: date | None, datestamp: date | None, coverage: Coverage
-) -> date | None:
-    """Return the announcement under whose day a change is shown; None where a digest stands for one alone.
-
-    A new paper's announcement is known by its id. What changed of another became public on the day of its
-    record, which lies behind the evening of the announcement, or else was found when it was.
-
-    Args:
-        change: the change that is shown.
-        mailing: Eastern date of the announcement that brought the paper; None where it is not known.
-        datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
-        coverage: the announcements the digest stands for.
-    """
-    if coverage.since is None or coverage.mailing is None:
-        return None
-    if change.kind is Kind.NEW and mailing is not None:
-        return min(mailing, coverage.mailing)
-    return min(max(_find_public_day(change, datestamp), coverage.since), coverage.mailing)
 
 
 def find_sequel(
@@ -338,9 +298,11 @@ def find_sequel(
         occasion: why the digest exists: a first digest shows papers as they are.
         datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
     """
+    if occasion.is_look_back or (len(changes) == 1 and not later):  # as a rule
+        return None
     told = find_telling(changes, occasion)
     since = [change for change in (*changes, *later) if change.id > told.id]
-    if occasion.is_look_back or not since:
+    if not since:
         return None
     last = max(since, key=lambda change: change.id)
     if last.paper.is_withdrawn and not told.paper.is_withdrawn:
@@ -431,12 +393,11 @@ def order_entries(
     places = {name: place for place, name in enumerate(queries)}
     is_by_kind = group_by is Grouping.KIND
 
-    def find_place(entry: DigestEntry) -> tuple[int, int, _Telling]:
-        mailing = -entry.mailing.toordinal() if entry.mailing else 0
+    def find_place(entry: DigestEntry) -> tuple[int, _Telling]:
         if is_by_kind:
-            return mailing, _PLACES[entry.kind], rank_entry(entry)
+            return _PLACES[entry.kind], rank_entry(entry)
         first = entry.queries[0] if entry.queries else ""
-        return mailing, places.get(first, len(places)), rank_entry(entry)
+        return places.get(first, len(places)), rank_entry(entry)
 
     return tuple(sorted(entries, key=find_place))
 

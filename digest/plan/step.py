@@ -73,7 +73,8 @@ class Drafts:
         self._site = site
         self.now = site.clock.now()
         self._changes: Mapping[int, StoredChange] = {}
-        self._mailings: Mapping[int, tuple[date | None, date | None]] = {}
+        self._mailings: Mapping[int, date | None] = {}
+        self._datestamps: Mapping[int, date | None] = {}
         self._ready: dict[int, AnalysedPaper] = {}
         self._entries: dict[tuple[object, ...], DigestEntry] = {}
         self._coverages: dict[datetime, Coverage] = {}
@@ -126,7 +127,9 @@ class Drafts:
         """Read the changes that a batch of matches is about, before it is drafted."""
         ids = {id_ for row in rows for id_ in row.changes}
         self._changes = papers.load_changes(conn, ids)
-        self._mailings = papers.load_mailings(conn, {change.paper_key for change in self._changes.values()})
+        announced = papers.load_mailings(conn, {change.paper_key for change in self._changes.values()})
+        self._mailings = {key: mailing for key, (mailing, _) in announced.items()}
+        self._datestamps = {key: datestamp for key, (_, datestamp) in announced.items()}
         if len(self._ready) > _KEPT_PAPERS:
             self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
         if len(self._entries) > _KEPT_ENTRIES:
@@ -166,7 +169,7 @@ class Drafts:
 
         def make(told: Shown, queries: Mapping[str, Query]) -> DigestEntry:
             found = tuple([change.id for change in told.changes])
-            key = found, asked, told.seen, told.occasion, told.mailing, told.sequel
+            key = found, asked, told.seen, told.occasion, told.sequel
             entry = self._entries.get(key)
             if entry is None:
                 entry = self._make_entry(told, queries)
@@ -184,7 +187,7 @@ class Drafts:
             slot=slot,
             occasion=occasion,
             now=self.now,
-            announced=self._mailings,
+            datestamps=self._datestamps,
             load_later=partial(_load_later, conn, changes),
             make=make,
         )
@@ -210,7 +213,7 @@ class Drafts:
         told_until = find_told_until(earlier)
         if told_until is not None:  # a digest that was missed stands for more than was out by its turn
             covered_until = max(mailing_moment(told_until), covered_until or mailing_moment(told_until))
-        mailings = [self._mailings[change.paper_key][0] for change in changes if change.kind is Kind.NEW]
+        mailings = [self._mailings[change.paper_key] for change in changes if change.kind is Kind.NEW]
         first = min((mailing for mailing in mailings if mailing is not None), default=None)
         if first is not None and covered_until is not None and mailing_moment(first) <= covered_until:
             # Its turn passed while arXiv could not be reached, or lay on another day by the schedule of then.

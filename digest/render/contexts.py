@@ -337,7 +337,7 @@ class PreferencesContext(WebContext):
             title, what comes of it in sentences, whether it is their own, and what its button does: `leave`,
             `undo` or "" for none.
         wish: what they want of their own subscription: `queries` (each with `name`, `text` and `is_on`), `kinds`,
-            `abstracts`, `weekly`, `has_feed`; None where they have none.
+            `abstracts`, `has_feed`; None where they have none.
         days: what is offered for the days, and how it is called.
         when: the days, hour and time zone of their own subscription, or as typed.
         is_paused: their own subscription sends nothing for now.

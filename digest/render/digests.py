@@ -1,16 +1,15 @@
-"""Shows a digest as a whole: its words, its groups, what it leaves out; and the weekly digest."""
+"""Shows a digest as a whole: its words, its groups, what it leaves out."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from digest.model.announcements import Kind, mailing_moment, mailings_between
+from digest.model.announcements import Kind
 from digest.model.errors import TemplateError
 from digest.model.messages import Occasion
 from digest.model.subscriptions import Abstracts, Grouping
@@ -22,11 +21,10 @@ from digest.render.coverage import (
     write_span,
 )
 from digest.render.papers import KIND_TITLES, PaperView
-from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten, write_day, write_long_day
+from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten, write_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import date
 
     from digest.model.messages import Coverage, Digest, DigestEntry, Links
     from digest.render.environments import Templates
@@ -39,6 +37,7 @@ MOST_NAMED = 400
 the room that a mail has."""
 MOST_WHOLE = 20
 """So many papers have their whole abstracts on one page of the web shell."""
+
 ABSTRACTS_A_PAGE = 12
 """Of more papers so many have: a page of 40 papers then stays below 60 KB."""
 
@@ -67,7 +66,6 @@ class DigestView:
         introduction: what a reader should know first (a first digest, a quiet day, a failure); "" mostly.
         is_first_digest: it looks back with a saved query that is new.
         coverage: what was checked: `coverage.state` and `coverage.sentence`.
-        week: what each day brought, what changed since, what matched the most; None where it rounds up no week.
         abstracts: how much of each abstract it shows: `short`, `full` or `none`.
         queries: the saved queries behind it.
     """
@@ -85,29 +83,23 @@ class DigestView:
     coverage: CoverageView
     queries: tuple[QueryView, ...]
     abstracts: Abstracts = Abstracts.SHORT
-    week: WeekView | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """Papers of one kind or saved query, and of one announcement where a digest covers several.
+    """Papers of one kind or saved query.
 
     Attributes:
         kind: what was announced; None where its papers are those of a saved query.
         title: its heading, `New`, or the saved query's name.
-        count: how many of these papers the digest holds, shown or not; of this announcement.
+        count: how many of these papers the digest holds, shown or not.
         papers: those shown.
-        day: the announcement's day, `Thursday 19 November 2026`, on the first group of each; "" on others, and
-            where a digest covers one announcement alone.
-        day_count: how many papers of that announcement the digest holds, shown or not.
     """
 
     kind: Kind | None
     title: str
     count: int
     papers: tuple[PaperView, ...]
-    day: str = ""
-    day_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +111,7 @@ class RestView:
         url: where all of them are shown, "" where there is no such page.
         papers: the first of them, to be named by id where there is no page.
         unnamed: how many are counted only.
-        parts: what they are, where that is more than one thing: `12 new · 4 replaced`, or by day or saved query.
+        parts: what they are, where that is more than one thing: `12 new · 4 replaced`, or by saved query.
     """
 
     count: int
@@ -245,7 +237,6 @@ def view_digest(digest: Digest) -> DigestView:
         is_first_digest=digest.occasion.is_look_back,
         coverage=describe_coverage(digest.coverage, digest.zone),
         queries=tuple(view_query(name, text) for name, text in digest.queries),
-        week=view_week(digest, view_papers(digest)) if digest.is_weekly else None,
         abstracts=digest.abstracts,
     )
 
@@ -298,8 +289,7 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
         local = told_at.astimezone(ZoneInfo(digest.zone))
         earlier = f"{write_day(local.date())} {local:%H:%M} {name_zone(local)}"
         return f"Everything was checked, and nothing more matched {names} since the digest of {earlier}."
-    quiet = "week" if digest.is_weekly else "day"
-    return f"A quiet {quiet}: everything was checked, and nothing matched {names}."
+    return f"Everything was checked, and nothing matched {names}."
 
 
 def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
@@ -367,24 +357,16 @@ def _find_query(entry: DigestEntry) -> str:
 
 
 def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
-    """Put neighbours of one announcement and kind, or saved query, under one heading; the order stays as it is."""
+    """Put neighbours of one kind, or saved query, under one heading; the order stays as it is."""
 
-    def find_group(entry: DigestEntry) -> tuple[date | None, Kind | str]:
-        return entry.mailing, _find_query(entry) if digest.group_by is Grouping.QUERY else entry.kind
+    def find_group(entry: DigestEntry) -> Kind | str:
+        return _find_query(entry) if digest.group_by is Grouping.QUERY else entry.kind
 
     totals = Counter(map(find_group, digest.entries))
-    days = Counter(entry.mailing for entry in digest.entries)
-    groups: list[GroupView] = []
-    before: date | None = None
-    for (day, group), members in groupby(papers, key=lambda paper: find_group(paper.entry)):
-        title = "" if day is None or day == before else write_long_day(day)
-        papers_of_day = days[day] if title else 0
-        kind = group if isinstance(group, Kind) else None
-        groups.append(
-            GroupView(kind, _name_group(group), totals[day, group], tuple(members), title, papers_of_day)
-        )
-        before = day
-    return tuple(groups)
+    return tuple(
+        GroupView(group if isinstance(group, Kind) else None, _name_group(group), totals[group], tuple(members))
+        for group, members in groupby(papers, key=lambda paper: find_group(paper.entry))
+    )
 
 
 def _name_group(group: Kind | str) -> str:
@@ -400,73 +382,10 @@ def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
 
 
 def _count_parts(papers: Sequence[PaperView]) -> str:
-    """Say what is left out: of which days, of which saved queries or kinds; "" where all is of one."""
-    names = [
-        write_day(paper.entry.mailing)
-        if paper.entry.mailing
-        else clean_text(paper.under) or KIND_TITLES[paper.kind].lower()
-        for paper in papers
-    ]
+    """Say what is left out: of which saved queries or kinds; "" if all is of one."""
+    names = [clean_text(paper.under) or KIND_TITLES[paper.kind].lower() for paper in papers]
     totals = Counter(names)
     return " · ".join(f"{total:,} {name}" for name, total in totals.items()) if len(totals) > 1 else ""
-
-
-MOST_MATCHED = 5
-"""How many of the papers that matched the most are named; a week of no more papers than that names none."""
-
-MOST_CHANGED = 10
-"""How many of the papers that were replaced or withdrawn since are named; the others are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class DayView:
-    """One announcement of the week: its day, `Thu 19 Nov` and `Thursday 19 November 2026`, and how many papers.
-
-    `said` is the number in words: `none` is said only where all of the week was checked.
-    """
-
-    day: str
-    long_day: str
-    count: int
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShareView:
-    """A saved query: its name, and how many of the week's papers it matched."""
-
-    name: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class MatchView:
-    """One of the papers that matched the most: the paper, and by how much: `2 saved queries, 5 conditions`."""
-
-    paper: PaperView
-    matched: str
-
-
-@dataclass(frozen=True, slots=True)
-class WeekView:
-    """A week as templates see it.
-
-    Attributes:
-        days: each announcement in turn, those too that brought nothing; () where there is one alone, whose heading
-            says it.
-        queries: the saved queries in the subscription's order, where there are several.
-        changed: the first papers that were announced and then replaced or withdrawn within the week; what
-            became of each is its `sequel`.
-        changed_count: how many there are.
-        most_matched: the papers that most saved queries and clauses met, the most first; () in a small week,
-            and where too many tie.
-    """
-
-    days: tuple[DayView, ...]
-    queries: tuple[ShareView, ...]
-    changed: tuple[PaperView, ...]
-    changed_count: int
-    most_matched: tuple[MatchView, ...]
 
 
 def find_most(most: int, fits: Callable[[int], bool]) -> int:
@@ -518,81 +437,3 @@ def write_page(templates: Templates, digest: Digest, links: Links, start: int | 
     groups, is_open = group_papers(digest, papers), bool(start)
     context = PageContext(view_digest(digest), groups, links, held, ABSTRACTS_A_PAGE, is_open)
     return templates.render("web/digest.html", context)
-
-
-def view_week(digest: Digest, papers: Sequence[PaperView]) -> WeekView:
-    """Return what templates see of a week.
-
-    Args:
-        digest: the weekly digest.
-        papers: all its papers as templates see them, in its order.
-    """
-    changed = [paper for paper in papers if paper.entry.sequel is not None]
-    most_matched = [MatchView(paper, _describe_match(paper.entry)) for paper in choose_most_matched(papers)]
-    return WeekView(
-        days=_count_days(digest),
-        queries=_count_queries(digest),
-        changed=tuple(changed[:MOST_CHANGED]),
-        changed_count=len(changed),
-        most_matched=tuple(most_matched),
-    )
-
-
-def choose_most_matched(papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
-    """Return the papers that most saved queries met, then most distinct clauses, then by a digest's own order.
-
-    A paper that one clause alone brought is not among them, nor is one that was withdrawn since. Where more
-    share the first place than would be named there are none: these would be the first papers over again.
-    """
-    if len(papers) <= MOST_MATCHED:
-        return ()
-    several = [
-        paper
-        for paper in papers
-        if max(_count_matched(paper.entry)) > 1
-        and not paper.entry.paper.is_withdrawn
-        and not paper.is_withdrawn_since
-    ]
-    ranked = sorted(several, key=lambda paper: _count_matched(paper.entry), reverse=True)
-    is_level = len(ranked) > MOST_MATCHED and (
-        _count_matched(ranked[0].entry) == _count_matched(ranked[MOST_MATCHED].entry)
-    )
-    return () if is_level else tuple(ranked[:MOST_MATCHED])
-
-
-def choose_top(digest: Digest, papers: Sequence[PaperView]) -> tuple[PaperView, ...]:
-    """Return papers as the subject of a mail names them, the best first."""
-    best = choose_most_matched(papers) if digest.is_weekly else ()
-    return best or tuple(papers)
-
-
-def _count_matched(entry: DigestEntry) -> tuple[int, int]:
-    return len({reason.query for reason in entry.reasons}), entry.clauses
-
-
-def _describe_match(entry: DigestEntry) -> str:
-    queries, clauses = _count_matched(entry)
-    said = [f"{queries} saved queries"] if queries > 1 else []
-    return ", ".join([*said, f"{clauses} condition{'' if clauses == 1 else 's'}"])
-
-
-def _count_days(digest: Digest) -> tuple[DayView, ...]:
-    coverage = digest.coverage
-    counts = Counter(entry.mailing for entry in digest.entries if entry.mailing)
-    if coverage.mailing is not None:
-        first = mailing_moment(coverage.since or coverage.mailing) - timedelta(seconds=1)
-        for day in mailings_between(first, mailing_moment(coverage.mailing)):
-            counts.setdefault(day, 0)
-    days = sorted(counts) if len(counts) > 1 else []
-    none = "none" if coverage.is_complete else "none yet"
-    return tuple(
-        DayView(write_day(day), write_long_day(day), counts[day], f"{counts[day]:,}" if counts[day] else none)
-        for day in days
-    )
-
-
-def _count_queries(digest: Digest) -> tuple[ShareView, ...]:
-    if len(digest.queries) < 2:  # noqa: PLR2004 - one has all there is
-        return ()
-    counts = Counter(name for entry in digest.entries for name in entry.queries)
-    return tuple(ShareView(clean_text(name), counts[name]) for name, _ in digest.queries)

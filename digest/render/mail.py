@@ -18,7 +18,6 @@ from digest.render.contexts import (
     SubjectContext,
 )
 from digest.render.digests import (
-    choose_top,
     find_most,
     group_papers,
     view_digest,
@@ -225,7 +224,7 @@ class _Frame:
 
     def render_subject(self) -> str:
         """Render the subject."""
-        top = next(iter(choose_top(self._digest, self._papers)), None)
+        top = next(iter(self._papers), None)
         name = shorten(self._view.title, _SUBJECT_NAME) if self._view.title != self._view.subscription else ""
         title = shorten(top.title, _SUBJECT_TITLE - len(name)) if top else ""
         return clean_text(

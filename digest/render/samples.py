@@ -156,13 +156,9 @@ def _make_samples() -> Iterator[Digest]:
     followed = replace(make_entry(15), sequel=Sequel(Kind.WITHDRAWAL, date(2026, 11, 19), before, after))
     busy = make_digest((*kinds, much, little, gone, replaced, followed))
     yield busy
-    yield replace(busy, is_weekly=True)
     yield replace(busy, shown=3, group_by=Grouping.QUERY, abstracts=Abstracts.FULL)
     yield replace(busy, occasion=Occasion.FIRST_DIGEST, abstracts=Abstracts.NONE)
-    days = (date(2026, 11, 19), date(2026, 11, 18))
-    merged = [replace(entry, mailing=days[number % 2]) for number, entry in enumerate(busy.entries)]
-    covered = make_coverage(len(merged), since=days[1], mailings=2)
-    yield from (make_digest(merged, coverage=covered, is_weekly=is_weekly) for is_weekly in (False, True))
+    yield replace(busy, coverage=make_coverage(len(busy.entries), since=date(2026, 11, 18), mailings=2))
     yield make_digest([make_entry(number, abstract=ABSTRACT * 4) for number in range(1, 41)])
     yield from quiet_digests().values()
 

@@ -92,9 +92,7 @@ class SlackParts:
         self._digest = digest
         self._view = view_digest(digest)
         self._papers: Sequence[PaperView] = view_papers(digest)
-        # A weekly digest names the papers which matched the most instead.
-        most = 0 if self._view.week and self._view.week.most_matched else MOST_TITLES
-        self._most_titles = min(most, digest.shown)
+        self._most_titles = min(MOST_TITLES, digest.shown)
 
     @cached_property
     def shares(self) -> tuple[Share, ...]:

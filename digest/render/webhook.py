@@ -134,7 +134,6 @@ def _describe(entry: DigestEntry) -> dict[str, Any]:
         "changed_since_version": entry.before.paper.version if entry.before else None,
         "changes": _describe_changes(entry.before.paper, paper) if entry.before else [],
         "sequel": _describe_sequel(entry.sequel) if entry.sequel else None,
-        "mailing": _write_day(entry.mailing),
         "queries": list(entry.queries),
         "reasons": [_describe_reason(reason) for reason in entry.reasons],
     }

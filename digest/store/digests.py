@@ -292,7 +292,6 @@ def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
         "coverage": asdict(digest.coverage),
         "group_by": digest.group_by,
         "abstracts": digest.abstracts,
-        "is_weekly": digest.is_weekly,
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
     return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=lambda day: day.isoformat())
@@ -316,7 +315,6 @@ def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
             for reason in entry.reasons
         ],
         "found_at": entry.found_at,
-        "mailing": entry.mailing,
         "before": entry.before and entry.before.key,
         "sequel": sequel and (sequel.kind, sequel.day, sequel.before.key, sequel.after.key),
     }
@@ -354,7 +352,6 @@ def thaw(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Di
         id=row.id,
         group_by=Grouping(frozen["group_by"]),
         abstracts=Abstracts(frozen["abstracts"]),
-        is_weekly=frozen["is_weekly"],
     )
 
 
@@ -372,7 +369,6 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
         ),
         found_at=datetime.fromisoformat(frozen["found_at"]),
         change_id=frozen["change"],
-        mailing=date.fromisoformat(frozen["mailing"]) if frozen["mailing"] else None,
         before=StoredText(papers[before], before) if before else None,
         sequel=_thaw_sequel(papers, *sequel) if sequel else None,
     )

@@ -366,7 +366,6 @@ subscriptions = Table(
     col.text("exclude_papers"),
     col.text("quiet_hours"),
     col.text("group_by"),
-    col.text("weekly"),
     col.moment("next_due_at", nullable=True, index=True),
     col.text("last_slot"),
     col.moment("last_planned_at", nullable=True),

@@ -19,7 +19,6 @@ from digest.model.subscriptions import (
     Grouping,
     Subscription,
     SubscriptionState,
-    Weekly,
     WhenEmpty,
     is_personal,
 )
@@ -258,7 +257,6 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             abstracts=Abstracts(row.abstracts),
             look_back=row.look_back,
             group_by=Grouping(row.group_by),
-            weekly=Weekly(row.weekly),
             title=row.title,
             exclude=tuple(row.exclude_queries.splitlines()),
             exclude_papers=tuple(map(ArxivId.parse, row.exclude_papers.split())),
@@ -548,7 +546,6 @@ def list_settings(subscription: Subscription) -> dict[str, Any]:
         "abstracts": subscription.abstracts,
         "look_back": subscription.look_back,
         "group_by": subscription.group_by,
-        "weekly": subscription.weekly,
         "quiet_hours": str(subscription.quiet_hours or ""),
         **write_exclusion(subscription),
     }

@@ -22,7 +22,7 @@ from digest.model.cadences import Cadence, choose_zone, read_pause_end
 from digest.model.clock import write_with_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
-from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, SubscriptionState, Weekly, is_personal
+from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, SubscriptionState, is_personal
 from digest.plan.links import make_links
 from digest.render.contexts import PreferencesContext, QueryContext
 from digest.render.text import name_zone, write_day, write_long_day
@@ -129,7 +129,7 @@ def _read_wish(wish: Wish, form: Form) -> Wish:
     """Return all that the form says but when. Saved queries that its page did not list stay as they are."""
     listed, ticked = form.get_all("listed"), form.get_all("on")
     try:
-        abstracts, weekly = Abstracts(form.get("abstracts")), Weekly(form.get("weekly"))
+        abstracts = Abstracts(form.get("abstracts"))
     except ValueError as error:
         raise UsageError("this is not offered", hint="Choose from the lists.") from error
     return replace(
@@ -139,7 +139,6 @@ def _read_wish(wish: Wish, form: Form) -> Wish:
         ),
         kinds=tuple(kind for kind in Kind if kind in form.get_all("kind")),
         abstracts=abstracts,
-        weekly=weekly,
         has_feed=form.get("feed") == "yes",
     )
 

@@ -228,18 +228,13 @@ def test_a_digest_after_a_pause_names_the_mailings_it_covers_and_how_many_papers
     assert (str(coverage.since), str(coverage.mailing), coverage.new) == ("2026-03-03", "2026-03-04", 20)
     assert report.poll.caught_up == [coverage.since, coverage.mailing]
     entries = report.plan.digests[0].entries
-    told_under = [(str(entry.mailing), entry.paper.id.number) for entry in entries]
-    assert told_under == [("2026-03-04", n) for n in range(40, 30, -1)] + [
-        ("2026-03-03", n) for n in range(30, 20, -1)
-    ]
+    assert [entry.paper.id.number for entry in entries] == list(range(40, 20, -1))
     plain = here.mail.mails[-1].message.get_body(("plain",))
     assert plain is not None
-    text = plain.get_content()
-    assert "Covers 2 announcements, 3–4 March" in text
-    assert text.index("== Wednesday 4 March 2026 (10) ==") < text.index("== Tuesday 3 March 2026 (10) ==")
+    assert "Covers 2 announcements, 3–4 March" in plain.get_content()
 
 
-def test_a_weekly_digest_covers_the_mailings_since_the_one_before_and_shows_them_by_day(
+def test_a_weekly_digest_covers_the_mailings_since_the_one_before(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, when="mondays at 12:00 UTC")

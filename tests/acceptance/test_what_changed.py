@@ -49,7 +49,7 @@ def find_last_number(here: Installation) -> int:
 
 
 @NIGHTLY
-def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobody_asked_for_replacements(
+def test_a_digest_of_a_week_says_what_became_of_its_papers_though_nobody_asked_for_replacements(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
     here = install(arxiv, extra='look_back = "0 days"\nkinds = ["new"]', when="mondays at 12:00 UTC")
@@ -66,35 +66,16 @@ def test_a_week_is_rounded_up_by_day_with_what_became_of_its_papers_though_nobod
     )
     arxiv.withdraw("2603.00022", announced=thursday, comment="An error in Section 4.")
     look(here, clock, TUESDAY + timedelta(hours=3), thursday + timedelta(hours=3))
-    assert "CHANGED SINCE (2)" in preview(here, "--next", "--as", "text")
+    assert "withdrawn on Thu 5 Mar (v2)" in preview(here, "--next", "--as", "text")
     look(here, clock, MONDAY_NOON)
     (digest,) = [digest for report in here.reports for digest in report.plan.digests]
-    assert digest.is_weekly
-    assert [(entry.paper.id.number, str(entry.mailing), entry.kind) for entry in digest.entries] == [
-        (24, "2026-03-05", Kind.NEW),
-        (23, "2026-03-03", Kind.NEW),
-        (22, "2026-03-03", Kind.NEW),
-        (21, "2026-03-03", Kind.NEW),
+    assert [(entry.paper.id.number, entry.kind) for entry in digest.entries] == [
+        (number, Kind.NEW) for number in (24, 23, 22, 21)
     ]
     subject, text = read_last_mail(here)
     assert subject.endswith("(3–8 Mar)")
-    assert "Replaced on Thu 5 Mar (v1 → v2): “accepted at a workshop”; abstract: 1 word changed" in text
-    assert "Withdrawn on Thu 5 Mar (v2): “An error in Section 4.”" in text
-    assert "Tue 3 Mar 3 papers Wed 4 Mar none yet Thu 5 Mar 1 paper Sun 8 Mar none yet" in text
-    (post,) = [message for message in here.slack.messages if not message.thread_ts]
-    assert "Changed since" in json.dumps(post.blocks)
-
-
-@NIGHTLY
-def test_a_week_may_come_as_a_digest_like_any_other(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
-) -> None:
-    here = install(arxiv, extra='look_back = "0 days"\nweekly = "plain"', when="mondays at 12:00 UTC")
-    here.run()
-    announce(arxiv, TUESDAY, 21, abstract=ABSTRACT)
-    look(here, clock, TUESDAY + timedelta(hours=3), MONDAY_NOON)
-    (digest,) = [digest for report in here.reports for digest in report.plan.digests]
-    assert not digest.is_weekly
+    assert "replaced on Thu 5 Mar (v1 → v2): “accepted at a workshop”; abstract: 1 word changed" in text
+    assert "withdrawn on Thu 5 Mar (v2): “An error in Section 4.”" in text
 
 
 @NIGHTLY

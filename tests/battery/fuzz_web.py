@@ -51,7 +51,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW")
 FORM = "application/x-www-form-urlencoded"
 KINDS = (FORM, f"{FORM}; charset=utf-8", "multipart/form-data; boundary=b", "text/plain", "", "\xff")
 FIELDS = (
-    "address q was days hour zone kinds kind feed joins answer token name text until abstracts weekly action"
+    "address q was days hour zone kinds kind feed joins answer token name text until abstracts action"
     " subscription on listed List-Unsubscribe next page day"
 )
 VALUES = (

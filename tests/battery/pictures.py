@@ -33,7 +33,7 @@ from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, quiet_digests
 from tests.battery.browser import Browser, Sight, View, find_chromium
 from tests.integration.query.test_real_papers import read_papers
-from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest, weekly_digest
+from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest
 
 PHONE, DESK = 360, 1_000
 TURNED_ROUND = "<style>html { filter: invert(1) hue-rotate(180deg); background: #fff }</style></head>"
@@ -102,7 +102,6 @@ def make_mails() -> Iterator[tuple[str, str]]:
         "odd": make_digest(odd_entries()),
         "merged": merged_digest(),
         "revised": revised_digest(),
-        "weekly": weekly_digest(),
         **quiet_digests(),
     }
     for name, digest in digests.items():

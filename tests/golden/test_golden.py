@@ -40,7 +40,6 @@ from tests.samples import (
     sample_digest,
     sample_start,
     sample_trials,
-    weekly_digest,
 )
 from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts
 
@@ -50,7 +49,6 @@ DIGESTS: dict[str, Digest] = {
     "capped": make_digest([make_entry(number, abstract="Short.") for number in range(1, 31)], shown=8),
     "merged": merged_digest(),
     "revised": revised_digest(),
-    "weekly": weekly_digest(),
     **quiet_digests(),
 }
 
@@ -96,7 +94,7 @@ def test_slack_messages_look_as_they_did(
     golden(f"{name}.slack.json", json.dumps(payloads, indent=1, ensure_ascii=False) + "\n")
 
 
-@pytest.mark.parametrize("name", ["ordinary", "weekly"])
+@pytest.mark.parametrize("name", ["ordinary", "merged"])
 def test_what_other_programs_get_looks_as_it_did(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, name: str
 ) -> None:
@@ -213,7 +211,7 @@ def test_pages_of_the_web_shell_look_as_they_did(renderer: Renderer, golden: Gol
 
 
 def _show_past(left_out: int) -> tuple[PastView, ...]:
-    digests = (weekly_digest(), sample_digest(), quiet_digests()["quiet"])
+    digests = (merged_digest(), sample_digest(), quiet_digests()["quiet"])
     months = ("November 2026", "November 2026", "October 2026")
     return tuple(
         PastView(view_digest(digest), month, f"../d/{month[0]}", view_papers(digest)[:3], left_out)

@@ -57,7 +57,7 @@ def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_d
     digest = make_digest([second])
     sequel = Sequel(Kind.REPLACEMENT, NOW.date(), texts[1], texts[2])
     entry = replace(digest.entries[0], before=texts[0], sequel=sequel)
-    digest = replace(digest, entries=(entry,), group_by=Grouping.QUERY, is_weekly=True)
+    digest = replace(digest, entries=(entry,), group_by=Grouping.QUERY)
     with store.begin() as conn:
         digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
         assert digest_id is not None

@@ -19,7 +19,6 @@ from digest.model.subscriptions import (
     Destination,
     DestinationKind,
     Grouping,
-    Weekly,
     WhenEmpty,
 )
 from digest.store import matches, subscribers, subscriptions
@@ -80,7 +79,6 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
         exclude_papers=(ArxivId.parse("2611.14886"), ArxivId.parse("hep-th/9901001")),
         quiet_hours=QuietHours.parse("22:00-07:00 Europe/Berlin"),
         group_by=Grouping.QUERY,
-        weekly=Weekly.PLAIN,
     )
     assert sync(store, written) == SyncReport(added=("team",))
     found = load(store)
@@ -119,7 +117,7 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
         {"title": "Another title"},
         {"kinds": (Kind.REPLACEMENT,)},
         {"show": None, "abstracts": Abstracts.NONE},
-        {"group_by": Grouping.QUERY, "weekly": Weekly.PLAIN},
+        {"group_by": Grouping.QUERY},
         {"when_empty": WhenEmpty.NOTE},
         {"queries": ("gpu", "perf")},
         {"queries": ("gpu",)},

@@ -38,9 +38,9 @@ def test_every_template_is_listed_with_what_it_is_for_and_what_it_sees(digest: S
 
 def test_one_that_is_no_utf_8_is_named_when_all_are_listed(digest: Shell) -> None:
     use_own()
-    write("email/weekly.html", "")
-    Path("templates/email/weekly.html").write_bytes(b"caf\xe9")
-    assert "email/weekly.html" in digest("templates", "list", expect=3).err
+    write("email/paper.html", "")
+    Path("templates/email/paper.html").write_bytes(b"caf\xe9")
+    assert "email/paper.html" in digest("templates", "list", expect=3).err
 
 
 def test_a_copy_is_what_is_shipped_to_the_letter_and_the_next_steps_are_said(digest: Shell) -> None:
@@ -102,6 +102,6 @@ def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     assert "\n  headline  " in shown
     found = digest("templates", "list", "email/digest.html", "--json").json
     assert found["names"]["groups"] == "the papers shown, by kind."
-    assert {"digest", "group", "paper", "rest", "links", "week", "coverage"} <= {*found["parts"]}
+    assert {"digest", "group", "paper", "rest", "links", "coverage"} <= {*found["parts"]}
     assert "that includes it" in digest("templates", "list", "email/style.css").out
-    assert "Did you mean 'email/weekly.html'?" in digest("templates", "list", "email/wekly.html", expect=2).err
+    assert "Did you mean 'email/paper.html'?" in digest("templates", "list", "email/papr.html", expect=2).err

@@ -9,7 +9,7 @@ import pytest
 
 from digest.deliver import people
 from digest.model.announcements import Kind
-from digest.model.subscriptions import Abstracts, Weekly
+from digest.model.subscriptions import Abstracts
 from tests.integration.web.conftest import Desk
 from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house
 from tests.integration.web.world import LATER, PAPERS, make_paper, wait_until
@@ -55,7 +55,7 @@ def test_the_mail_of_one_person_links_to_their_page_and_nothing_else_does(shared
 
 def test_what_the_form_says_holds_from_then_on_and_twice_is_as_once(house: House) -> None:
     page = house.open(house.subscribe(ME, "abs:measure", "ti:clocks"))
-    page = page.press("save", abstracts="full", weekly="plain", feed="yes", on=["clocks"])
+    page = page.press("save", abstracts="full", feed="yes", on=["clocks"])
     kinds = ["new", "replaced"]
     page = page.press("save", days="fridays", hour="9", zone="Europe/Berlin", kind=kinds)
     assert (page.status, page.said) == (200, "Saved. Your next digest comes Friday 20 November at 09:00 CET.")
@@ -63,7 +63,7 @@ def test_what_the_form_says_holds_from_then_on_and_twice_is_as_once(house: House
     assert [(query.text, query.is_on) for query in wish.queries] == [("abs:measure", False), ("ti:clocks", True)]
     assert wish.cadence == "fridays at 09:00 Europe/Berlin"
     assert wish.kinds == (Kind.NEW, Kind.REPLACEMENT)
-    assert (wish.abstracts, wish.weekly, wish.has_feed) == (Abstracts.FULL, Weekly.PLAIN, True)
+    assert (wish.abstracts, wish.has_feed) == (Abstracts.FULL, True)
     before = house.dump()
     again = page.press("save")
     assert (again.said, house.dump()) == (page.said, before)
@@ -100,8 +100,8 @@ def test_a_mistake_stands_at_its_field_and_what_was_typed_is_kept(house: House) 
     "fields",
     [
         {"action": "save", "days": "never", "hour": "9", "zone": "UTC", "kind": "new"},
-        {"action": "save", "days": "daily", "hour": "24", "zone": "UTC", "abstracts": "full", "weekly": "plain"},
-        {"action": "save", "days": "daily", "hour": "9", "abstracts": "long", "weekly": "plain"},
+        {"action": "save", "days": "daily", "hour": "24", "zone": "UTC", "abstracts": "full"},
+        {"action": "save", "days": "daily", "hour": "9", "abstracts": "long"},
         {"action": "pause", "until": "soon"},
         {"action": "pause", "until": "9999-12-31"},
         {"action": "leave"},
@@ -210,7 +210,6 @@ def test_nobody_reaches_what_belongs_to_another_person(house: House) -> None:
         hour="9",
         kind="new",
         abstracts="full",
-        weekly="plain",
         listed="clocks",
     )
     assert house.preferences(OTHER) == other

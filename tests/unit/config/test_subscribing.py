@@ -51,7 +51,6 @@ def table(**keys: str) -> str:
         ({"show": "-1"}, "whole number from 1", ""),
         ({"group_by": '"author"'}, "'author' is not one of kind, query", ""),
         ({"abstracts": '"long"'}, "'long' is not one of short, full, none", ""),
-        ({"weekly": '"never"'}, "'never' is not one of summary, plain", ""),
         ({"look_back": '"week"'}, "a time of 0 to 365 days", "7 days"),
         ({"title": '"a\\nb"'}, "must be one line", ""),
         ({"quiet_hours": '"nights"'}, "'nights' are not hours of a day", "22:00-07:00"),

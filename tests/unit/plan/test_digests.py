@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
 from digest.match.rules import choose_first_digest
-from digest.model.announcements import Kind, StoredChange, latest_mailing
+from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import Coverage, Digest, Occasion, Seen, Share
 from digest.model.papers import Paper
@@ -28,7 +27,6 @@ def plan(
     occasion: Occasion = Occasion.SCHEDULED,
     queries: tuple[str, ...] = ("perf", "gpu"),
     coverage: Coverage = COVERAGE,
-    announced: Mapping[int, tuple[date | None, date | None]] | None = None,
     **wishes: Any,  # noqa: ANN401 - any field of Subscription, and `later`
 ) -> Digest:
     subscription = Subscription(
@@ -52,7 +50,6 @@ def plan(
         slot="2026-11-20",
         occasion=occasion,
         now=FOUND,
-        announced=announced,
         load_later=lambda: later,
     )
 
@@ -178,52 +175,15 @@ def test_a_first_digest_shows_the_last_days_or_the_newest_fifteen() -> None:
 MERGED = replace(COVERAGE, mailing=date(2026, 11, 19), since=date(2026, 11, 17), mailings=3)
 
 
-def test_where_a_digest_stands_for_several_mailings_the_newest_comes_first_and_kinds_within_it() -> None:
-    changes = [
-        make_change(1, make_paper("2611.00001"), Kind.NEW),
-        make_change(2, make_paper("2611.00002"), Kind.NEW),
-        make_change(3, make_paper("2611.00003", version=2), Kind.REPLACEMENT, make_paper("2611.00003")),
-    ]
-    announced = {
-        1: (date(2026, 11, 17), date(2026, 11, 18)),
-        2: (date(2026, 11, 18), date(2026, 11, 19)),
-        3: (date(2026, 10, 1), date(2026, 11, 19)),
-    }
-    keys = {change.paper_key: announced[change.paper.id.number] for change in changes}
-    entries = plan(*changes, coverage=MERGED, announced=keys).entries
-    assert [(str(entry.mailing), entry.kind) for entry in entries] == [
-        ("2026-11-18", Kind.NEW),
-        ("2026-11-18", Kind.REPLACEMENT),
-        ("2026-11-17", Kind.NEW),
-    ]
-
-
-def test_a_digest_for_one_mailing_alone_tells_no_days() -> None:
-    (entry,) = plan(
-        make_change(1, make_paper("2611.00001"), Kind.NEW), announced={1: (date(2026, 11, 17), None)}
-    ).entries
-    assert entry.mailing is None
-
-
-def test_a_change_whose_day_is_not_known_is_told_under_the_mailing_it_was_found_after() -> None:
-    change = make_change(3, make_paper("2611.00003", version=2), Kind.REPLACEMENT, make_paper("2611.00003"))
-    (entry,) = plan(change, coverage=replace(MERGED, mailing=date(2026, 11, 22))).entries
-    assert entry.mailing == latest_mailing(FOUND)
-
-
-def test_one_day_a_week_brings_a_weekly_digest_with_days_and_what_became_of_papers() -> None:
+def test_a_digest_of_several_announcements_says_what_became_of_its_papers_since() -> None:
     new, replaced = make_paper("2611.00001"), make_paper("2611.00001", version=2)
     later = {1: [make_change(8, replaced, Kind.REPLACEMENT, new)]}
-    weekly: dict[str, Any] = {"cadence": Cadence.parse("mondays at 09:00 Europe/Berlin"), "later": later}
-    known = {1: (date(2026, 11, 17), None)}
-    digest = plan(make_change(7, new), coverage=MERGED, announced=known, **weekly)
-    (entry,) = digest.entries
-    assert digest.is_weekly
-    assert (str(entry.mailing), entry.kind, entry.paper.version) == ("2026-11-17", Kind.NEW, 1)
+    (entry,) = plan(make_change(7, new), coverage=MERGED, later=later).entries
+    assert (entry.kind, entry.paper.version) == (Kind.NEW, 1)
     assert entry.sequel is not None
     assert (entry.sequel.kind, entry.sequel.after.paper.version) == (Kind.REPLACEMENT, 2)
-    alone = plan(make_change(7, new), coverage=replace(MERGED, since=None, mailings=1), announced=known, **weekly)
-    assert alone.entries[0].mailing == entry.mailing, "of one mailing it tells the day too"
+    (alone,) = plan(make_change(7, new), later=later).entries
+    assert alone.sequel is None
 
 
 def test_below_saved_queries_each_paper_stands_once() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,11 +27,10 @@ def make_entry(
     *clauses: str,
     kind: Kind = Kind.NEW,
     queries: tuple[str, ...] = ("perf",),
-    mailing: date | None = None,
 ) -> DigestEntry:
     paper = make_paper(str(id_))
     reasons = tuple(explain(clause) for clause in clauses)
-    return DigestEntry(kind, paper, "", "", queries, reasons, FOUND, mailing=mailing)
+    return DigestEntry(kind, paper, "", "", queries, reasons, FOUND)
 
 
 def order(*entries: DigestEntry, group_by: Grouping = Grouping.KIND) -> list[str]:
@@ -46,14 +43,11 @@ IDS = st.one_of(
 )
 ENTRIES = st.lists(
     st.builds(
-        lambda id_, clauses, kind, queries, day: make_entry(
-            id_, *clauses, kind=kind, queries=queries, mailing=day
-        ),
+        lambda id_, clauses, kind, queries: make_entry(id_, *clauses, kind=kind, queries=queries),
         IDS,
         st.lists(st.sampled_from(CLAUSES), max_size=4),
         st.sampled_from(Kind),
         st.lists(st.sampled_from(QUERIES), unique=True, max_size=3).map(tuple),
-        st.sampled_from([date(2026, 11, 18), date(2026, 11, 19)]),
     ),
     max_size=12,
     unique_by=lambda entry: entry.paper.id,
@@ -75,14 +69,11 @@ def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once(
 
 @settings(max_examples=200 if IS_NIGHTLY else 25)
 @given(ENTRIES, st.sampled_from(Grouping))
-def test_groups_hang_together_below_their_day(entries: list[DigestEntry], group_by: Grouping) -> None:
+def test_groups_hang_together(entries: list[DigestEntry], group_by: Grouping) -> None:
     places = [
-        (
-            -entry.mailing.toordinal() if entry.mailing else 0,
-            KIND_ORDER.index(entry.kind)
-            if group_by is Grouping.KIND
-            else ([*QUERIES, ""].index(entry.queries[0]) if entry.queries else len(QUERIES)),
-        )
+        KIND_ORDER.index(entry.kind)
+        if group_by is Grouping.KIND
+        else ([*QUERIES, ""].index(entry.queries[0]) if entry.queries else len(QUERIES))
         for entry in order_entries(entries, group_by, QUERIES)
     ]
     assert places == sorted(places)

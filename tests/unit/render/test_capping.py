@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
-from datetime import date, timedelta
 
 import pytest
 from hypothesis import example, given, settings
@@ -16,7 +14,7 @@ from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Destination, Grouping
 from digest.render import MailIdentity, Renderer
 from digest.render.digests import MOST_NAMED, group_papers, view_papers, view_rest
-from digest.render.samples import EVENING, SAMPLE_LINKS, make_coverage, make_digest, make_entry
+from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry
 from tests.conftest import IS_NIGHTLY
 from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts
 
@@ -26,12 +24,11 @@ IDENTITY = MailIdentity("digest@example.org", "Digest", "digest.example.org", EV
 SLACK = Destination.parse("slack:#papers")
 
 
-def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND, *, is_weekly: bool = False) -> Digest:
-    """Make a digest of two kinds and two saved queries; a weekly digest has two days."""
+def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND) -> Digest:
+    """Make a digest of two kinds and two saved queries."""
     entries = []
     for number in range(1, count + 1):
         kind = Kind.NEW if number <= count * 2 // 3 else Kind.WITHDRAWAL
-        day = date(2026, 11, 19) - timedelta(days=number > count // 2) if is_weekly else None
         entry = make_entry(
             number,
             kind=kind,
@@ -40,15 +37,8 @@ def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND, *, is_
             title=f"Paper no. {number:03d}.",
             abstract="Short.",
         )
-        entries.append(replace(entry, mailing=day))
-    coverage = make_coverage(count, since=date(2026, 11, 18), mailings=2) if is_weekly else make_coverage(count)
-    return make_digest(
-        entries,
-        shown=count if cap is None else min(cap, count),
-        group_by=group_by,
-        is_weekly=is_weekly,
-        coverage=coverage,
-    )
+        entries.append(entry)
+    return make_digest(entries, shown=count if cap is None else min(cap, count), group_by=group_by)
 
 
 DIGESTS = st.builds(
@@ -56,7 +46,6 @@ DIGESTS = st.builds(
     st.integers(0, 45),
     st.none() | st.integers(1, 30),
     st.sampled_from(Grouping),
-    is_weekly=st.booleans(),
 )
 
 

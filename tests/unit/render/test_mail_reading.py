@@ -24,7 +24,7 @@ from digest.render import MailIdentity, Renderer
 from digest.render.mail import BUDGET
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.conftest import IS_NIGHTLY
-from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest, weekly_digest
+from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest
 from tests.unit.render.conftest import MakeDelivery
 from tests.unit.render.test_injections import spread_entries
 from tests.unit.render.test_text import read_flowed
@@ -36,7 +36,6 @@ DIGESTS = {
     "odd": make_digest(odd_entries()),
     "merged": merged_digest(),
     "revised": revised_digest(),
-    "weekly": weekly_digest(),
     "capped": make_digest([make_entry(number) for number in range(1, 6)], shown=3),
     **quiet_digests(),
 }

@@ -44,7 +44,6 @@ ENTRIES = st.builds(
     queries=st.lists(TEXTS, max_size=3).map(tuple),
     reasons=st.lists(REASONS, max_size=3).map(tuple),
     found_at=MOMENTS,
-    mailing=st.none() | st.dates(),
     before=st.none() | STORED,
     sequel=st.none() | SEQUELS,
 )
@@ -91,7 +90,6 @@ DIGESTS = st.builds(
     coverage=COVERAGES,
     group_by=st.sampled_from(Grouping),
     abstracts=st.sampled_from(Abstracts),
-    is_weekly=st.booleans(),
 ).map(number_texts)
 
 EMPTY = Digest(
