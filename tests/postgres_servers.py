@@ -58,6 +58,11 @@ def create_database(admin: Engine, name: str) -> str:
     return admin.url.set(database=name, drivername="postgresql").render_as_string(hide_password=False)
 
 
+def run_tool(program: str, *arguments: str) -> None:
+    """Run one of PostgreSQL's own tools."""
+    subprocess.run([str(_BIN / program), *arguments], check=True)  # noqa: S603 - a program of the wheel's
+
+
 class PostgresServer:
     """A PostgreSQL on 127.0.0.1 that keeps what it answered through a crash.
 

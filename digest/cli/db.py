@@ -1,7 +1,8 @@
-"""`digest db`: the database as a whole: checked, backed up, restored, copied elsewhere."""
+"""`digest db`: the database as a whole: checked, backed up, restored, moved to PostgreSQL."""
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,18 +11,22 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, load, opened_store
-from digest.cli.output import json_option, print_json, print_table, say, showing_progress, write_moment
+from digest.cli.dialogue import ask
+from digest.cli.output import json_option, print_json, print_table, say, showing_progress
 from digest.config.addresses import mask_password
 from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
-from digest.serve.resume import resume as resume_restored
-from digest.store import database, hold_worker, migrate
+from digest.plan.restored import settle
+from digest.store import hold_worker, migrate
 from digest.store.backups import FOLDER, back_up, copy_store, default_backup, prune_backups, restore_backup
 from digest.store.database import INVARIANTS, count_rows, load_violations
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from sqlalchemy import Connection
+
+    from digest.plan.restored import Settled
     from digest.store.database import Violation
 
 
@@ -104,8 +109,6 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
     can read it: it holds your readers' addresses.
 
     PostgreSQL has its own backups: use pg_dump. `digest help backups` shows the commands.
-
-    A database restored from a backup sends nothing until `digest db resume`.
     """
     if keep is not None and file is not None:
         raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
@@ -113,7 +116,7 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
         folder = (here.store.path.parent if here.store.path else here.config.folder) / FOLDER
         path = file or default_backup(folder, here.now)
         with showing_progress(quiet=as_json) as tell:
-            rows = back_up(here.store, path, here.now, tell, replace=force)
+            rows = back_up(here.store, path, tell, replace=force)
         removed = prune_backups(folder, keep) if keep is not None else ()
     size = path.stat().st_size
     if as_json:
@@ -125,98 +128,119 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
         say(f"{count(len(removed), 'older backup')} removed.")
 
 
+_sent_until_option = click.option(
+    "--sent-until",
+    metavar="MOMENT",
+    help="What was due by then had gone out: now, or 2026-11-20T08:30Z.",
+)
+
+
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--mark", is_flag=True, help="Say that the database was restored by other means.")
+@click.argument("file", type=click.Path(path_type=Path))
+@_sent_until_option
 @json_option
 @click.pass_context
-def restore(ctx: click.Context, file: Path | None, *, mark: bool, as_json: bool) -> None:
-    """Put the backup FILE in the place of the database.
+def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: bool) -> None:
+    """Put the backup FILE in the place of a SQLite database.
 
     The backup is checked first. The database before is kept beside it, named .before-restore-….
     Refused while another process works on it. A PostgreSQL database is restored with pg_restore.
 
-    A restored database does not know what was sent after the backup. So it asks arXiv and matches, but sends
-    NOTHING until `digest db resume`. Do again first what people did since: `digest subscription unsubscribe`,
-    `digest feed revoke` and `digest feed rotate`. Until then the old feed addresses answer.
+    The backup does not know what was sent after it was made. So you say until when messages had gone out: what was
+    due by then counts as sent, also what is fetched only now. In doubt name an earlier moment: then some papers
+    come twice, and none is missed. A moment without a zone is read in that of your `when`.
 
-    Did you restore the database by other means, such as a snapshot of the machine or PostgreSQL's own tools? Then
-    call `digest db restore --mark` before you start anything.
+    Afterwards do again what people did since: `digest subscription unsubscribe`, `digest feed revoke` and
+    `digest feed rotate`.
     """
-    if (file is not None) == mark:
-        raise UsageError("name a FILE, or --mark", hint="`digest db restore --help` explains them.")
-    if file is None:
-        with opened_store(ctx) as here, hold_worker(here.store), here.store.begin() as conn:
-            database.mark_copy(conn, here.now)
-        if as_json:
-            print_json({"restored": True})
-        else:
-            say("Nothing is sent until `digest db resume`.")
-        return
-
     config = load(ctx)
     now = choose_clock(config).now()
+    until = _choose_moment(sent_until, config.zone, now, asks=not as_json)
+    settled: list[Settled] = []
+
+    def settle_backup(conn: Connection) -> None:
+        settled.append(settle(conn, until, source=config.arxiv.source, now=now))
+
     with showing_progress(quiet=as_json) as tell:
-        report = restore_backup(config.store.url, file, now, tell)
+        report = restore_backup(config.store.url, file, now, tell, settle=settle_backup)
     if as_json:
         kept = str(report.kept) if report.kept else None
-        print_json({"store": report.place, "taken_at": report.taken_at, "kept": kept, "rows": report.rows})
+        restored = {"store": str(report.place), "kept": kept, "rows": report.rows}
+        print_json(restored | _as_json(until, settled[0]))
         return
-    rows, taken = sum(report.rows.values()), write_moment(report.taken_at, config.zone)
-    say(f"{report.place}: as it was at {taken}, {count(rows, 'row')}, checked and sound.")
+    say(f"{report.place}: restored, {count(sum(report.rows.values()), 'row')}, checked and sound.")
     if report.kept is not None:
         say(f"What was there before is kept: {report.kept}")
-    say("It sends nothing until you say how to go on: `digest run`, then `digest db resume`.")
-    say("Unsubscribe again who unsubscribed since the backup, and close feeds again that were closed.")
+    _tell_settled(until, settled[0], config.zone)
 
 
 @command.command()
-@click.option(
-    "--since",
-    metavar="MOMENT",
-    help="What was due by then was sent already: 2026-11-20T08:30Z.",
-)
+@_sent_until_option
 @json_option
 @click.pass_context
-def resume(ctx: click.Context, since: str | None, *, as_json: bool) -> None:
-    """Let a restored database plan and send again.
+def restored(ctx: click.Context, sent_until: str | None, *, as_json: bool) -> None:
+    """Say that the database was brought back by other means.
 
-    Without --since all that waits is sent. Some of it comes twice: what was sent after the backup.
-
-    With --since MOMENT, what was due by then counts as sent and is not sent again. Name the last moment at
-    which all that was due was sent. In doubt name an earlier one: then some papers come twice, and none is
-    missed. Replaced and cross-listed papers, and those of a pause, may come twice in any case.
-
-    A moment without a zone is read in that of your `when`. 2026-11-20T08:30Z is UTC.
+    Such as pg_restore, a snapshot of the machine, or a file that was copied. Call it before you start anything.
+    What was due by the moment you name counts as sent: see `digest db restore --help`.
     """
-    with opened_store(ctx) as here, here.store.begin() as conn:
-        moment = _read_moment(since, here.zone) if since is not None else None
-        resumed = resume_restored(conn, here.config.arxiv.source, here.now, since=moment)
+    with opened_store(ctx) as here, hold_worker(here.store):
+        until = _choose_moment(sent_until, here.zone, here.now, asks=not as_json)
+        with here.store.begin() as conn:
+            settled = settle(conn, until, source=here.config.arxiv.source, now=here.now)
     if as_json:
-        since_then = {"since": moment} if moment is not None else {}
-        print_json({"released": resumed.released, "dropped": resumed.dropped, "told": resumed.told, **since_then})
-        return
-    if moment is not None:
-        dropped = count(resumed.dropped, "delivery", "deliveries")
-        papers = f"{count(resumed.told, 'paper')} that had come due by {write_with_zone(moment, here.zone)}"
-        say(f"Taken as sent: {dropped}, and {papers} ({moment:%Y-%m-%dT%H:%M:%SZ}).")
-    released = count(resumed.released, "delivery", "deliveries")
-    say(f"Working again: {released} released. The next `digest run` sends, or `digest serve` at once.")
+        print_json(_as_json(until, settled))
+    else:
+        _tell_settled(until, settled, here.zone)
 
 
-def _read_moment(text: str, zone: tzinfo | None) -> datetime:
+def _as_json(until: datetime, settled: Settled) -> dict[str, object]:
+    return {"sent_until": until, "deliveries": settled.deliveries, "papers": settled.papers}
+
+
+def _tell_settled(until: datetime, settled: Settled, zone: tzinfo | None) -> None:
+    messages = count(settled.deliveries, "delivery", "deliveries")
+    waiting = f"{messages} and {count(settled.papers, 'paper')}"
+    say(f"Taken as sent: {waiting}, due by {write_with_zone(until, zone)} ({until:%Y-%m-%dT%H:%M:%SZ}).")
+    say("Papers of that time that are fetched only now count as sent, too.")
+    say("Unsubscribe again who unsubscribed since the backup, and close feeds again that were closed.")
+
+
+def _choose_moment(text: str | None, zone: tzinfo | None, now: datetime, *, asks: bool) -> datetime:
+    """Return until when messages had gone out (UTC), as it was written, or else is answered at a terminal.
+
+    Raises:
+        UsageError: it is no moment, lies ahead, or nobody can be asked.
+    """
+    if text is not None:
+        return _read_moment(text, zone, now)
+    if not (asks and sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "say until when messages had gone out",
+            hint="Add --sent-until now, or the last moment when all was well: --sent-until 2026-11-20T08:30Z",
+        )
+    say("What was due by a moment counts as sent. Name the last moment when all was well, or `now`.")
+    return ask("Sent until", lambda typed: _read_moment(typed, zone, now))
+
+
+def _read_moment(text: str, zone: tzinfo | None, now: datetime) -> datetime:
     """Return a moment as it was written (UTC): in its own zone, or in that of all screens.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is none, or lies ahead.
     """
+    if text.strip().lower() == "now":
+        return now
     try:
         moment = datetime.fromisoformat(text.strip())
-        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{text!r} is not a moment", hint="Write day and time: 2026-11-20T09:30, or 2026-11-20T08:30Z."
         ) from error
+    if moment > now:
+        raise UsageError("this moment is in the future", hint="Name the last moment when all was well, or `now`.")
+    return moment
 
 
 @command.command("migrate")

@@ -17,8 +17,8 @@ from digest.inspect.status import STATE_WORDS
 from digest.model.clock import name_zone
 from digest.model.errors import UsageError, count
 from digest.model.messages import DeliveryState
-from digest.store import database, views
 from digest.store import outbox_sends as outbox
+from digest.store import views
 from digest.store.outbox_sends import load_holds
 
 if TYPE_CHECKING:
@@ -219,10 +219,7 @@ def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, 
                 refuse(conn, id_, "tried again")
             else:
                 went.setdefault(to, []).append(id_)
-        is_held_back = database.is_restored(conn)
     when = "by the next `digest run`, or at once where `digest serve` runs"
-    if is_held_back:
-        when = "by the first `digest run` after `digest db resume`; before, a restored database sends nothing"
     for id_ in went.get(DeliveryState.UNKNOWN, ()):
         say(
             f"{name_deliveries([id_])} may have arrived. It is searched for there, and sent only if it is missing,"

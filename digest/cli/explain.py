@@ -199,7 +199,7 @@ def _sum_up(here: Installation, trail: Trail) -> str:
     shown = ", shown by the feed" if any(not why_not for _, why_not in trail.feeds) else ""
     told = trail.deciding
     if told is not None and told.digest.occasion == Occasion.ALREADY_SENT:
-        return f", by the database before this one was restored{shown}"
+        return f", taken as sent before the database was restored{shown}"
     states: dict[str, list[str]] = {}
     for delivery in told.telling if told else ():
         where = here.show(delivery.destination)

@@ -12,10 +12,9 @@ from digest.cli.output import Lines, as_dict, json_option, print_json, print_tab
 from digest.cli.subscription import NONE_YET, describe_turn
 from digest.inspect.preview import foretell_run
 from digest.model.clock import write_with_zone
-from digest.model.errors import AnotherWorker, OutsideError, StoreError, count
+from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
 from digest.serve.steps import run_pass
-from digest.store.database import is_restored
 from digest.store.views import load_open
 
 if TYPE_CHECKING:
@@ -55,11 +54,6 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
         print_json(_as_json(report))
     else:
         _tell(report, site.config.zone)
-    if report.is_restored:
-        raise StoreError(
-            "this database was restored: nothing is sent until you say how to go on",
-            hint="`digest db resume --help` says how.",
-        )
     if report.troubles:
         named, others = report.troubles[:2], len(report.troubles) - 2
         raise OutsideError(
@@ -73,7 +67,7 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     with opened(ctx, create=False) as site, site.store.read() as conn:
         turns, now = foretell_run(conn, site), site.clock.now()
         ready = load_open(conn, now).counts.get(DeliveryState.READY, 0)
-        drift, is_held_back = describe_drift(site.config, conn), is_restored(conn)
+        drift = describe_drift(site.config, conn)
         here = Installation(site.config, site.store, site.clock, now, site.config.zone)
     if as_json:
         due = [{"subscription": one.line.name, **as_dict(one, "line"), **as_dict(one.line)} for one in turns]
@@ -82,7 +76,7 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     rows = [
         [
             one.line.name,
-            one.edit or ("now" if one.is_due else describe_turn(here, one.line, is_held_back=is_held_back)),
+            one.edit or ("now" if one.is_due else describe_turn(here, one.line)),
             f"{one.papers:>6,}" if one.is_due and one.papers is not None else "     –",
             ", ".join(map(here.show, one.line.destinations)),
         ]
@@ -141,7 +135,7 @@ def _tell_deliveries(report: PassReport) -> None:
         digests = count(len(report.plan.digests), "digest")
         say(f"{digests} planned, {count(sent, 'message')} sent ({ways}).")
     elif not report.feeds.written:
-        waits = report.waiting or report.in_doubt.number or report.holds.ids or report.is_restored
+        waits = report.waiting or report.in_doubt.number or report.holds.ids
         is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
         say("Nothing new to send." if is_quiet else "Nothing was sent.")
     for line in report.deliver.retries:
@@ -156,8 +150,6 @@ def _tell_deliveries(report: PassReport) -> None:
 
 def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
     """Say what is left in the outbox, and what it waits for."""
-    if report.is_restored:
-        return
     if report.waiting:
         say(f"{count(report.waiting, 'message')} waiting for the next try (`digest delivery list`).")
         say("`digest delivery retry ID` sends one of them with the next run.")

@@ -98,7 +98,7 @@ def _describe_next(here: Installation, status: Status) -> str:
     words = []
     if status.intake.checked_at is not None:
         words.append(f"Last check {_write_near(here, status.intake.checked_at)}")
-    lines = [one for one in status.subscriptions if one.is_active(here.now) and not status.is_held_back]
+    lines = [one for one in status.subscriptions if one.is_active(here.now)]
     turn = min((one.next_due_at for one in lines if one.next_due_at is not None), default=None)
     if turn is not None:
         words.append(f"{'next' if words else 'Next'} digest {_write_near(here, turn)}")
@@ -183,7 +183,7 @@ def _describe_subscription(here: Installation, status: Status, line: Subscriptio
     last = "–"
     if line.last_planned_at is not None:
         last = f"{_write_near(here, line.last_planned_at)}: {line.last_papers} {mark_states(line.last_states)}"
-    turn = describe_turn(here, line, is_held_back=status.is_held_back, write=partial(_write_near, here))
+    turn = describe_turn(here, line, write=partial(_write_near, here))
     return (line.name, last, turn, f"{draw_bars(weeks)} {sum(days):>3,}")
 
 

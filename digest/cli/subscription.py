@@ -26,11 +26,11 @@ from digest.model.subscriptions import (
     normalise_address,
 )
 from digest.plan.turns import first_due, next_due
-from digest.store import database, views
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import people as people_store
 from digest.store import subscriptions as subscription_store
+from digest.store import views
 from digest.store.subscribers import LETTERS, DestinationState, destination_key, load_places
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def resume(ctx: click.Context, name: str) -> None:
         due = require_subscription(here.config, conn, name)
         has_waiting = bool(match_store.load_pending_matches(conn, due.id, due.plan_after))
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
-        has_changed = subscription_store.resume(conn, due.id, turn)
+        has_changed = subscription_store.resume(conn, due.id, turn, here.now)
     if not has_changed:
         say(f"{name} is not paused.")
     else:
@@ -263,7 +263,6 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     with opened_store(ctx) as here, here.store.read() as conn:
         lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
         persons = people_store.load_people(conn)
-        is_held_back = database.is_restored(conn)
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         drift = describe_drift(here.config, conn)
     heard = {place for due in dues.values() for place in due.subscription.destinations}
@@ -283,7 +282,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
                 line.name,
                 ", ".join(here.show(place) for place in line.destinations) or "nobody",
                 str(dues[line.name].subscription.cadence).replace(f" {here.zone}", ""),
-                describe_turn(here, line, is_held_back=is_held_back),
+                describe_turn(here, line),
             ]
             for line in lines
         ],
@@ -325,7 +324,6 @@ def describe_turn(
     here: Installation,
     line: SubscriptionLine,
     *,
-    is_held_back: bool,
     write: Callable[[datetime], str] | None = None,
 ) -> str:
     """Say when a subscription's next digest comes, or why none does, and what waits for it.
@@ -333,7 +331,6 @@ def describe_turn(
     Args:
         here: the installation.
         line: the subscription.
-        is_held_back: the database was restored, and plans nothing before `digest db resume`.
         write: writes the moment; with its date where it is None.
     """
     waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""
@@ -341,8 +338,6 @@ def describe_turn(
         return f"paused{here.write_until(line.paused_until)}{waits}"
     if all(destination.is_pulled for destination in line.destinations):
         return "read when fetched" if line.destinations else "–"
-    if is_held_back:
-        return f"held until `digest db resume`{waits}"
     if line.next_due_at is not None and line.next_due_at <= here.now:
         return f"due, with the next run{waits}"
     if line.next_due_at is None:
@@ -364,14 +359,13 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here.config, conn, name)
         lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
-        is_held_back = database.is_restored(conn)
         places = load_places(conn, due.id)
         digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
     if as_json:
         print_json({**_as_json(line, due), "destinations": places, "digests": digests})
         return
-    turn = describe_turn(here, line, is_held_back=is_held_back)
+    turn = describe_turn(here, line)
     for label, values in _describe(here, due, line, places, digests, turn=turn).items():
         if values:
             print_wrapped(label, "\n".join(values), width=13, bold=True)

@@ -402,7 +402,7 @@ def resume(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
     is_at_once = own.subscription.cadence.kind is CadenceKind.AT_ONCE
     if turn is None and is_at_once and match_store.load_pending_matches(conn, own.id, own.plan_after):
         turn = first_due(own.subscription, at, own.last_slot)
-    subscription_store.resume(conn, own.id, turn)
+    subscription_store.resume(conn, own.id, turn, at)
 
 
 def require_own(preferences: Preferences) -> DueSubscription:

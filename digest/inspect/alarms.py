@@ -45,7 +45,6 @@ class AlarmFacts:
         digests: subscriptions whose digest is overdue.
         deliveries: deliveries that neither ended nor are held, overdue.
         failed: deliveries given up or held for the operator of late.
-        is_restored: the database is a copy that sends nothing, so that nothing else of it is late.
         is_refusing: of late more asked for a mail with a link than are answered.
     """
 
@@ -53,7 +52,6 @@ class AlarmFacts:
     digests: Overdue | None = None
     deliveries: Overdue | None = None
     failed: Overdue | None = None
-    is_restored: bool = False
     is_refusing: bool = False
 
 
@@ -81,11 +79,7 @@ def does_its_work(alarms: Iterable[Alarm]) -> bool:
 
 
 def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
-    if facts.is_restored:
-        what = "the database was restored: nothing is sent until digest db resume"
-        yield Alarm(AlarmName.RESTORED, what, "`digest db resume --help` says how to go on.")
-    else:
-        yield from _find_overdue(facts, write)
+    yield from _find_overdue(facts, write)
     if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:
         yield _describe_mailing(facts.mailing, f"the announcement of {facts.mailing.mailing:%a %-d %b}")
     if facts.is_refusing:

@@ -36,7 +36,7 @@ _FINE = 200
 
 
 def check_database(config: Config) -> Iterator[Finding]:
-    """Open the database, see that it is of this release and can be written, and that nothing holds it back."""
+    """Open the database, see that it is of this release and can be written."""
     path = find_database_file(config)
     if path is not None and not path.exists():
         if os.access(path.parent, os.W_OK):
@@ -49,16 +49,11 @@ def check_database(config: Config) -> Iterator[Finding]:
     try:
         with store.begin() as conn:
             database.try_writing(conn)
-            is_restored = database.is_restored(conn)
     except StoreBusy as error:
         yield Finding(Verdict.WARNING, "database", error.message, error.hint)
         return
     finally:
         store.close()
-    if is_restored:
-        todo = "`digest db resume --help` says how to go on."
-        yield Finding(Verdict.WARNING, "database", "it was restored, so nothing is sent yet", todo)
-        return
     said = f"{store.dialect}, of this release (revision {head_revision()}), can be written"
     yield Finding(Verdict.OK, "database", said, more=store.url_masked)
 

@@ -16,9 +16,9 @@ from digest.model.messages import FEED_DAYS, FEED_ENTRIES, TERMINAL_STATES, Deli
 from digest.model.subscriptions import DestinationKind, QueryOutcome, SubscriptionState
 from digest.plan.feeds import choose_papers
 from digest.query import analyse, find_reasons, matches, parse_query
-from digest.store import database, papers
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
+from digest.store import papers
 from digest.store import views as trail_store
 from digest.store.outbox import IN_DOUBT
 from digest.store.queries import load_feed_places
@@ -156,15 +156,8 @@ def judge_change(
     return Judged(Verdict.UNMET, "; ".join(failing) or "the saved queries that it follows are gone")
 
 
-def find_awaited(due: DueSubscription, *, is_restored: bool) -> str:
-    """Say what the matches of a subscription wait for.
-
-    Args:
-        due: the subscription as it is now.
-        is_restored: nothing is sent before `digest db resume`.
-    """
-    if is_restored:
-        return "`digest db resume`, since this database was restored"
+def find_awaited(due: DueSubscription) -> str:
+    """Say what the matches of a subscription wait for, as it is now."""
     if due.state == SubscriptionState.PAUSED:
         return "the end of the pause"
     return NEXT_DIGEST
@@ -306,7 +299,7 @@ class DigestTrail:
 
     @property
     def reached(self) -> Verdict:
-        """How far it has come; what the database before a restored one sent is sent."""
+        """How far it has come; what was taken as sent before a restore is sent."""
         if self.digest.occasion is Occasion.ALREADY_SENT:
             return Verdict.SENT
         telling = self.telling
@@ -424,7 +417,7 @@ def _follow(
     by_name = {name: met for met, name in _OUTCOMES.items()}
     met = {(query_id, change_id): by_name[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
-    awaited = find_awaited(due, is_restored=database.is_restored(conn))
+    awaited = find_awaited(due)
     for change in history:
         ready = analyse(change.paper)
         asked = tuple(

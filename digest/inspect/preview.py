@@ -26,7 +26,6 @@ from digest.query.index.reverse_index import hold_papers
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers
-from digest.store.database import is_restored
 from digest.store.subscriptions import load_subscriptions
 from digest.store.views import SubscriptionLine, load_subscription_lines
 
@@ -97,18 +96,18 @@ class Turn:
 
 def foretell_run(conn: Connection, site: Site) -> list[Turn]:
     """Say what a run would plan now; arXiv is not asked, and nothing is changed."""
-    now, first, is_held_back = site.clock.now(), match_store.load_unplanned_looks(conn), is_restored(conn)
+    now, first = site.clock.now(), match_store.load_unplanned_looks(conn)
     dues = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
     written = {one.name: one for one in site.config.subscriptions}
     turns: list[Turn] = []
     for line in load_subscription_lines(conn, now, span=timedelta(0)):
         is_kept = line.name in written or line.is_personal
         due, edit = dues[line.name], "" if is_kept else "ends with the next run"
-        is_due = not (is_held_back or edit) and (is_turn(line, now) or (line.is_active(now) and due.id in first))
+        is_due = not edit and (is_turn(line, now) or (line.is_active(now) and due.id in first))
         digest = foretell(conn, site, due) if is_due else None
         turns.append(Turn(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit))
     for one in (written[name] for name in written.keys() - {turn.line.name for turn in turns}):
-        looks_back = one.has_digests and one.look_back > 0 and one.name not in dues and not is_held_back
+        looks_back = one.has_digests and one.look_back > 0 and one.name not in dues
         line = SubscriptionLine(one.name, one.destinations, one.queries)
         turns.append(
             Turn(line, looks_back, None, f"{'first digest' if looks_back else 'begins'} with the next run")

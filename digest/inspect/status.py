@@ -26,11 +26,11 @@ from digest.model.errors import count
 from digest.model.messages import DeliveryState
 from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_look_at
-from digest.store import database, views
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
 from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
+from digest.store import views
 from digest.store import workers as alarm_store
 from digest.store.gate import load_breaker
 from digest.store.signups import is_refusing
@@ -273,7 +273,6 @@ class Status:
         workers: the processes at work, and those that fell silent lately.
         alarms: what is wrong; `troubles` has it too.
         untold: names of those that the operator should have a message of, and has none yet.
-        is_held_back: the database was restored, and plans and sends nothing before `digest db resume`.
     """
 
     now: datetime
@@ -291,7 +290,6 @@ class Status:
     workers: tuple[Worker, ...]
     alarms: tuple[Alarm, ...]
     untold: tuple[AlarmName, ...]
-    is_held_back: bool
 
     @property
     def needing(self) -> int:
@@ -346,7 +344,6 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             workers=workers,
             alarms=alarms,
             untold=tuple(one.name for one in alarms if config.alarms.to and not told_at.get(one.name)),
-            is_held_back=database.is_restored(conn),
         )
 
 
@@ -395,19 +392,14 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
         now: the moment (UTC).
         planning: what could not be planned just now, and why; "" leaves that to what the processes say.
     """
+    digests = alarm_store.load_overdue_digests(conn, now - DIGEST_LIMIT)
     facts = AlarmFacts(
         _load_mailing(conn, config.arxiv.source, now),
-        is_restored=database.is_restored(conn),
+        digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
+        deliveries=alarm_store.load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
+        failed=alarm_store.load_failed_deliveries(conn, now - FAILURE_SHOWN),
         is_refusing=is_refusing(conn, now),
     )
-    if not facts.is_restored:
-        digests = alarm_store.load_overdue_digests(conn, now - DIGEST_LIMIT)
-        facts = replace(
-            facts,
-            digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
-            deliveries=alarm_store.load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
-            failed=alarm_store.load_failed_deliveries(conn, now - FAILURE_SHOWN),
-        )
     return find_alarms(facts, partial(write_with_zone, zone=config.zone))
 
 

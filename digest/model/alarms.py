@@ -17,7 +17,6 @@ class AlarmName(StrEnum):
     DIGEST = "digest"
     OUTBOX = "outbox"
     FAILED = "failed"
-    RESTORED = "restored"
     SIGNUPS = "signups"
 
 

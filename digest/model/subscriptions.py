@@ -344,7 +344,7 @@ class DueSubscription:
         created_at: when it was first stored (UTC).
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
-        paused_until: the end of its pause (UTC); None for none, or until further notice.
+        paused_until: the end of its pause, or of the last one (UTC); None for none, or until further notice.
         is_personal: a person's own, made on a page; else the operator's file names it.
     """
 

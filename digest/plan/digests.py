@@ -287,6 +287,23 @@ def find_telling(changes: Sequence[StoredChange], occasion: Occasion) -> StoredC
     return of_kind[0] if kind in _FIRST_NEWS else of_kind[-1]
 
 
+def find_announcement(change: StoredChange, mailing: date | None, datestamp: date | None) -> date:
+    """Return the Eastern date of the announcement that brought a change, as near as is known.
+
+    A new paper's announcement is known by its id. What changed of another became public on the day of its
+    record, which begins on the evening of the announcement, or else was found when it was.
+
+    Args:
+        change: what was found.
+        mailing: Eastern date of the announcement that brought the paper; None if it is not known.
+        datestamp: the day arXiv last changed the paper's record (UTC); None if it is not known.
+    """
+    if change.kind is Kind.NEW and mailing is not None:
+        return mailing
+    public_at = datetime.combine(datestamp, _DAYS_END, tzinfo=UTC) if datestamp else change.found_at
+    return latest_mailing(min(public_at, change.found_at))
+
+
 def find_sequel(
     changes: Sequence[StoredChange], later: Sequence[StoredChange], occasion: Occasion, datestamp: date | None
 ) -> Sequel | None:
@@ -312,12 +329,7 @@ def find_sequel(
     else:
         return None
     before, after = StoredText(told.paper, told.text_key), StoredText(last.paper, last.text_key)
-    return Sequel(kind, _find_public_day(last, datestamp), before, after)
-
-
-def _find_public_day(change: StoredChange, datestamp: date | None) -> date:
-    public_at = datetime.combine(datestamp, _DAYS_END, tzinfo=UTC) if datestamp else change.found_at
-    return latest_mailing(min(public_at, change.found_at))
+    return Sequel(kind, find_announcement(last, None, datestamp), before, after)
 
 
 def _find_before(first: StoredChange, seen: Seen | None) -> StoredText | None:

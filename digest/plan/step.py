@@ -27,6 +27,7 @@ from digest.plan.digests import (
     plan_digest,
 )
 from digest.plan.links import make_links, remember_tokens
+from digest.plan.restored import take_as_sent
 from digest.plan.turns import TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
 from digest.poll.coverage import load_coverage, reach_back
 from digest.query import analyse
@@ -67,10 +68,12 @@ class Drafts:
 
     Attributes:
         now: the moment everything is planned at (UTC).
+        source: `harvest` or `query`.
     """
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self.source = site.config.arxiv.source
         self.now = site.clock.now()
         self._changes: Mapping[int, StoredChange] = {}
         self._mailings: Mapping[int, date | None] = {}
@@ -86,7 +89,7 @@ class Drafts:
         """Return what makes this installation's addresses."""
         if self._maker is None:
             self._maker = make_links(conn, self._site.config)
-            self._scope = f"{self._maker.installation}{database.name_line(conn)}"
+            self._scope = f"{self._maker.installation}{database.load_sent_until(conn) or ''}"
         return self._maker
 
     def load_coverage(self, conn: Connection, moment: datetime | None = None) -> Coverage:
@@ -97,7 +100,7 @@ class Drafts:
         """
         at = moment or self.now
         if at not in self._coverages:
-            coverage = load_coverage(conn, self._site.config.arxiv.source, at)
+            coverage = load_coverage(conn, self.source, at)
             if matches.load_matched_mark(conn) < matches.load_stored_mark(conn):
                 coverage = replace(coverage, is_complete=False, is_settled=False)
             self._coverages[at] = coverage
@@ -323,8 +326,6 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         if not views.has_turns(conn, now):
             return report
     with site.store.begin() as conn:
-        if database.is_restored(conn):
-            return report  # what is new to this copy may have been sent
         make_due_what_waits(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
@@ -337,12 +338,7 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
 
 
 def make_due_what_waits(conn: Connection, now: datetime) -> None:
-    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns.
-
-    Of a database that was restored all stays as it was found: what it says of pauses tells what was sent before.
-    """
-    if database.is_restored(conn):
-        return
+    """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns."""
     subscription_store.end_pauses(conn, now)
     waiting = subscription_store.load_subscriptions(conn, matches.load_undue_subscriptions(conn))
     for due in waiting:
@@ -389,7 +385,7 @@ def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connecti
 
 def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
     drafts.load_coverage(conn)
-    pending = _load_pending(conn, {due.id: due.plan_after}, [due.id]).get(due.id, [])
+    pending = _load_pending(conn, drafts, {due.id: due.plan_after}, [due.id]).get(due.id, [])
     looks = [row for row in pending if row.occasion == Occasion.FIRST_DIGEST]
     if not looks:
         return PlanReport()
@@ -419,7 +415,7 @@ def _plan_turns(
     come = [turn for turn in batch if turn.id in heard]
     coverage = drafts.load_coverage(conn)
     pending = _load_pending(
-        conn, {turn.id: turn.plan_after for turn in come}, [turn.id for turn in come if turn.excludes]
+        conn, drafts, {turn.id: turn.plan_after for turn in come}, [turn.id for turn in come if turn.excludes]
     )
     decisions: dict[object, Turn] = {}
     taken: dict[int, tuple[datetime | None, str]] = {}
@@ -483,12 +479,13 @@ def _plan_turns(
 
 
 def _load_pending(
-    conn: Connection, plan_after: Mapping[int, int], excluding: Iterable[int]
+    conn: Connection, drafts: Drafts, plan_after: Mapping[int, int], excluding: Iterable[int]
 ) -> dict[int, list[matches.MatchRow]]:
-    """Return what waits to be planned, by those who have anything, after what was excluded since was let go.
+    """Return what waits to be planned, by those who have anything, without what was excluded since or sent before.
 
     Args:
         conn: a writing transaction.
+        drafts: says of which source and moment.
         plan_after: subscription -> only match runs after this one.
         excluding: those among them that exclude anything.
     """
@@ -507,6 +504,7 @@ def _load_pending(
                 pending[due.id] = left
             else:
                 del pending[due.id]
+    take_as_sent(conn, pending, drafts.source, drafts.now)
     return pending
 
 

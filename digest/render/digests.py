@@ -301,7 +301,7 @@ def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
-            return "Sent before the database was restored from a backup: kept on record here, and not sent again."
+            return "Taken as sent before the database was restored: kept on record here, and not sent again."
         case Occasion.SCHEDULED | Occasion.LETTER:
             return ""
 

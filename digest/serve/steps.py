@@ -13,6 +13,7 @@ from digest.deliver.step import DeliverReport, settling_times
 from digest.match.step import MatchReport, match
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
+from digest.plan.restored import take_all_as_sent
 from digest.plan.step import PlanReport, plan
 from digest.poll.record import PollReport
 from digest.poll.search import look_back
@@ -49,7 +50,6 @@ class PassReport:
 
     `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
     be checked; `holds` are the messages held for the operator, of this pass and of earlier ones;
-    `is_restored` says that nothing is sent before `digest db resume`.
     """
 
     roster: RosterReport = field(default_factory=RosterReport)
@@ -61,7 +61,6 @@ class PassReport:
     watch: WatchReport = field(default_factory=WatchReport)
     waiting: int = 0
     in_doubt: Waits = field(default_factory=Waits)
-    is_restored: bool = False
     holds: Holds = field(default_factory=Holds)
 
     @property
@@ -100,7 +99,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
         with site.store.read() as conn:
             left = views.load_open(conn, site.clock.now())
             report.waiting, report.in_doubt = left.counts.get(DeliveryState.READY, 0), left.in_doubt
-            report.holds, report.is_restored = load_holds(conn), database.is_restored(conn)
+            report.holds = load_holds(conn)
     return report
 
 
@@ -156,6 +155,9 @@ class Steps:
         if matched.changes or matched.looked_back or not polled.has_nothing:
             progress.end("match", matched.describe())
         self.report.match = matched
+        if matched.changes:
+            with self._site.store.begin() as conn:  # so that nothing is shown as waiting that was sent
+                take_all_as_sent(conn, self._site.config.arxiv.source, self._site.clock.now())
         return matched
 
     def plan(self) -> PlanReport:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, insert, make_url, select, text
 
 from digest.model.errors import StoreError, UsageError
-from digest.store import database
 from digest.store.database import count_rows, load_violations
 from digest.store.dialect import be_patient, metadata
 from digest.store.engine import connect, current_revision, explain_file, migrate, open_store
@@ -44,7 +43,7 @@ def default_backup(folder: Path, now: datetime) -> Path:
 
 
 def back_up(
-    store: Store, path: Path, now: datetime, tell: Callable[[str, int], None], *, replace: bool = False
+    store: Store, path: Path, tell: Callable[[str, int], None], *, replace: bool = False
 ) -> dict[str, int]:
     """Write a backup, prove it, and only then give it its name; return how many rows each table holds.
 
@@ -53,7 +52,6 @@ def back_up(
     Args:
         store: what is backed up.
         path: the file; it is readable by its owner only.
-        now: the moment (UTC).
         tell: called with what is being done, and how far it has come.
         replace: write over a file that is there.
 
@@ -72,7 +70,7 @@ def back_up(
         tell("copy", 0)
         _copy_file(store.path, copy)
         tell("check", 0)
-        _, rows = _finish(copy, f"the copy for {path}", now)
+        rows = _finish(copy, f"the copy for {path}")
         copy.replace(path)
     return rows
 
@@ -122,24 +120,24 @@ def _copy_file(path: Path, copy: Path) -> None:
         ) from error
 
 
-def _finish(copy: Path, name: str, now: datetime) -> tuple[datetime, dict[str, int]]:
-    """Mark a copy as a copy, check all of it, and wait until it is on the disk as one file.
+def _finish(copy: Path, name: str, change: Callable[[Connection], None] | None = None) -> dict[str, int]:
+    """Check all of a copy, change it, and wait until it is on the disk as one file.
 
     Args:
         copy: the file.
         name: what it is called in errors.
-        now: the moment (UTC).
+        change: changes what it holds, in one transaction; None for nothing.
 
     Returns:
-        When it was taken (UTC), which is now unless it is a copy of a copy; and how many rows each table holds.
+        How many rows each table holds.
 
     Raises:
         StoreError: it is damaged, or breaks an invariant.
     """
     with closing(open_store(f"sqlite:///{copy}")) as store, store.begin() as conn:
-        taken_at = database.load_copied_at(conn) or now
-        database.mark_copy(conn, taken_at)
         _refuse_violations(conn, name)
+        if change is not None:
+            change(conn)
         rows = count_rows(conn)
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -149,7 +147,7 @@ def _finish(copy: Path, name: str, now: datetime) -> tuple[datetime, dict[str, i
             os.fsync(handle)
         finally:
             os.close(handle)
-    return taken_at, rows
+    return rows
 
 
 _BATCH = 500
@@ -251,25 +249,31 @@ class RestoreReport:
     """A backup that was put in place.
 
     Attributes:
-        place: the database, without a password.
-        taken_at: when the backup was made, or else was put in place (UTC).
+        place: the database's file.
         kept: what was there before, with its log; None for nothing.
         rows: how many rows each table holds, by name.
     """
 
-    place: str
-    taken_at: datetime
+    place: Path
     kept: Path | None
     rows: dict[str, int]
 
 
-def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, int], None]) -> RestoreReport:
-    """Put a backup in the place of the SQLite database at a URL; nothing of it is sent before it is resumed.
+def restore_backup(
+    url: str,
+    backup: Path,
+    now: datetime,
+    tell: Callable[[str, int], None],
+    *,
+    settle: Callable[[Connection], None],
+) -> RestoreReport:
+    """Put a backup in the place of the SQLite database at a URL.
 
     Args:
         url: the database.
         backup: a file that `back_up` made.
         now: the moment (UTC).
+        settle: settles in the backup what was sent since, in one transaction, before it is put in place.
         tell: called with what is being done, and how far it has come.
 
     Raises:
@@ -282,7 +286,7 @@ def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, i
     if parsed.get_backend_name() != "sqlite":
         raise UsageError(
             "the database is PostgreSQL, which has its own backups",
-            hint="Restore with pg_restore, then run `digest db restore --mark`. `digest help backups` says how.",
+            hint="Restore with pg_restore, then run `digest db restored`. `digest help backups` says how.",
         )
     if not backup.is_file():
         raise StoreError(f"there is no backup at {backup}", hint="Name one that `digest db backup` has written.")
@@ -290,13 +294,17 @@ def restore_backup(url: str, backup: Path, now: datetime, tell: Callable[[str, i
     if path.exists() and path.samefile(backup):
         raise StoreError(f"{backup} is the database itself", hint="Name one that `digest db backup` has written.")
     with hold_file(path), _unfinished(path) as copy:
-        taken_at, rows = _prepare(backup, copy, now, tell)
+        tell("copy", 0)
+        _copy_file(backup, copy)
+        _bring_up(copy, backup)
+        tell("check", 0)
+        rows = _finish(copy, str(backup), settle)
         tell("put in place", 0)
         try:
             kept = _put_in_place(copy, path, now)
         except OSError as error:
             raise explain_file(str(path), error) from error
-    return RestoreReport(str(path), taken_at, kept, rows)
+    return RestoreReport(path, kept, rows)
 
 
 def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
@@ -315,12 +323,13 @@ def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
     return kept if kept.exists() else None
 
 
-def _prepare(
-    backup: Path, copy: Path, now: datetime, tell: Callable[[str, int], None]
-) -> tuple[datetime, dict[str, int]]:
-    """Make a sound copy of a backup, with this release's tables and marked as what it is; see `_finish`."""
-    tell("copy", 0)
-    _copy_file(backup, copy)
+def _bring_up(copy: Path, backup: Path) -> None:
+    """Bring a copy of a backup up to this release's tables.
+
+    Raises:
+        SchemaMismatch: a newer release made it.
+        StoreError: it is no backup.
+    """
     with closing(connect(f"sqlite:///{copy}")) as store, store.read() as conn:
         revision = current_revision(conn)
     if not revision:
@@ -329,5 +338,3 @@ def _prepare(
             hint="Name another file that `digest db backup` has written. Nothing was changed.",
         )
     migrate(f"sqlite:///{copy}")
-    tell("check", 0)
-    return _finish(copy, str(backup), now)

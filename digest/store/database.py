@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, exists, false, func, or_, select, text, update
 
-from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
 from digest.store.dialect import in_chunks, metadata
 from digest.store.dialect import insert as insert_unless_there
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection
 
     from digest.store.engine import Store
 
@@ -206,61 +205,32 @@ def _delete_deliveries(conn: Connection, before: datetime) -> int:
 _DELETIONS = {"rendered bytes": _delete_bytes, "deliveries": _delete_deliveries}
 
 
-TAKEN_AS_SENT = "due before the moment up to which the database before this backup is known to have sent"
-
-
-def load_copied_at(conn: Connection) -> datetime | None:
-    """Return when the backup was taken that this database was restored from (UTC); None where it may work.
-
-    Raises:
-        StoreError: the database has lost what it knows of itself.
-    """
-    row = conn.execute(select(installation.c.copied_at)).first()
-    if row is None:
-        raise StoreError("the database does not name its installation", hint="Restore the latest backup.")
-    copied_at: datetime | None = row.copied_at
-    return copied_at
+TAKEN_AS_SENT = "taken as sent before the database was restored"
 
 
 def try_writing(conn: Connection) -> None:
     """Do all that a write needs and change nothing: an error tells why nothing can be written."""
-    conn.execute(update(installation).where(false()).values(copied_at=None))
+    conn.execute(update(installation).where(false()).values(sent_until=None))
 
 
-def is_restored(conn: Connection) -> bool:
-    """Whether nothing may be planned or sent until the operator has spoken."""
-    return load_copied_at(conn) is not None
+def load_sent_until(conn: Connection) -> datetime | None:
+    """Return until when all that was due had gone out before a restore (UTC); None if there was none.
 
-
-def is_at_rest() -> ColumnElement[bool]:
-    """Return the condition that nothing may be taken out of this database to be sent."""
-    return exists().where(installation.c.copied_at.is_not(None))
-
-
-def name_line(conn: Connection) -> str:
-    """Return what tells this database from the one it is a backup of; "" for one that was never restored.
-
-    A restored one may make a digest for a slot that the database before had one for, with other papers: keys that
-    the other side knows duplicates by must not be the same.
+    The keys of its messages begin with it. A restored database may make another digest for a slot that the lost
+    one had a digest for: a key that the other side knows would make it a duplicate.
     """
-    resumed_at = conn.execute(select(installation.c.resumed_at)).scalar()
-    return resumed_at.isoformat() if resumed_at else ""
+    moment: datetime | None = conn.execute(select(installation.c.sent_until)).scalar()
+    return moment
 
 
-def mark_copy(conn: Connection, at: datetime) -> None:
-    """Mark this database as a backup, taken at a moment (UTC), for every process that starts on it."""
-    conn.execute(update(installation).values(copied_at=at))
+def set_sent_until(conn: Connection, until: datetime) -> None:
+    """Keep until when all that was due had gone out (UTC); see `load_sent_until`."""
+    conn.execute(update(installation).values(sent_until=until))
 
 
-def resume(conn: Connection, at: datetime) -> int:
-    """Let a restored database plan and send again from a moment (UTC) on; return how many deliveries wait."""
-    conn.execute(update(installation).values(copied_at=None, resumed_at=at))
-    return conn.execute(select(func.count()).select_from(deliveries).where(ACTIVE_DELIVERY)).scalar_one()
-
-
-def take_as_sent(conn: Connection, since: datetime, at: datetime) -> int:
+def take_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
     """End the deliveries that were due by a moment, since the database before sent them; return how many."""
-    due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= since)
+    due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= until)
     ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
     ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
     for chunk in in_chunks(ids):

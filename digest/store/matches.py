@@ -380,7 +380,7 @@ def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], 
             _keep(conn, subscription_id, row, kept, paper_of)
 
 
-def split_told(
+def split_sent(
     conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
 ) -> list[int]:
     """Separate the changes that were sent from the others, so that each match is wholly one or the other.

@@ -27,7 +27,6 @@ from sqlalchemy import (
 
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
-from digest.store.database import is_at_rest
 from digest.store.dialect import Moment, database_clock, in_chunks, later, make_storable
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
 
@@ -328,7 +327,6 @@ def _is_claimable() -> tuple[ColumnElement[bool], ...]:
     )
     return (
         deliveries.c.state == DeliveryState.READY,
-        not_(is_at_rest()),
         not_(and_(deliveries.c.part > 0, is_behind)),
         not_(and_(goes_by(SLACK_KINDS), is_busy)),
     )

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, insert, not_, select, update
+from sqlalchemy import and_, func, insert, select, update
 
 from digest.model.messages import DeliveryState, Message, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store.database import is_at_rest
 from digest.store.dialect import database_clock, make_storable
 from digest.store.outbox import (
     CLAIM_LEASE,
@@ -215,7 +214,6 @@ def take_unknown(
             deliveries.c.state == DeliveryState.UNKNOWN,
             deliveries.c.not_before <= now,
             deliveries.c.body.is_not(None),
-            not_(is_at_rest()),
             goes_by(kinds),
         )
         .order_by(deliveries.c.not_before, deliveries.c.id)

@@ -462,6 +462,5 @@ installation = Table(
     col.explicit_key(),
     col.text("secret"),
     col.moment("created_at"),
-    col.moment("copied_at", nullable=True),
-    col.moment("resumed_at", nullable=True),
+    col.moment("sent_until", nullable=True),
 )

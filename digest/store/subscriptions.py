@@ -147,12 +147,12 @@ def end_pauses(conn: Connection, now: datetime) -> int:
     """Let subscriptions go on whose pause is over; return how many."""
     is_over = (PAUSED_SUBSCRIPTION, subscriptions.c.paused_until <= now)
     wake = update(subscriptions).where(*is_over)
-    return conn.execute(wake.values(state=SubscriptionState.ACTIVE, paused_until=None)).rowcount
+    return conn.execute(wake.values(state=SubscriptionState.ACTIVE)).rowcount
 
 
-def resume(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> bool:
-    """Let a paused subscription go on; False where it is not paused."""
-    values = {"state": SubscriptionState.ACTIVE, "paused_until": None, "next_due_at": next_due_at}
+def resume(conn: Connection, subscription_id: int, next_due_at: datetime | None, at: datetime) -> bool:
+    """Let a paused subscription go on from a moment (UTC); False where it is not paused."""
+    values = {"state": SubscriptionState.ACTIVE, "paused_until": at, "next_due_at": next_due_at}
     return _change(conn, subscription_id, (SubscriptionState.PAUSED,), values)
 
 

@@ -306,7 +306,7 @@ def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta)
             last_papers=lasts[due.id].papers if due.id in lasts else 0,
             last_states=states.get(lasts[due.id].id, ()) if due.id in lasts else (),
             next_due_at=due.next_due_at,
-            paused_until=rows[due.id].paused_until,
+            paused_until=due.paused_until if due.state == SubscriptionState.PAUSED else None,
             waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
             days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
             is_personal=due.is_personal,

@@ -83,11 +83,6 @@ class Mortal:
         self.environ = {"DIGEST_SLACK_TOKEN": slack.token, "DIGEST_TEST_CLOCK": arxiv.clock_url}
         self.engine = self._work_on(database)
 
-    def move_to(self, database: str) -> None:
-        """Let it work on another database from now on."""
-        self.engine.dispose()
-        self.engine = self._work_on(database)
-
     def _work_on(self, database: str) -> Engine:
         places = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
         content = write_config(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import Connection
@@ -104,7 +105,7 @@ def test_what_waits_when_it_is_excluded_is_let_go_and_leaves_the_feed(
     assert "2603.00101" in (here.folder / "feeds" / "perf.atom").read_text()
     exclude(here, 'exclude_papers = ["2603.00101"]')
     later(clock, 4)
-    steer(here, subscription_store.resume, clock.now())
+    steer(here, partial(subscription_store.resume, at=clock.now()), clock.now())
     assert told_to(here) == {"perf-team": ["2603.00102"]}
     assert "2603.00101" not in (here.folder / "feeds" / "perf.atom").read_text()
 

@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 
 from digest.model.alarms import AlarmName
-from digest.serve.alarms import watch
-from digest.serve.resume import resume
 from digest.serve.telemetry import Pulse
-from digest.store.database import mark_copy
 from digest.web.endpoints import find_failures
 from tests.fakes.loopback import Answer, LoopbackServer, Request
 from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
@@ -84,25 +81,17 @@ def test_a_sign_of_life_is_given_while_all_is_well_and_stops_when_it_is_not(worl
         assert len(asked) == 1
 
 
-def test_what_waits_for_a_person_takes_no_process_out_of_service(world: World) -> None:
+def test_what_waits_for_a_person_takes_no_process_out_of_service_and_a_digest_that_is_late_does(
+    world: World,
+) -> None:
     write_alarms(world)
     pass_at(world)
+    assert [alarm.name for alarm in pass_at(world, MONDAY).watch.alarms] == [AlarmName.ANNOUNCEMENT]
     site, pulse = world.open(), Pulse()
     try:
-        with site.store.begin() as conn:
-            mark_copy(conn, world.clock.now())
-        assert [alarm.name for alarm in pass_at(world, MONDAY).watch.alarms] == [
-            AlarmName.RESTORED,
-            AlarmName.ANNOUNCEMENT,
-        ]
         pulse.beat()
         pulse.note_write()
         assert find_failures(site, pulse) == []
-        with site.store.begin() as conn:
-            resume(conn, "harvest", world.clock.now())
-        watch(site)
-        (failure,) = find_failures(site, pulse)
-        assert failure.startswith("the digest of perf-team has been due since Sat 21 Nov 02:00 UTC and is not")
     finally:
         site.close()
 
@@ -147,14 +136,6 @@ def test_a_digest_that_a_faulty_template_keeps_from_being_planned_is_told_with_t
     assert report.deliver.sent == {"slack": 2}
 
 
-def hold_back(world: World) -> None:
-    """Let the database be a restored one."""
-    site = world.open()
-    with site.store.begin() as conn:
-        mark_copy(conn, world.clock.now())
-    site.close()
-
-
 def test_a_message_that_failed_is_told_and_does_not_stop_the_sign_of_life(world: World) -> None:
     with watcher() as (url, asked):
         write_alarms(world, "slack:#papers", ping=url)
@@ -162,17 +143,3 @@ def test_a_message_that_failed_is_told_and_does_not_stop_the_sign_of_life(world:
         report = pass_at(world)
     assert [alarm.name for alarm in report.watch.due] == [AlarmName.FAILED]
     assert len(world.slack.messages) == len(asked) == 1
-
-
-def test_a_restored_database_gives_no_sign_of_life_and_tells_of_nothing_but_the_hold(world: World) -> None:
-    with watcher() as (url, asked):
-        write_alarms(world, "slack:#papers", ping=url)
-        pass_at(world)
-        assert len(asked) == 1
-        hold_back(world)
-        world.arxiv.add(LATER)
-        report = pass_at(world, datetime(2026, 11, 23, 9, 30, tzinfo=UTC))  # a digest was due at two
-        assert [alarm.name for alarm in report.watch.alarms] == [AlarmName.RESTORED]
-        assert len(asked) == 1
-        (post,) = world.slack.messages
-        assert post.text == ("Digest: the database was restored: nothing is sent until digest db resume")

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import Connection, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
 from digest.store import Store, database, hold_worker, open_store
-from digest.store.backups import back_up, default_backup, prune_backups, restore_backup
+from digest.store.backups import RestoreReport, back_up, default_backup, prune_backups, restore_backup
 from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
@@ -49,7 +49,7 @@ def backup(here: Path) -> Path:
     """A backup of it."""
     store = open_store(f"sqlite:///{here}")
     path = here.parent / "backup.db"
-    back_up(store, path, MORNING, quiet)
+    back_up(store, path, quiet)
     store.close()
     return path
 
@@ -63,27 +63,29 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
         store.close()
 
 
-def copied_at(path: Path) -> datetime | None:
+def restore(url: str, backup: Path) -> RestoreReport:
+    return restore_backup(url, backup, LATER, quiet, settle=lambda _conn: None)
+
+
+def sent_until(path: Path) -> datetime | None:
     store = open_store(f"sqlite:///{path}")
     try:
         with store.read() as conn:
-            return database.load_copied_at(conn)
+            return database.load_sent_until(conn)
     finally:
         store.close()
 
 
-def test_a_backup_holds_every_row_is_its_owners_alone_and_knows_what_it_is(here: Path, tmp_path: Path) -> None:
+def test_a_backup_holds_every_row_and_is_its_owners_alone(here: Path, tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{here}")
     path = tmp_path / "backups" / "backup.db"
-    counted = back_up(store, path, MORNING, quiet)
+    counted = back_up(store, path, quiet)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [*path.parent.iterdir()] == [path], "one file, and nothing unfinished beside it"
     store.close()
     expected = rows(here)
-    assert copied_at(path) == MORNING
     found = rows(path)
     assert counted == {name: len(kept) for name, kept in found.items()}
-    assert len(found.pop("installation")) == len(expected.pop("installation")) == 1
     assert found == expected
 
 
@@ -107,7 +109,7 @@ def test_a_backup_is_one_state_while_others_go_on_writing_and_none_of_them_fails
         counts = []
         for number in range(3):
             before = len(written)
-            counted = back_up(store, here.parent / f"{number}.db", MORNING, quiet)
+            counted = back_up(store, here.parent / f"{number}.db", quiet)
             assert len(written) > before, "the writer went on"
             counts.append(counted["papers"])
             assert counted["papers"] % 5 == 2, "never half of what was written together"
@@ -123,12 +125,12 @@ def test_a_file_that_is_there_is_written_over_on_demand_only(here: Path, backup:
     store = open_store(f"sqlite:///{here}")
     before = backup.read_bytes()
     with pytest.raises(StoreError, match="exists already") as caught:
-        back_up(store, backup, LATER, quiet)
+        back_up(store, backup, quiet)
     assert "--force" in caught.value.hint
     assert backup.read_bytes() == before
-    back_up(store, backup, LATER, quiet, replace=True)
+    back_up(store, backup, quiet, replace=True)
     store.close()
-    assert copied_at(backup) == LATER
+    assert rows(backup) == rows(here)
 
 
 def test_what_is_not_sound_is_no_backup(here: Path) -> None:
@@ -136,7 +138,7 @@ def test_what_is_not_sound_is_no_backup(here: Path) -> None:
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
     with pytest.raises(StoreError, match="is damaged: nothing is matched that is not stored"):
-        back_up(store, here.parent / "new" / "backup.db", MORNING, quiet)
+        back_up(store, here.parent / "new" / "backup.db", quiet)
     store.close()
     assert not [*(here.parent / "new").iterdir()]
 
@@ -155,8 +157,7 @@ def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(h
     store_papers(store, [make_paper(50)])
     with store.read() as conn:
         before = all_rows(conn)
-    report = restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-    assert report.taken_at == MORNING
+    report = restore(f"sqlite:///{here}", backup)
     assert report.kept == here.with_name("digest.db.before-restore-20261123T080000Z")
     assert rows(report.kept) == before
     with pytest.raises(StoreError, match="replaced while it was in use"), store.read():
@@ -169,14 +170,14 @@ def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(h
 def test_a_backup_comes_into_the_place_of_a_damaged_database_or_of_none(here: Path, backup: Path) -> None:
     here.write_bytes(b"SQLite format 3\x00" + bytes(4080) + b"?" * 9000)
     here.with_name("digest.db-wal").write_bytes(b"left over")
-    report = restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    report = restore(f"sqlite:///{here}", backup)
     assert report.kept is not None
     assert report.kept.read_bytes().endswith(b"???")
     assert report.kept.with_name(report.kept.name + "-wal").read_bytes() == b"left over"
     assert rows(here) == rows(backup)
     for path in (here, report.kept):
         path.unlink()
-    assert restore_backup(f"sqlite:///{here}", backup, LATER, quiet).kept is None
+    assert restore(f"sqlite:///{here}", backup).kept is None
     assert rows(here) == rows(backup)
 
 
@@ -190,7 +191,7 @@ def test_the_log_of_a_database_that_was_set_aside_is_set_aside_too_and_never_pla
     here.rename(here.with_name("broken.db"))
     here.with_name("digest.db-wal").write_bytes(log)  # as a process that is killed leaves it
     here.with_name("digest.db-shm").write_bytes(b"of the same")
-    restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+    restore(f"sqlite:///{here}", backup)
     assert rows(here) == rows(backup)
     assert here.with_name("digest.db.before-restore-20261123T080000Z-wal").read_bytes() == log
 
@@ -216,7 +217,7 @@ def test_a_file_that_is_no_whole_backup_is_refused_by_its_own_name(
         contents = {"empty": b"", "letter": b"Dear readers,\n" * 99}
         backup.write_bytes(contents.get(file, content[: len(content) // 2]))
     with pytest.raises(StoreError, match=match) as caught:
-        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+        restore(f"sqlite:///{here}", backup)
     assert caught.value.hint
     assert here.read_bytes() == before
     assert not [*here.parent.glob(".*"), *here.parent.glob("*before*")]
@@ -226,31 +227,41 @@ def test_a_backup_of_an_older_release_is_brought_up_to_this_one(here: Path) -> N
     backup = here.with_name("old.db")
     open_store(f"sqlite:///{backup}", create=True).close()
     with later_release(here.parent / "later"):
-        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
-        assert copied_at(here)
+        restore(f"sqlite:///{here}", backup)
     for path, revision in ((here, "0002"), (backup, "0001")):
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (revision,)
 
 
+def test_what_was_sent_since_is_settled_before_the_backup_is_in_place(here: Path, backup: Path) -> None:
+    before = here.read_bytes()
+
+    def settle(conn: Connection) -> None:
+        database.set_sent_until(conn, MORNING)
+        assert here.read_bytes() == before
+
+    restore_backup(f"sqlite:///{here}", backup, LATER, quiet, settle=settle)
+    assert (sent_until(here), sent_until(backup)) == (MORNING, None)
+
+
 def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(here: Path, backup: Path) -> None:
     store = open_store(f"sqlite:///{here}")
     with hold_worker(store), pytest.raises(AnotherWorker):
-        restore_backup(f"sqlite:///{here}", backup, LATER, quiet)
+        restore(f"sqlite:///{here}", backup)
     store.close()
     with pytest.raises(StoreError, match="is the database itself"):
-        restore_backup(f"sqlite:///{here}", here, LATER, quiet)
+        restore(f"sqlite:///{here}", here)
     with pytest.raises(StoreError, match="there is no backup at"):
-        restore_backup(f"sqlite:///{here}", here.with_name("none.db"), LATER, quiet)
+        restore(f"sqlite:///{here}", here.with_name("none.db"))
 
 
 def test_postgresql_has_backups_of_its_own(emptied_postgresql: Callable[[], Store], backup: Path) -> None:
     store = emptied_postgresql()
     with pytest.raises(UsageError, match="has its own backups") as caught:
-        back_up(store, backup.with_name("other.db"), MORNING, quiet)
+        back_up(store, backup.with_name("other.db"), quiet)
     assert "pg_dump --format=custom" in caught.value.hint
     with pytest.raises(UsageError, match="has its own backups") as caught:
-        restore_backup(store.engine.url.render_as_string(hide_password=False), backup, LATER, quiet)
+        restore(store.engine.url.render_as_string(hide_password=False), backup)
     assert "pg_restore" in caught.value.hint
 
 
@@ -259,6 +270,6 @@ def test_what_can_not_be_written_says_so(here: Path) -> None:
     folder = here.parent / "file"
     folder.touch()
     with pytest.raises(StoreError, match="can't be written") as caught:
-        back_up(store, folder / "backup.db", MORNING, quiet)
+        back_up(store, folder / "backup.db", quiet)
     assert "folder is writable" in caught.value.hint
     store.close()

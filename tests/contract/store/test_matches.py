@@ -11,7 +11,7 @@ from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import FILE
 from digest.store import matches
 from digest.store.database import load_violations
-from digest.store.matches import let_go, split_told
+from digest.store.matches import let_go, split_sent
 from digest.store.queries import sync_queries
 from digest.store.schema import ACTIVE_DELIVERY, FIRST_DIGEST_TO_COME, UNPLANNED_FIRST_DIGEST
 from digest.store.subscriptions import pause
@@ -213,7 +213,7 @@ def test_what_was_told_elsewhere_is_parted_from_what_was_not(
     untouched = store_match(store, {key: ids(found, 1)})
     with store.begin() as conn:
         matched_once = [one for one in load_violations(conn) if one.name == "every change is matched once"]
-        told = split_told(conn, key, ids(found, 0, 3), matches.load_pending_matches(conn, key))
+        told = split_sent(conn, key, ids(found, 0, 3), matches.load_pending_matches(conn, key))
         every = {row.match_run_id: row for row in matches.load_pending_matches(conn, key)}
         assert sorted(told) == sorted({wholly, *every} - {mixed, untouched})
         assert sorted(every[run].changes for run in told) == [ids(found, 0), ids(found, 0, 3)]

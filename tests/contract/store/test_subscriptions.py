@@ -55,8 +55,8 @@ def test_a_subscription_waits_out_its_pause_and_then_counts_again(store: Store) 
     assert due(store, NOW + 4 * DAY) == []
     assert due(store, NOW + 5 * DAY) == ["team"]
     with store.begin() as conn:
-        assert subscriptions.resume(conn, ids["team"], NOW + 3 * DAY)
-        assert not subscriptions.resume(conn, ids["team"], NOW)
+        assert subscriptions.resume(conn, ids["team"], NOW + 3 * DAY, NOW)
+        assert not subscriptions.resume(conn, ids["team"], NOW, NOW)
     assert due(store, NOW + 3 * DAY) == ["team"]
 
 

@@ -33,8 +33,6 @@ def test_status_says_whether_a_sign_of_life_is_given_and_what_could_not_be_told(
     assert f"{ways} Not sent yet: failed." in digest("status").lines
     digest("run", expect=4)
     assert ways in digest("status").lines
-    digest("db", "restore", "--mark")
-    assert f"{ways} The sign of life is held back. Not sent yet: restored." in digest("status").lines
 
 
 def test_what_fails_in_telling_is_said_once_in_words_and_not_as_a_log_line(world: World, digest: Shell) -> None:

@@ -108,9 +108,7 @@ def test_feeds_without_an_address_are_named(clinic: Clinic, digest: Shell) -> No
     assert (found["feeds"][0], "perf-team" in found["feeds"][1]) == ("warning", True)
 
 
-def test_a_database_that_is_not_there_yet_or_was_restored_is_told(clinic: Clinic, digest: Shell) -> None:
-    digest("db", "restore", "--mark")
-    assert "digest db resume" in examine(digest, "--quick")["database"][1]
+def test_a_database_that_is_not_there_yet_is_told(clinic: Clinic, digest: Shell) -> None:
     (clinic.folder / "digest.db").unlink()
     assert examine(digest, "--quick")["database"][0] == "warning"
     assert not (clinic.folder / "digest.db").exists()

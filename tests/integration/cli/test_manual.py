@@ -48,7 +48,6 @@ MADE_UP = {  # what the examples say, and what goes by that name in the installa
 }
 BEFORE = {  # what a reader has done before, by how a command begins
     "db restore backups": ["db backup backups/digest.db"],
-    "db resume": ["db restore --mark", "run --now"],
     "delivery mark-sent": ["delivery retry 13", "run"],
     "query remove": ["subscription remove gpu-static"],
     'subscription resubscribe "(letters)"': ['subscription unsubscribe "(letters)" reader@digest.example'],

@@ -138,15 +138,3 @@ def test_letters_to_an_address_are_stopped_and_lifted(digest: Shell) -> None:
     assert f"`digest subscription resubscribe '(letters)' {ADA}`" in said
     assert digest("subscription", "list").out.count("unsubscribed") == 0
     assert "subscribed to (letters) again." in digest("subscription", "resubscribe", "(letters)", ADA).out
-
-
-def test_a_restored_database_sends_no_letter_before_it_is_told_to(digest: Shell, crowd: World) -> None:
-    digest("db", "backup", "backups/digest.db")
-    digest("db", "restore", "backups/digest.db")
-    before = len(crowd.mail.mails)
-    crowd.mail.script.clear()
-    digest("run", "--now", expect=3)
-    assert len(crowd.mail.mails) == before
-    digest("db", "resume")
-    digest("run")
-    assert "mistyped@digest.example" in {to for mail in crowd.mail.mails[before:] for to in mail.recipients}

@@ -1,4 +1,4 @@
-"""Backups, what becomes of a restored database, and how it goes on: real mails, a real Slack, no double."""
+"""Backups, what a restored database takes as sent, and how it goes on: real mails, a real Slack, no double."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import pytest
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
-from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
-from tests.postgres_servers import create_database, quick_server
+from tests.integration.web.world import SUNDAY, World, live_in, make_paper
+from tests.postgres_servers import create_database, quick_server, run_tool
+from tests.terminal import hold_dialogue
 
 TUESDAY = datetime(2026, 11, 24, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Mon 23 Nov: another mailing is out."""
@@ -56,21 +57,13 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     assert told(world, LATER) == (2, 1)
     lost = world.clock.now()
 
-    assert "checked and sound" in digest("db", "restore", backup).out
-    for _ in range(2):
-        said = digest("run", "--now", expect=3)
-        assert "this database was restored: nothing is sent until you" in said.err
-        assert said.out.endswith("Nothing was sent.\n")
-    for words in (("status",), ("subscription", "list"), ("subscription", "show", "perf-team")):
-        assert "held until `digest db resume`, 1 waits" in digest(*words).out
-    assert "the database was restored" in digest("status").out
-    assert (len(world.mail.mails), len(world.slack.messages)) == (4, 4)
-
+    said = digest("db", "restore", backup, "--sent-until", lost.isoformat()).out
+    assert "checked and sound" in said
+    named = f"due by {lost:%a %-d %b %H:%M} UTC ({lost:%Y-%m-%dT%H:%M:%SZ})."
+    assert f"Taken as sent: 0 deliveries and 0 papers, {named}" in said
+    assert digest("run", "--now").out.endswith("Nothing new to send.\n")
+    assert "wait" not in digest("subscription", "show", "perf-team").out
     announce(world, LATEST, TUESDAY)
-    digest("run", expect=3)
-    said = digest("db", "resume", "--since", lost.isoformat())
-    named = f"by {lost:%a %-d %b %H:%M} UTC ({lost:%Y-%m-%dT%H:%M:%SZ})."
-    assert f"Taken as sent: 0 deliveries, and 1 paper that had come due {named}" in said.out
     for _ in range(2):
         digest("run", "--now")
     assert told(world, LATER) == (2, 1)
@@ -79,24 +72,24 @@ def test_what_was_sent_after_the_backup_is_sent_no_more_and_all_else_once(world:
     assert digest("db", "check").out.startswith("Sound: ")
     trail = digest("explain", "2611.15003", "perf-team").out
     assert "perf-team  sent" in trail
-    assert "by the database before this one was restored" in trail
+    assert "taken as sent before the database was restored" in trail
 
 
-def test_without_a_moment_all_that_waits_is_told_once(world: World, digest: Shell) -> None:
+def test_what_was_announced_after_the_moment_is_sent_under_keys_of_its_own(world: World, digest: Shell) -> None:
     digest("run")
     digest("db", "backup", "backup.db")
+    before = world.clock.now().isoformat()
     announce(world, LATER, SUNDAY)
     digest("run")
-    digest("db", "restore", "backup.db")
-    digest("run", "--now", expect=3)
-    digest("db", "resume")
+    digest("db", "restore", "backup.db", "--sent-until", before)
+    world.clock.sleep(60)
     digest("run", "--now")
     assert told(world, LATER) == (4, 2)
     keys = [mail.message["Message-ID"] for mail in world.mail.mails]
     assert len(set(keys)) == 6, "no mailbox takes the one for a duplicate of the other"
 
 
-def test_a_backup_that_was_copied_back_by_hand_says_what_it_is(world: World, digest: Shell) -> None:
+def test_a_backup_that_was_copied_back_by_hand_sends_nothing_twice(world: World, digest: Shell) -> None:
     digest("run")
     announce(world, LATER, SUNDAY)
     world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=2)
@@ -106,45 +99,54 @@ def test_a_backup_that_was_copied_back_by_hand_says_what_it_is(world: World, dig
     world.clock.sleep(timedelta(hours=1).total_seconds())
     digest("run")
     assert told(world, LATER) == (2, 1)
-    lost = world.clock.now().isoformat()
 
     for suffix in ("", "-wal", "-shm"):
         Path(f"digest.db{suffix}").unlink(missing_ok=True)
     shutil.copy("by-hand.db", "digest.db")
     world.clock.sleep(60)
-    digest("run", "--now", expect=3)
-    assert "Taken as sent: 2 deliveries" in digest("db", "resume", "--since", lost).out
+    said = digest("db", "restored", "--sent-until", "now", "--json").json
+    assert (said["deliveries"], said["papers"]) == (2, 0)
     digest("run", "--now")
     assert told(world, LATER) == (2, 1)
+    assert (
+        "taken as sent before the database was restored" in digest("delivery", "list", "--state", "not-sent").out
+    )
+
+
+def test_postgresql_goes_back_to_what_pg_dump_wrote_and_sends_nothing_twice(world: World, digest: Shell) -> None:
+    with quick_server() as admin:
+        url = create_database(admin, "dumped")
+        file = world.folder / "digest.toml"
+        file.write_text(f'{file.read_text()}\n[store]\nurl = "{url}"\n', encoding="utf-8")
+        digest("run")
+        run_tool("pg_dump", "--format=custom", "--file=digest.dump", url)
+        announce(world, LATER, SUNDAY)
+        digest("run")
+        run_tool("pg_restore", "--clean", "--if-exists", f"--dbname={url}", "digest.dump")
+        digest("db", "restored", "--sent-until", "now")
+        digest("run", "--now")
+        assert told(world, LATER) == (2, 1)
+        assert "Run: pg_dump --format=custom" in digest("db", "backup", expect=2).err
+        assert "Restore with pg_restore" in digest("db", "restore", "b.db", "--sent-until", "now", expect=2).err
 
 
 @pytest.mark.usefixtures("world")
-def test_before_arxiv_was_looked_at_nobody_knows_what_was_due(digest: Shell) -> None:
+def test_the_moment_must_be_named_and_have_come(digest: Shell) -> None:
     digest("run")
-    digest("db", "backup", "backup.db")
-    digest("db", "restore", "backup.db")
-    digest("run", expect=3)
-    said = digest("db", "resume", "--since", "2026-11-20T03:00Z", expect=2)
-    assert "not been checked since the restore" in said.err
-    assert "in the future" in digest("db", "resume", "--since", "2027-01-01", expect=2).err
-    assert "is not a moment" in digest("db", "resume", "--since", "tea time", expect=2).err
+    assert "Add --sent-until now, or" in digest("db", "restored", expect=2).err
+    for text, said in (("2027-01-01", "in the future"), ("tea time", "is not a moment")):
+        assert said in digest("db", "restored", "--sent-until", text, expect=2).err
 
 
-def test_the_operators_word_that_it_was_restored_holds_everything(world: World, digest: Shell) -> None:
-    world.mail.script.reply("RCPT", "451 4.7.1 greylisted", times=2)
-    digest("run", expect=4)
-    digest("db", "restore", "--mark")
-    world.clock.sleep(timedelta(hours=1).total_seconds())
-    digest("run", expect=3)
-    assert world.mail.mails == ()
-    assert digest("db", "resume", "--json").json == {"released": 2, "dropped": 0, "told": 0}
-    assert "sending is not stopped" in digest("db", "resume", expect=2).err
+def test_at_a_terminal_the_moment_is_asked_for(world: World, digest: Shell) -> None:
     digest("run")
-    assert len(world.mail.mails) == 2
+    typed = [("Sent until", "2027-01-01"), ("in the future", "now")]
+    code, screen = hold_dialogue(world.folder, {}, "db", "restored", typed=typed)
+    assert (code, "Taken as sent: 0 deliveries and 0 papers, due by" in screen) == (0, True)
 
 
 @pytest.mark.skipif(not IS_NIGHTLY, reason="a database is lost twice")
-def test_what_a_pause_kept_back_is_told_after_it_also_where_the_database_was_lost_meanwhile(
+def test_what_a_pause_kept_back_is_told_after_it_also_if_the_database_was_lost_meanwhile(
     world: World, digest: Shell
 ) -> None:
     digest("run")
@@ -157,37 +159,22 @@ def test_what_a_pause_kept_back_is_told_after_it_also_where_the_database_was_los
     digest("run")
     assert told(world, LATER) == (0, 0)
 
-    digest("db", "restore", "backup.db")
+    digest("db", "restore", "backup.db", "--sent-until", last)
     world.clock.sleep(timedelta(hours=12).total_seconds())
-    digest("run", "--now", expect=3)
-    digest("db", "resume", "--since", last)
+    digest("run", "--now")
     world.clock.sleep(timedelta(days=9).total_seconds())
     for _ in range(2):
         digest("run", "--now")
     assert told(world, LATER) == (2, 1)
 
 
-@pytest.mark.skipif(not IS_NIGHTLY, reason="waits for the real pace of the jobs, most of a minute")
-def test_serving_a_restored_database_sends_nothing_says_so_and_goes_on_when_told(
-    world: World, digest: Shell
-) -> None:
+def test_nothing_is_restored_while_it_is_served(world: World, digest: Shell) -> None:
     digest("run")
     digest("db", "backup", "backup.db")
-    announce(world, LATER, SUNDAY)
-    digest("run")
-    digest("db", "restore", "backup.db")
     with world.serve() as served:
-        refused = digest("db", "restore", "backup.db", expect=3)
+        refused = digest("db", "restore", "backup.db", "--sent-until", "now", expect=3)
         assert f"process {served.process.pid} already works on this database" in refused.err
-        wait_until(lambda: digest("subscription", "list", "--json").json["subscriptions"][0]["waiting"] == 1)
-        report = digest("db", "backup", "--json", "beside.db").json
-        assert report["rows"]["papers"] == 4
-        assert told(world, LATER) == (2, 1)
-        digest("db", "resume")
-        world.mail.wait_for(6, 45)
-        wait_until(lambda: told(world, LATER) == (4, 2))
-        assert served.stop()[0] == 0
-    assert any("the database was restored: nothing is sent" in line for line in served.log)
+        assert digest("db", "backup", "--json", "beside.db").json["rows"]["papers"] == 3
 
 
 def test_a_database_is_moved_to_postgresql_and_works_on_there(world: World, digest: Shell) -> None:
@@ -203,7 +190,6 @@ def test_a_database_is_moved_to_postgresql_and_works_on_there(world: World, dige
         announce(world, LATER, SUNDAY)
         digest("run")
         assert told(world, LATER) == (2, 1)
-        assert "Run: pg_dump --format=custom" in digest("db", "backup", expect=2).err
 
 
 def test_a_check_names_what_is_wrong_and_fails(world: World, digest: Shell) -> None:
@@ -227,4 +213,3 @@ def test_backups_are_pruned_where_nobody_named_their_file(world: World, digest: 
     assert "1 older backup removed." in digest("db", "backup", "--keep", "2").out
     assert len(list((world.folder / "backups").iterdir())) == 2
     assert "--keep is for backups without FILE" in digest("db", "backup", "a.db", "--keep", "2", expect=2).err
-    assert "name a FILE, or --mark" in digest("db", "restore", expect=2).err

@@ -86,7 +86,6 @@ def test_a_sign_of_life_hangs_on_the_work_and_not_on_single_messages() -> None:
         (AlarmFacts(failed=ONE), True),
         (AlarmFacts(deliveries=ONE), False),
         (AlarmFacts(digests=ONE), False),
-        (AlarmFacts(is_restored=True), False),
         (AlarmFacts(look(MailingState.LATE)), False),
     ):
         assert does_its_work(find(facts)) is does

@@ -102,15 +102,10 @@ def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscr
 
 
 @pytest.mark.parametrize(
-    ("stored", "is_copy", "words"),
-    [
-        (due(), False, "the next digest"),
-        (due("paused"), False, "the end of the pause"),
-        (due("paused"), True, "since this database was restored"),
-    ],
+    ("stored", "words"), [(due(), "the next digest"), (due("paused"), "the end of the pause")]
 )
-def test_what_waits_says_for_what(stored: DueSubscription, is_copy: bool, words: str) -> None:  # noqa: FBT001 - a parameter
-    awaited = find_awaited(stored, is_restored=is_copy)
+def test_what_waits_says_for_what(stored: DueSubscription, words: str) -> None:
+    awaited = find_awaited(stored)
     change = make_change(5, PAPER, Kind.NEW)
     judged = judge_change(change, stored, (), TrailRow(3, None, Verdict.WAITING), is_matched=True, awaited=awaited)
     assert judged.verdict is Verdict.WAITING

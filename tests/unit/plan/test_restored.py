@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -9,8 +8,8 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import Kind, StoredChange, mailing_moment
 from digest.model.cadences import Cadence
-from digest.model.subscriptions import Destination, DestinationKind, Subscription
-from digest.serve.resume import find_announced, was_due_by
+from digest.model.subscriptions import Destination, DestinationKind, DueSubscription, Subscription
+from digest.plan.restored import find_announced, was_due_by
 from tests.contract.store.made import make_paper
 
 FOUND = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -19,44 +18,36 @@ EVENING = mailing_moment(TUESDAY)  # 01:00 UTC of Wednesday
 CADENCES = ("on announcement", "at once", "daily at 09:00 Europe/Berlin", "mondays at 07:00 America/New_York")
 
 
-def change(kind: Kind = Kind.NEW, submitted: datetime = EVENING - timedelta(hours=8)) -> StoredChange:
-    paper = replace(make_paper(), updated=submitted)
-    return StoredChange(1, kind, paper, None, (), 1, FOUND, 1)
+def change(kind: Kind = Kind.NEW) -> StoredChange:
+    return StoredChange(1, kind, make_paper(), None, (), 1, FOUND, 1)
 
 
-def subscription(when: str) -> Subscription:
+def due(when: str, paused_until: datetime | None = None) -> DueSubscription:
     mail = Destination(DestinationKind.MAIL, "reader@example.org")
-    return Subscription(name="team", queries=("perf",), destinations=(mail,), cadence=Cadence.parse(when))
+    team = Subscription(name="team", queries=("perf",), destinations=(mail,), cadence=Cadence.parse(when))
+    return DueSubscription(1, team, "active", None, 0, "", FOUND, paused_until=paused_until)
 
 
 def test_a_new_paper_was_announced_with_its_mailing() -> None:
     assert find_announced(change(), TUESDAY, date(2026, 11, 19)) == EVENING
 
 
-def test_a_replacement_was_announced_with_the_next_mailing_or_as_late_as_arxiv_dates_its_record() -> None:
-    replacement = change(Kind.REPLACEMENT)
-    assert find_announced(replacement, date(2024, 1, 8), None) == EVENING
-    assert find_announced(replacement, None, date(2026, 11, 18)) == EVENING
-    assert find_announced(replacement, None, date(2026, 11, 20)) == mailing_moment(date(2026, 11, 19))
-
-
 @pytest.mark.parametrize("kind", [Kind.REPLACEMENT, Kind.WITHDRAWAL, Kind.CROSS_LIST])
-def test_a_version_dated_behind_its_own_record_was_announced_with_the_mailing_of_that_record(kind: Kind) -> None:
-    misdated = change(kind, submitted=datetime(2028, 10, 1, tzinfo=UTC))
-    assert find_announced(misdated, None, date(2026, 11, 18)) == EVENING
+def test_what_changed_of_a_paper_was_announced_on_the_evening_before_the_day_of_its_record(kind: Kind) -> None:
+    assert find_announced(change(kind), date(2024, 1, 8), date(2026, 11, 18)) == EVENING
 
 
 def test_a_record_that_was_edited_was_so_by_the_end_of_its_day_and_counts_as_told_by_no_turn_within_it() -> None:
-    edited = change(Kind.METADATA, submitted=datetime(2024, 1, 8, tzinfo=UTC))
+    edited = change(Kind.METADATA)
     announced = find_announced(edited, TUESDAY, date(2026, 11, 18))
     assert announced == mailing_moment(date(2026, 11, 18))
-    assert not was_due_by(subscription("daily at 09:00 UTC"), announced, datetime(2026, 11, 18, 9, tzinfo=UTC))
+    assert not was_due_by(due("daily at 09:00 UTC"), announced, datetime(2026, 11, 18, 9, tzinfo=UTC))
     assert find_announced(edited, TUESDAY, date(2026, 11, 20)) == FOUND
 
 
-def test_what_nothing_is_known_of_was_announced_when_it_was_found() -> None:
-    assert find_announced(change(Kind.CROSS_LIST), None, None) == FOUND
-    assert find_announced(change(), None, None) == FOUND
+def test_what_nothing_is_known_of_came_with_the_last_announcement_before_it_was_found() -> None:
+    assert find_announced(change(Kind.CROSS_LIST), None, None) == mailing_moment(date(2026, 11, 19))
+    assert find_announced(change(), None, None) == mailing_moment(date(2026, 11, 19))
 
 
 @given(
@@ -71,25 +62,27 @@ def test_nothing_was_announced_after_it_was_found(
 
 
 @pytest.mark.parametrize(
-    ("when", "due"),
+    ("when", "turn"),
     [
         ("on announcement", EVENING),
         ("at once", EVENING),
         ("daily at 09:00 Europe/Berlin", datetime(2026, 11, 18, 8, 0, tzinfo=UTC)),
-        ("daily at 02:00 Europe/Berlin", datetime(2026, 11, 19, 1, 0, tzinfo=UTC)),
+        ("daily at 02:00 Europe/Berlin", EVENING),
         ("mondays at 07:00 America/New_York", datetime(2026, 11, 23, 12, 0, tzinfo=UTC)),
     ],
 )
 def test_a_paper_was_told_by_the_first_turn_after_its_announcement_and_not_before(
-    when: str, due: datetime
+    when: str, turn: datetime
 ) -> None:
-    assert was_due_by(subscription(when), EVENING, due)
-    assert not was_due_by(subscription(when), EVENING, due - timedelta(seconds=1))
+    assert was_due_by(due(when), EVENING, turn)
+    assert not was_due_by(due(when), EVENING, turn - timedelta(seconds=1))
 
 
-def test_a_first_digest_waits_for_no_turn() -> None:
-    weekly = subscription("mondays at 07:00 America/New_York")
-    assert was_due_by(weekly, EVENING, EVENING, is_first_digest=True)
+def test_what_a_pause_kept_back_was_sent_at_the_first_turn_from_its_end_on() -> None:
+    back = datetime(2026, 11, 30, 8, 0, tzinfo=UTC)
+    for when in ("daily at 08:00 UTC", "at once"):
+        assert was_due_by(due(when, paused_until=back), EVENING, back)
+        assert not was_due_by(due(when, paused_until=back), EVENING, back - timedelta(seconds=1))
 
 
 @given(
@@ -102,6 +95,6 @@ def test_what_was_told_by_a_moment_was_told_by_any_later_one_and_nothing_before_
     when: str, announced: datetime, hours: int, more: int
 ) -> None:
     moment = announced + timedelta(hours=hours)
-    was_told = was_due_by(subscription(when), announced, moment)
-    assert not was_told or was_due_by(subscription(when), announced, moment + timedelta(hours=more))
+    was_told = was_due_by(due(when), announced, moment)
+    assert not was_told or was_due_by(due(when), announced, moment + timedelta(hours=more))
     assert not was_told or announced <= moment

@@ -1,0 +1,170 @@
+"""Takes as sent what a lost database had sent, after a backup was restored in its place.
+
+The backup does not know what was sent after it was made. So the operator names a moment until which all that was
+due had gone out. Papers announced between the backup and the loss are in no backup: they are fetched again later.
+So the moment is kept, and each plan compares with it what is announced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from digest.match.step import readable
+from digest.model.announcements import Kind, mailing_moment, next_mailing
+from digest.model.cadences import CadenceKind
+from digest.model.messages import Occasion
+from digest.model.subscriptions import SubscriptionState
+from digest.plan.digests import find_announcement, plan_digest
+from digest.plan.turns import first_due, is_taken, latest_slot, next_due, take_slot
+from digest.poll.coverage import load_coverage
+from digest.store import database, matches, papers
+from digest.store import digests as digest_store
+from digest.store import subscriptions as subscription_store
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from sqlalchemy import Connection
+
+    from digest.model.announcements import StoredChange
+    from digest.model.subscriptions import DueSubscription
+    from digest.store.matches import MatchRow
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a restored database took as sent: messages, and papers, each counted once for each subscription."""
+
+    deliveries: int
+    papers: int
+
+
+def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> Settled:
+    """Take as sent whatever of a restored database was due by a moment, and keep the moment.
+
+    Pauses that were over by then have ended, and turns that had come were taken.
+
+    Args:
+        conn: a writing transaction.
+        until: the moment (UTC).
+        source: `harvest` or `query`.
+        now: the moment of the restore (UTC).
+    """
+    database.set_sent_until(conn, until)
+    subscription_store.end_pauses(conn, until)
+    turns = {}
+    for due in subscription_store.load_subscriptions(conn):
+        is_active = due.state == SubscriptionState.ACTIVE
+        if is_active and due.next_due_at is not None and due.next_due_at <= until:
+            taken = _take_turn(due, until)
+            turns[due.id] = next_due(due.subscription, until, taken), taken
+    subscription_store.take_turns(conn, turns)
+    return Settled(database.take_as_sent(conn, until, now), take_all_as_sent(conn, source, now))
+
+
+def _take_turn(due: DueSubscription, until: datetime) -> str:
+    """Return the slots a subscription had taken by a moment."""
+    cadence = due.subscription.cadence
+    if cadence.kind is CadenceKind.AT_ONCE:
+        return due.last_slot
+    name = latest_slot(cadence, due.subscription.quiet_hours, until).name
+    return due.last_slot if is_taken(due.last_slot, name) else take_slot(due.last_slot, name)
+
+
+def take_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
+    """Take as sent what waits for any subscription and was due by the moment that is kept.
+
+    Returns:
+        How many papers that were, each counted once for each subscription; 0 if nothing was ever restored.
+    """
+    if database.load_sent_until(conn) is None:
+        return 0
+    active = {
+        due.id: due.plan_after
+        for due in subscription_store.load_subscriptions(conn)
+        if due.state == SubscriptionState.ACTIVE and due.subscription.has_digests
+    }
+    return take_as_sent(conn, matches.load_pending_of_many(conn, active), source, now)
+
+
+def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: str, now: datetime) -> int:
+    """Record what was due by the moment that is kept as a digest that goes nowhere.
+
+    So its feed keeps these papers, later versions of them are known as such, and their history says what became
+    of them.
+
+    Args:
+        conn: a writing transaction.
+        pending: what waits, by subscription; without what was taken as sent afterwards.
+        source: `harvest` or `query`.
+        now: the moment of planning (UTC).
+
+    Returns:
+        How many papers that were, each counted once for each subscription.
+    """
+    until = database.load_sent_until(conn)
+    if until is None or not pending:
+        return 0
+    changes = papers.load_changes(conn, {id_ for rows in pending.values() for row in rows for id_ in row.changes})
+    days = papers.load_mailings(conn, {change.paper_key for change in changes.values()})
+    announced = {id_: find_announced(change, *days[change.paper_key]) for id_, change in changes.items()}
+    early = {id_ for id_, moment in announced.items() if moment <= until}
+    concerned = [id_ for id_, rows in pending.items() if any(early.intersection(row.changes) for row in rows)]
+    count = 0
+    for due in subscription_store.load_subscriptions(conn, concerned):
+        sent = {
+            id_
+            for row in pending[due.id]
+            for id_ in early.intersection(row.changes)
+            if (
+                row.matched_at <= until
+                if row.occasion == Occasion.FIRST_DIGEST
+                else was_due_by(due, announced[id_], until)
+            )
+        }
+        if not sent:
+            continue
+        count += len({changes[id_].paper_key for id_ in sent})
+        consumed = matches.split_sent(conn, due.id, sent, pending[due.id])
+        record = plan_digest(
+            due,
+            [changes[id_] for id_ in sent],
+            {revision.name: query for revision, query in readable(due.revisions)},
+            matches.load_seen_versions(conn, due.id, {changes[id_].paper_key for id_ in sent}),
+            load_coverage(conn, source, now),
+            slot=f"restored:{max(consumed)}",
+            occasion=Occasion.ALREADY_SENT,
+            now=now,
+        )
+        digest_store.save_digests(conn, [digest_store.DigestDraft(due.id, record, (), consumed)], at=now)
+        left = matches.load_pending_matches(conn, due.id, due.plan_after)
+        pending.pop(due.id)
+        if left:
+            pending[due.id] = left
+    return count
+
+
+def find_announced(change: StoredChange, mailing: date | None, datestamp: date | None) -> datetime:
+    """Return when arXiv announced a change (UTC), as near as is known; when in doubt, later.
+
+    A record that was edited comes with no announcement. All that is known is that it was edited before the next.
+
+    Args:
+        change: what was found, perhaps long after.
+        mailing: see `find_announcement`.
+        datestamp: see `find_announcement`.
+    """
+    moment = mailing_moment(find_announcement(change, mailing, datestamp))
+    if change.kind is Kind.METADATA:
+        moment = mailing_moment(next_mailing(moment))
+    return min(moment, change.found_at)
+
+
+def was_due_by(due: DueSubscription, announced: datetime, until: datetime) -> bool:
+    """Whether a subscription had a turn by a moment for what was announced; a pause holds it back until its end.
+
+    What a weekly digest still waited for at that moment was not sent.
+    """
+    begin = max(announced, due.paused_until or announced)
+    return first_due(due.subscription, begin, "") <= until
