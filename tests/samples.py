@@ -15,9 +15,18 @@ from digest.model.messages import Sequel, StoredText
 from digest.model.papers import Author, Field
 from digest.model.people import DAYS, KINDS
 from digest.model.subscriptions import Grouping
-from digest.render.contexts import ArchiveLink, StartContext, SubscribeContext
+from digest.render.contexts import (
+    ArchiveLink,
+    BarView,
+    DifferenceView,
+    ProblemView,
+    StartContext,
+    SubscribeContext,
+    TrialView,
+    VariantView,
+)
 from digest.render.coverage import describe_coverage
-from digest.render.digests import BarView, DifferenceView, ProblemView, TrialView, VariantView, view_papers
+from digest.render.digests import view_papers
 from digest.render.samples import ABSTRACT, AUTHORS, EVENING, make_coverage, make_digest, make_entry, make_paper
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 from digest.query import find_reasons
 from digest.query.evaluation import list_needed
 from digest.query.words import squash
-from digest.render.digests import PastView, view_digest
+from digest.render.contexts import PastView
+from digest.render.digests import view_digest
 from digest.render.papers import PaperView
 from digest.render.text import write_long_day
 from digest.store.digests import find_texts, load_frozen, thaw

@@ -23,7 +23,7 @@ from digest.query import And, Condition, Not, Or, Prefix, Query, Shape, find_rea
 from digest.query.canonical import print_condition, print_tree
 from digest.query.tree import intern_condition
 from digest.query.wording import describe_query, guess_person
-from digest.render.digests import BarView, DifferenceView, ProblemView, TrialView, VariantView
+from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialView, VariantView
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain, write_day
 from digest.store import papers as paper_store

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from digest.model.people import Wish
     from digest.model.subscriptions import Abstracts
     from digest.render.coverage import CoverageView
-    from digest.render.digests import DigestView, GroupView, PastView, QueryView, RestView, TrialView
+    from digest.render.digests import DigestView, GroupView, QueryView, RestView
     from digest.render.papers import PaperView
 
 
@@ -169,6 +169,106 @@ class PageContext:
     held: range
     step: int = 1
     is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PastView:
+    """A past digest, or what a search found in it.
+
+    Attributes:
+        digest: its words: `digest.day`, and on a day without papers `digest.headline`.
+        month: when it came, `November 2026`.
+        url: its page; `#paper-3` behind it leads to the third paper.
+        papers: its first papers, or those that were found.
+        left_out: how many more there are.
+    """
+
+    digest: DigestView
+    month: str
+    url: str
+    papers: tuple[PaperView, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemView:
+    """Why a query cannot be read: the message, what stands before, at and behind the place, a hint, what works."""
+
+    message: str
+    before: str
+    marked: str
+    behind: str
+    hint: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class BarView:
+    """One day: `Thu 19 Nov`, how many papers its announcement brought, and how high the bar is, from 1 to 70."""
+
+    day: str
+    papers: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class VariantView:
+    """A query near another: its text, what was changed, how many papers it brings, and how many that is a day."""
+
+    text: str
+    change: str
+    papers: int
+    rate: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceView:
+    """How many papers another wording of a query gains, loses and keeps, and the titles of the newest."""
+
+    gained: int
+    lost: int
+    kept: int
+    gained_titles: tuple[str, ...]
+    lost_titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialView:
+    """What a query means and would have brought.
+
+    Attributes:
+        text: the query as typed.
+        reading: how it is read, in words; "" where it is not.
+        problem: why it cannot be read; None where it can.
+        notes: what its author should know, without full stops.
+        message: why there are no figures, as a sentence; "" where there are.
+        is_ready: no figures are being made that are worth waiting for.
+        is_offered: queries can be tried in this installation.
+        rate: how much it brings, `About 6 papers a day, one mail each weekday`; "" without figures.
+        bars: its papers day by day.
+        since: the first day that is stored, where that is less than is looked back; "" mostly.
+        heading: what its papers are.
+        papers: those of today, at most ten; where it brought none, the last.
+        more: how many of today are not shown.
+        variants: what comes near it.
+        difference: against another wording; None where there is none.
+    """
+
+    text: str
+    reading: str = ""
+    problem: ProblemView | None = None
+    notes: tuple[str, ...] = ()
+    message: str = ""
+    is_ready: bool = True
+    is_offered: bool = True
+    rate: str = ""
+    bars: tuple[BarView, ...] = ()
+    since: str = ""
+    heading: str = ""
+    papers: tuple[PaperView, ...] = ()
+    more: int = 0
+    variants: tuple[VariantView, ...] = ()
+    difference: DifferenceView | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,10 +26,11 @@ from digest.render.contexts import (
     FeedContext,
     LetterContext,
     LinkContext,
+    PastView,
     StoredContext,
     SubscribeContext,
 )
-from digest.render.digests import PastView, QueryView, view_digest, view_papers
+from digest.render.digests import QueryView, view_digest, view_papers
 from digest.render.references import write_bibtex, write_ris
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.golden.conftest import Golden

@@ -18,7 +18,7 @@ from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
 from digest.poll.installation import Site
-from digest.render.digests import TrialView
+from digest.render.contexts import TrialView
 from digest.serve.installation import open_site
 from tests.fakes.config_file import write_config
 from tests.integration.web.world import wait_until

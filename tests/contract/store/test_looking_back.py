@@ -30,7 +30,7 @@ from tests.contract.store.made import (
 
 if TYPE_CHECKING:
     from digest.model.papers import Paper
-    from digest.render.digests import PastView
+    from digest.render.contexts import PastView
     from digest.store import Store
 
 _FIRST = date(2026, 9, 1)

@@ -10,7 +10,7 @@ from digest.inspect.trial import describe_mails, describe_rate, list_narrower, l
 from digest.model.errors import QueryError
 from digest.query import parse_query
 from digest.query.canonical import print_tree
-from digest.render.digests import ProblemView
+from digest.render.contexts import ProblemView
 
 
 def find_problem(text: str) -> ProblemView:
