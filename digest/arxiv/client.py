@@ -23,7 +23,7 @@ from digest.arxiv.exchange import (
     judge_status,
 )
 from digest.arxiv.oai import OaiPage, parse_oai
-from digest.model.clock import REQUEST_DEADLINE, GateOutcome, RequestOutcome, monotonic
+from digest.model.clock import REQUEST_DEADLINE, Clock, Gate, GateOutcome, Grant, RequestOutcome, monotonic
 from digest.model.errors import (
     ArxivError,
     ArxivFaulted,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date, datetime
 
-    from digest.model.clock import Clock, Gate, Grant
     from digest.model.papers import ArxivId
 
 __all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "RequestLog", "ShortPage"]

@@ -20,13 +20,12 @@ from digest.model.errors import (
     ArxivUnreachable,
     ArxivUnreadable,
 )
-from digest.wire import AnswerDamaged, AnswerTooLarge, ExchangeError
+from digest.wire import AnswerDamaged, AnswerTooLarge, ExchangeError, HttpAnswer, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from digest.wire import HttpAnswer, Wire
 
 _CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next check tries again."
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote
 
-from digest.arxiv.client import IDS_LIMIT, WALL, ShortPage
+from digest.arxiv.client import IDS_LIMIT, WALL, ArxivClient, Fetched, ShortPage
 from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
     from digest.arxiv.atom import AtomPage
-    from digest.arxiv.client import ArxivClient, Fetched
     from digest.model.papers import ArxivId
 
 

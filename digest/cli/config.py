@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from digest import config as configuration
 from digest.cli.commands import CommandGroup
 from digest.cli.output import cut, json_option, print_json, print_table
-from digest.cli.saving import plan_change, save_change, saving_options
+from digest.cli.saving import Manner, plan_change, save_change, saving_options
 from digest.config.replacement import read_config_file, read_file_before
-
-if TYPE_CHECKING:
-    from digest.cli.saving import Manner
 
 _WIDEST_VALUE = 80
 

@@ -20,14 +20,20 @@ import click
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.cli.dialogue import read_followed
-from digest.config import find_state_folder, open_config, open_config_or_defaults, read_environment
-from digest.model.clock import RemoteClock, SystemClock, write_with_zone
+from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
+from digest.model.clock import Clock, RemoteClock, SystemClock, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
-from digest.model.subscriptions import DestinationKind, SubscriptionState
-from digest.query import parse_query
+from digest.model.subscriptions import (
+    Destination,
+    DestinationKind,
+    DueSubscription,
+    Subscription,
+    SubscriptionState,
+)
+from digest.query import Query, parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
-from digest.store import StoreGate, create_standalone, open_store
+from digest.store import Store, StoreGate, create_standalone, open_store
 from digest.store import queries as query_store
 from digest.store import subscriptions as subscription_store
 from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
@@ -41,12 +47,7 @@ if TYPE_CHECKING:
 
     from digest.arxiv.client import ArxivClient
     from digest.arxiv.exchange import RequestLog
-    from digest.config import Config
-    from digest.model.clock import Clock
-    from digest.model.subscriptions import Destination, DueSubscription, Subscription
     from digest.poll.installation import Progress, Site
-    from digest.query import Query
-    from digest.store import Store
 
 
 _NAME = re.compile(r"[\w.-]+")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.context import opened_store
+from digest.cli.context import Installation, opened_store
 from digest.cli.output import (
     as_dict,
     describe_guarantee,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.cli.context import Installation
 
 _STATES = {
     "complete": "green",

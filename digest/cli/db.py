@@ -16,18 +16,15 @@ from digest.cli.output import json_option, print_json, print_table, say, showing
 from digest.config.addresses import mask_password
 from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
-from digest.plan.restored import settle
+from digest.plan.restored import Settled, settle
 from digest.store import hold_worker, migrate
 from digest.store.backups import FOLDER, back_up, copy_store, default_backup, prune_backups, restore_backup
-from digest.store.database import INVARIANTS, count_rows, load_violations
+from digest.store.database import INVARIANTS, Violation, count_rows, load_violations
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from sqlalchemy import Connection
-
-    from digest.plan.restored import Settled
-    from digest.store.database import Violation
 
 
 @click.group(cls=CommandGroup)

@@ -11,24 +11,21 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import opened_store
+from digest.cli.context import Installation, opened_store
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say, write_moment
 from digest.inspect.status import STATE_WORDS
 from digest.model.clock import name_zone
 from digest.model.errors import UsageError, count
-from digest.model.messages import DeliveryState
+from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store import outbox_sends as outbox
 from digest.store import views
-from digest.store.outbox_sends import load_holds
+from digest.store.outbox_sends import Holds, load_holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
 
-    from digest.cli.context import Installation
-    from digest.model.messages import Delivery, Message
-    from digest.store.outbox_sends import Holds
     from digest.store.views import StoredDelivery
 
 

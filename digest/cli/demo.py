@@ -12,11 +12,10 @@ import click
 
 from digest.cli.output import Lines, find_width, shows_colors
 from digest.cli.program import name_command
-from digest.demo.story import tell_story
+from digest.demo.story import StoryOutcome, tell_story
 from digest.model.errors import DigestError
 
 if TYPE_CHECKING:
-    from digest.demo.story import StoryOutcome
     from digest.model.messages import Digest
     from digest.render import Renderer
 

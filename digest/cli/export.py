@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.context import find_saved, opened_store, require_subscription
+from digest.cli.context import Installation, find_saved, opened_store, require_subscription
 from digest.deliver.feeds import load_matched
 from digest.model.errors import UnknownName, UsageError, count
 from digest.model.messages import FEED_ENTRIES
-from digest.model.papers import ArxivId
+from digest.model.papers import ArxivId, Paper
 from digest.plan.feeds import choose_papers
 from digest.query import matches, parse_query
 from digest.render.references import write_bibtex, write_ris
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.cli.context import Installation
-    from digest.model.papers import Paper
 
 _LARGEST = 2**63 - 1
 """What a database takes for an id."""

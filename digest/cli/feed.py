@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import opened_store, suggest_name
+from digest.cli.context import Installation, opened_store, suggest_name
 from digest.cli.output import json_option, print_json, print_table, say
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.cli.context import Installation
     from digest.store.queries import FeedPlace
 
 

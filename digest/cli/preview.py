@@ -15,7 +15,7 @@ from digest.deliver.feeds import load_feed
 from digest.inspect import preview
 from digest.inspect.preview import render_parts, send_trial
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
-from digest.model.subscriptions import Destination
+from digest.model.subscriptions import Destination, DueSubscription
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.model.messages import Digest, Links
-    from digest.model.subscriptions import DueSubscription
     from digest.poll.installation import Site
 
 

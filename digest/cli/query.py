@@ -9,7 +9,7 @@ import click
 
 from digest import tex
 from digest.cli.commands import CommandGroup
-from digest.cli.context import describe_drift, opened_store, opened_workbench
+from digest.cli.context import NamedQuery, Workbench, describe_drift, opened_store, opened_workbench
 from digest.cli.output import (
     as_dict,
     cut,
@@ -22,12 +22,12 @@ from digest.cli.output import (
     say,
     write_moment,
 )
-from digest.cli.recent import gather_stored, name_query, paper_as_json, print_papers
-from digest.cli.saving import open_file, plan_change, save_change, saving_options
+from digest.cli.recent import Found, gather_stored, name_query, paper_as_json, print_papers
+from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.inspect.query_volume import count_days, describe_volume
-from digest.model.announcements import Kind
-from digest.query import to_arxiv
+from digest.model.announcements import Kind, StoredChange
+from digest.query import Query, to_arxiv
 from digest.query.canonical import print_outline, print_tree
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
@@ -36,11 +36,6 @@ from digest.store import subscriptions as subscription_store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from digest.cli.context import NamedQuery, Workbench
-    from digest.cli.recent import Found
-    from digest.cli.saving import Manner
-    from digest.model.announcements import StoredChange
-    from digest.query import Query
     from digest.store.queries import QueryRow, StoredQuery
 
 

@@ -9,11 +9,11 @@ import click
 from digest import tex
 from digest.cli.output import Lines, cut, find_width, print_json, print_wrapped, shows_colors
 from digest.inspect.preview import find_stored, find_stored_days, search_days
-from digest.inspect.query_volume import DaySpan, compare_wordings, list_submission_days
+from digest.inspect.query_volume import DaySpan, Moved, compare_wordings, list_submission_days
 from digest.model.announcements import EASTERN, Kind
 from digest.model.errors import count
 from digest.model.messages import DigestEntry
-from digest.query import Or, find_reasons
+from digest.query import Or, Query, find_reasons
 from digest.query.tree import Prefix, walk_conditions
 from digest.render.terminal import write_papers
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from digest.cli.context import NamedQuery, Workbench
-    from digest.inspect.query_volume import Moved
     from digest.model.papers import Paper
-    from digest.query import Query
 
 
 _LONGEST_HEADING = 160

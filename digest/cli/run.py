@@ -14,14 +14,13 @@ from digest.inspect.preview import foretell_run
 from digest.model.clock import write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
-from digest.serve.steps import run_pass
+from digest.serve.steps import PassReport, run_pass
 from digest.store.views import load_open
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from digest.poll.record import PollReport
-    from digest.serve.steps import PassReport
 
 _NAMED = 8
 """Announcements named one by one at most."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from digest.cli.context import describe_drift, opened_store
+from digest.cli.context import Installation, describe_drift, opened_store
 from digest.cli.output import (
     as_dict,
     cut,
@@ -24,7 +24,7 @@ from digest.cli.output import (
 from digest.cli.program import call_as_here
 from digest.cli.subscription import NONE_YET, describe_turn
 from digest.inspect.alarms import does_its_work
-from digest.inspect.status import SPAN, STATE_WORDS, load_status
+from digest.inspect.status import SPAN, STATE_WORDS, Status, load_status
 from digest.model.announcements import mailing_moment
 from digest.model.clock import name_zone, write_age
 from digest.model.errors import count
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from digest.cli.context import Installation
-    from digest.inspect.status import Status
     from digest.store.views import SubscriptionLine
     from digest.store.workers import Worker
 

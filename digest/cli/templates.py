@@ -9,17 +9,15 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say
-from digest.config import open_config_or_defaults
+from digest.config import Config, open_config_or_defaults
 from digest.config.values import suggest
 from digest.model.errors import UnknownName, UsageError, count
-from digest.render.check import list_seen, list_templates, write_extension
+from digest.render.check import TemplateEntry, list_seen, list_templates, write_extension
 from digest.render.environments import Templates, find_shipped_templates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from digest.config import Config
-    from digest.render.check import TemplateEntry
 
 _FOLDER = "templates"
 

@@ -12,7 +12,7 @@ from digest.cli.context import opened_workbench
 from digest.cli.output import find_width, print_json, say, shows_colors
 from digest.cli.program import call_as_here
 from digest.cli.recent import compare
-from digest.cli.saving import save_change, saving_options
+from digest.cli.saving import Manner, save_change, saving_options
 from digest.config import find_config, read_environment
 from digest.inspect.preview import look_up
 from digest.model.errors import UsageError
@@ -20,7 +20,6 @@ from digest.query.wording import guess_person
 from digest.render import Renderer
 
 if TYPE_CHECKING:
-    from digest.cli.saving import Manner
     from digest.model.messages import Digest
 
 

@@ -10,21 +10,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.config.addresses import mask_password
-from digest.config.settings import (
-    INCOMING,
-    SETTINGS,
-    SUBSCRIPTION,
-    WEBHOOK,
-    Secrecy,
-    Setting,
-)
+from digest.config.settings import INCOMING, SETTINGS, SUBSCRIPTION, WEBHOOK, Config, Secrecy, Setting
 from digest.config.values import ALL, read_days, read_show
 from digest.model.errors import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from digest.config.settings import Config
 
 _ATTRIBUTES = {"to": "destinations", "when": "cadence", "follow": "queries"}
 """What keys of a subscription are called in code, where that is something else."""

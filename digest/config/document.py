@@ -37,12 +37,11 @@ from digest.config.values import complete_word, describe_type, read_name, refuse
 from digest.model.cadences import CadenceKind
 from digest.model.errors import ConfigurationError
 from digest.model.polls import MOST_SEARCHED
-from digest.model.subscriptions import DestinationKind, SavedQuery, Subscription
+from digest.model.subscriptions import Destination, DestinationKind, SavedQuery, Subscription
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from digest.model.subscriptions import Destination
 
 FILE_NAME = "digest.toml"
 

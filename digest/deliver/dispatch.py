@@ -19,8 +19,8 @@ from digest.deliver.step import DeliverReport, deliver_one, settle_one, settling
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
 from digest.model.subscriptions import DestinationKind
+from digest.store import Store, views
 from digest.store import outbox as outbox_module
-from digest.store import views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.model.messages import Delivery
     from digest.poll.installation import Site
-    from digest.store import Store
     from digest.store.outbox_sends import UnknownDelivery
 
 

@@ -11,11 +11,11 @@ from digest.deliver.transports.file import write_if_changed
 from digest.match.rules import read_exclusion
 from digest.model import secrets
 from digest.model.errors import DigestError, QueryError
-from digest.model.messages import FEED_DAYS, FEED_ENTRIES
-from digest.model.subscriptions import DestinationKind
-from digest.plan.feeds import FeedOwner, FeedSetting, plan_feed, spread_moments
+from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
+from digest.model.subscriptions import DestinationKind, DueSubscription, Wording
+from digest.plan.feeds import FeedOwner, FeedSetting, Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
-from digest.query import parse_query
+from digest.query import Query, parse_query
 from digest.store import database as token_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.messages import Feed
-    from digest.model.subscriptions import DueSubscription, Wording
-    from digest.plan.feeds import Matched
     from digest.poll.installation import Site
-    from digest.query import Query
 
 _SPAN = timedelta(days=FEED_DAYS)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.model import secrets
-from digest.model.messages import Coverage, DeliveryPlan, Digest, Occasion
-from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, Ask
-from digest.plan.links import make_links, remember_preferences
+from digest.model.messages import Coverage, Delivery, DeliveryPlan, Digest, Message, Occasion
+from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, Ask, Wish
+from digest.plan.links import LinkMaker, make_links, remember_preferences
 from digest.store import digests as digest_store
 from digest.store import people as people_store
 from digest.store import signups as signup_store
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.messages import Delivery, Message
-    from digest.model.people import Wish
     from digest.model.subscriptions import Destination
-    from digest.plan.links import LinkMaker
     from digest.poll.installation import Site
     from digest.render import MailIdentity
     from digest.store.signups import StoredSignup

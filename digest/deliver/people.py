@@ -19,11 +19,12 @@ from digest.model.subscriptions import (
     EVERYTHING,
     Destination,
     DestinationKind,
+    DueSubscription,
     Subscription,
     SubscriptionState,
     is_personal,
 )
-from digest.plan.links import make_links, remember_preferences
+from digest.plan.links import LinkMaker, make_links, remember_preferences
 from digest.plan.turns import Turns, first_due, next_due
 from digest.query import parse_query
 from digest.store import matches as match_store
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.config import Config
-    from digest.model.subscriptions import DueSubscription
-    from digest.plan.links import LinkMaker
     from digest.store.people import Membership, Person
     from digest.store.signups import StoredSignup
 

@@ -18,7 +18,7 @@ from digest.deliver.letters import write_letter
 from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
-from digest.model.messages import DeliveryState, Occasion
+from digest.model.messages import Delivery, DeliveryState, Digest, Message, Occasion, Receipt
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.plan.links import make_links
 from digest.store import digests as digest_store
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from digest.config import Config
-    from digest.model.messages import Delivery, Digest, Message, Receipt
     from digest.poll.installation import Site
     from digest.render import MailIdentity
     from digest.store.outbox_sends import UnknownDelivery

@@ -20,10 +20,10 @@ from digest.demo.servers import LOOPBACK, TOKEN, DemoArxiv, DemoMail, DemoSlack
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError
-from digest.model.messages import Links
+from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Destination
 from digest.plan.links import make_links
-from digest.poll.installation import Silent
+from digest.poll.installation import Progress, Silent, Site
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from digest.web import WebServer, create_app
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from digest.model.messages import Digest
-    from digest.poll.installation import Progress, Site
     from digest.render import Renderer
 
 FIRST_DAY = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)

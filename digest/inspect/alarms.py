@@ -7,15 +7,13 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from digest.inspect.coverage import MailingState
+from digest.inspect.coverage import MailingLine, MailingState
 from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import latest_mailing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import date
-
-    from digest.inspect.coverage import MailingLine
 
 
 _INSTANT = timedelta(microseconds=1)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from digest.model.announcements import mailing_moment, mailings_between, next_mailing
-from digest.model.polls import Source
+from digest.model.polls import PollSummary, Source
 from digest.poll.rules import REQUESTS_A_DAY, assess_coverage, is_late
 from digest.store import papers as mailing_store
 from digest.store import queries as query_store
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.polls import PollSummary
     from digest.store.runs import GapState
 
 

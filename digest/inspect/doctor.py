@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from digest.arxiv.documents import read_rfc_date
 from digest.inspect.findings import Finding, Verdict
-from digest.model.clock import write_age
+from digest.model.clock import Clock, write_age
 from digest.model.errors import ArxivError, ArxivThrottled, ArxivUnreachable, OutsideError, StoreBusy
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import database, open_store
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from digest.arxiv.client import ArxivClient
     from digest.config import Config
-    from digest.model.clock import Clock
 
 _PATIENCE = 15.0
 """Seconds that a mail server, Slack or the public address may be silent."""

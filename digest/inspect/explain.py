@@ -10,19 +10,34 @@ from digest.deliver.feeds import load_matched
 from digest.inspect.query_volume import find_failing
 from digest.match.rules import exclude_changes, read_exclusion, select_for_subscription
 from digest.match.step import find_overtaken
-from digest.model.announcements import Kind
+from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import QueryError
-from digest.model.messages import FEED_DAYS, FEED_ENTRIES, TERMINAL_STATES, DeliveryState, Occasion
-from digest.model.subscriptions import DestinationKind, QueryOutcome, SubscriptionState
+from digest.model.messages import (
+    FEED_DAYS,
+    FEED_ENTRIES,
+    TERMINAL_STATES,
+    Delivery,
+    DeliveryState,
+    Digest,
+    Occasion,
+)
+from digest.model.subscriptions import (
+    ActiveRevision,
+    Destination,
+    DestinationKind,
+    DueSubscription,
+    QueryOutcome,
+    SubscriptionState,
+)
 from digest.plan.feeds import choose_papers
-from digest.query import analyse, find_reasons, matches, parse_query
+from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers
 from digest.store import views as trail_store
 from digest.store.outbox import IN_DOUBT
 from digest.store.queries import load_feed_places
-from digest.store.subscribers import DestinationState, load_places
+from digest.store.subscribers import DestinationState, Place, load_places
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,12 +45,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.announcements import StoredChange
-    from digest.model.messages import Delivery, Digest
     from digest.model.papers import ArxivId
-    from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription
-    from digest.query import AnalysedPaper
-    from digest.store.subscribers import Place
     from digest.store.views import Attempt, StoredDelivery
 
 

@@ -17,24 +17,24 @@ from digest.inspect.alarms import (
     find_due_mailing,
     is_stuck,
 )
-from digest.inspect.coverage import is_checked, load_mailings
+from digest.inspect.coverage import MailingLine, is_checked, load_mailings
 from digest.match.rules import read_exclusion
-from digest.model.alarms import AlarmName
+from digest.model.alarms import Alarm, AlarmName
 from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
-from digest.model.clock import RequestOutcome, SystemClock, write_age, write_with_zone
+from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
 from digest.model.errors import count
-from digest.model.messages import DeliveryState
+from digest.model.messages import Delivery, DeliveryState
 from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_look_at
+from digest.store import Store, views
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
 from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
-from digest.store import views
 from digest.store import workers as alarm_store
-from digest.store.gate import load_breaker
+from digest.store.gate import Breaker, load_breaker
 from digest.store.signups import is_refusing
-from digest.store.workers import load_job_turns, load_trouble, load_workers
+from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,14 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.config import Config
-    from digest.inspect.coverage import MailingLine
-    from digest.model.alarms import Alarm
-    from digest.model.clock import Clock
-    from digest.model.messages import Delivery
-    from digest.store import Store
-    from digest.store.gate import Breaker
     from digest.store.views import Outbox, SubscriptionLine
-    from digest.store.workers import Worker
 
 
 _READ = 500

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, Self
 
 from digest.model.errors import DeliveryError
-from digest.model.subscriptions import Abstracts, Grouping
+from digest.model.subscriptions import Abstracts, Destination, Grouping
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from digest.model.announcements import Kind
     from digest.model.papers import Paper, Reason
-    from digest.model.subscriptions import Destination
 
 
 class Occasion(StrEnum):

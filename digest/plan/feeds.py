@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from digest.model.announcements import Kind
+from digest.model.announcements import Kind, StoredChange
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed, FeedEntry, Occasion
 from digest.model.secrets import feed_uri
 from digest.plan.digests import Shown, find_sequel, make_entry
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from digest.model.announcements import StoredChange
     from digest.model.subscriptions import Wording
     from digest.query import Query
 

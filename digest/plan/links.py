@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from digest.model import secrets
-from digest.model.messages import Links
-from digest.model.subscriptions import DestinationKind
+from digest.model.messages import Digest, Links
+from digest.model.subscriptions import Destination, DestinationKind, DueSubscription
 from digest.store import database as token_store
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.config import Config
-    from digest.model.messages import Digest
-    from digest.model.subscriptions import Destination, DueSubscription
 
 
 @dataclass(frozen=True, slots=True)

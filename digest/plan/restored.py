@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from digest.match.step import readable
-from digest.model.announcements import Kind, mailing_moment, next_mailing
+from digest.model.announcements import Kind, StoredChange, mailing_moment, next_mailing
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Occasion
-from digest.model.subscriptions import SubscriptionState
+from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.plan.digests import find_announcement, plan_digest
 from digest.plan.turns import first_due, is_taken, latest_slot, next_due, take_slot
 from digest.poll.coverage import load_coverage
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.announcements import StoredChange
-    from digest.model.subscriptions import DueSubscription
     from digest.store.matches import MatchRow
 
 

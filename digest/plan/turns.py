@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import alarm_moment, has_mailing, latest_mailing, mailing_moment
-from digest.model.cadences import CadenceKind, leave_quiet, resolve_local
-from digest.model.subscriptions import Rhythm, WhenEmpty
+from digest.model.cadences import Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
+from digest.model.subscriptions import Rhythm, Subscription, WhenEmpty
 from digest.poll.rules import VISIBLE_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from digest.model.cadences import Cadence, QuietHours
     from digest.model.messages import Coverage
-    from digest.model.subscriptions import Subscription
 
 
 _KEPT = 4096

@@ -17,9 +17,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
 from digest.compare import Horizon, compare_papers, content_hash, is_first_news, keep_latest
-from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailings_between
+from digest.model.announcements import (
+    Change,
+    Kind,
+    KnownPaper,
+    estimate_mailings,
+    latest_mailing,
+    mailings_between,
+)
 from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
-from digest.model.papers import ArxivId
+from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
 from digest.poll.rules import (
     EDIT_MARGIN,
@@ -29,11 +36,11 @@ from digest.poll.rules import (
     doubt_harvest,
     doubt_search,
 )
-from digest.query import analyse, matches, parse_query
+from digest.query import Query, analyse, matches, parse_query
 from digest.store import papers as mailing_store
 from digest.store import runs
 from digest.store import runs as cursor_store
-from digest.store.queries import load_watches
+from digest.store.queries import Watch, load_watches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -41,11 +48,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.arxiv.client import Fetched
-    from digest.model.announcements import Change, KnownPaper
-    from digest.model.papers import Paper
     from digest.poll.installation import Site
-    from digest.query import Query
-    from digest.store.queries import Watch
     from digest.store.runs import Cursor, PollRun
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from digest.arxiv.pages import walk_search
 from digest.model.errors import (
+    ArxivError,
     ArxivFaulted,
     ArxivMoved,
     ArxivRefused,
@@ -20,8 +21,8 @@ from digest.model.errors import (
     ArxivShort,
     ArxivThrottled,
 )
-from digest.model.polls import MOST_SEARCHED, Source
-from digest.poll.record import RecordedRun, horizon_of, load_horizons, make_judge
+from digest.model.polls import MOST_SEARCHED, LastLooks, Source
+from digest.poll.record import Horizons, Judge, PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
     FALLBACK_AFTER,
     FIRST_DIGEST_PAPERS,
@@ -48,10 +49,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.errors import ArxivError
-    from digest.model.polls import LastLooks
     from digest.poll.installation import Site
-    from digest.poll.record import Horizons, Judge, PollReport
     from digest.store.matches import FirstDigest
 
 

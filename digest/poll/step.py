@@ -11,10 +11,10 @@ from contextlib import suppress
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
-from digest.arxiv.client import IDS_LIMIT
-from digest.arxiv.oai import TokenExpired, UnknownPaper
+from digest.arxiv.client import IDS_LIMIT, Fetched
+from digest.arxiv.oai import OaiPage, TokenExpired, UnknownPaper
 from digest.arxiv.pages import fetch_papers, find_day, walk_records
-from digest.model.polls import Source
+from digest.model.polls import Gap, Source
 from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
     BOOTSTRAP_DAYS,
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.arxiv.client import Fetched
-    from digest.arxiv.oai import OaiPage
-    from digest.model.polls import Gap
     from digest.poll.installation import Site
     from digest.store.runs import PollRun
 

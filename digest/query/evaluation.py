@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from digest import tex
 from digest.model import taxonomy
-from digest.query.names import NamePattern, PersonPattern, fold_umlauts, list_readings, split_name
+from digest.query.names import NamePart, NamePattern, PersonPattern, fold_umlauts, list_readings, split_name
 from digest.query.tree import (
     And,
     Condition,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from digest.model.papers import Paper
-    from digest.query.names import NamePart
 
 
 _BETWEEN_READINGS: Final = 2**16

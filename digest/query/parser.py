@@ -46,12 +46,10 @@ from digest.query.tree import (
     spell_range,
     spread_keyword,
 )
-from digest.query.words import is_stop_word, split_words
+from digest.query.words import Word, is_stop_word, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from digest.query.words import Word
 
 
 _WILDCARD = re.compile(r"[*?]")

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from digest.model import taxonomy
-from digest.model.papers import Field, Reason, Span
+from digest.model.papers import Field, Paper, Reason, Span
 from digest.query.canonical import print_canonical, print_condition
 from digest.query.evaluation import (
     STEMMED,
@@ -25,7 +25,6 @@ from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, spre
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from digest.model.papers import Paper
     from digest.query.tokens import Note
 
 

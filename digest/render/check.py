@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.model.errors import TemplateError
-from digest.model.messages import Delivery, DeliveryState, Feed, Links
+from digest.model.messages import Delivery, DeliveryState, Digest, Feed, Links, Share
 from digest.model.subscriptions import Destination
 from digest.render import contexts, coverage, digests, papers
 from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import POST_SUFFIX, find_context
 from digest.render.digests import write_page, write_post
-from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER
+from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER, Templates
 from digest.render.feeds import write_content
 from digest.render.mail import MailPapers, render_mail_text
 from digest.render.papers import PaperView
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _typeshed import DataclassInstance
-
-    from digest.model.messages import Digest, Share
-    from digest.render.environments import Templates
 
 
 _PARTS = {

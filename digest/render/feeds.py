@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 from markupsafe import escape
 
-from digest.model.messages import FEED_BYTES, FEED_DAYS
+from digest.model.messages import FEED_BYTES, FEED_DAYS, Feed, FeedEntry
 from digest.render.contexts import FeedEntryContext
 from digest.render.papers import PaperView
 from digest.render.text import clean_markup, clean_text, shorten, show_plain, write_moment
@@ -18,7 +18,6 @@ from digest.render.text import clean_markup, clean_text, shorten, show_plain, wr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.model.messages import Feed, FeedEntry
     from digest.render.environments import Templates
 
 

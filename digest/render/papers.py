@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from digest.model.announcements import Kind, latest_mailing
-from digest.model.papers import Field
+from digest.model.papers import Field, Paper, Reason
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
 from digest.render.revisions import RevisionView, join_summaries, quote_comment, view_revisions
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from digest.model.messages import DigestEntry
-    from digest.model.papers import Paper, Reason
     from digest.tex import Segment
 
 

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from digest.model.errors import TemplateError
-from digest.model.messages import Links, Share
+from digest.model.messages import Delivery, Digest, Links, Share
 from digest.model.subscriptions import DestinationKind
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
 from digest.render.contexts import PostContext, SlackPageContext
@@ -29,7 +29,6 @@ from digest.render.digests import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from digest.model.messages import Delivery, Digest
     from digest.render.environments import Templates
     from digest.render.papers import PaperView
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from digest.model.papers import Field
+from digest.model.papers import Field, Paper, Span
 from digest.render.contexts import TerminalContext
 from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.papers import PaperView
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from digest.model.messages import Digest, DigestEntry
-    from digest.model.papers import Paper, Span
     from digest.render.environments import Templates
 
 

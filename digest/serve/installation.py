@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.deliver.transports.registry import open_transport
-from digest.model.clock import SystemClock
+from digest.model.clock import Clock, SystemClock
+from digest.model.clock import Gate as GateLike
 from digest.model.errors import StoreError
-from digest.poll.installation import Silent, Site
-from digest.store import open_store, workers
+from digest.poll.installation import Progress, Silent, Site
+from digest.store import Store, open_store, workers
 from digest.store import runs as page_store
 from digest.store.gate import StoreGate
 
@@ -26,11 +27,7 @@ if TYPE_CHECKING:
 
     from digest.arxiv.exchange import RequestLog
     from digest.config import Config
-    from digest.model.clock import Clock
-    from digest.model.clock import Gate as GateLike
-    from digest.poll.installation import Progress
     from digest.render import Renderer
-    from digest.store import Store
     from digest.store.workers import JobTurn
 
 

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from digest.match.step import match
+from digest.match.step import MatchReport, match
 from digest.model.alarms import AlarmName
 from digest.model.errors import DigestError
 from digest.serve.configuration import sync_roster
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from digest.config import Config
     from digest.deliver.dispatch import Lane
-    from digest.match.step import MatchReport
     from digest.poll.installation import Site
 
 _log = logging.getLogger("digest.schedule")

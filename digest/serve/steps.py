@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.deliver.dispatch import deliver
+from digest.deliver.dispatch import Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
 from digest.deliver.letters import queue_letters
 from digest.deliver.step import DeliverReport, settling_times
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from digest.deliver.dispatch import Lane
     from digest.poll.installation import Site
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import func, insert, make_url, select, text
 from digest.model.errors import StoreError, UsageError
 from digest.store.database import count_rows, load_violations
 from digest.store.dialect import be_patient, metadata
-from digest.store.engine import connect, current_revision, explain_file, migrate, open_store
+from digest.store.engine import Store, connect, current_revision, explain_file, migrate, open_store
 from digest.store.schema import gate, installation, marks
 from digest.store.workers import hold_file
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection, Table
-
-    from digest.store.engine import Store
 
 
 FOLDER = "backups"

@@ -13,6 +13,7 @@ from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import (
     Coverage,
+    DeliveryPlan,
     DeliveryState,
     Digest,
     DigestEntry,
@@ -21,7 +22,7 @@ from digest.model.messages import (
     Sequel,
     StoredText,
 )
-from digest.model.papers import Field, Reason, Span
+from digest.model.papers import Field, Paper, Reason, Span
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.store import dialect
 from digest.store.papers import load_versions
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection, Row
-
-    from digest.model.messages import DeliveryPlan
-    from digest.model.papers import Paper
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Double, case, literal, or_, select, update
 
-from digest.model.clock import LEASE, REQUEST_DEADLINE, SPACING, Grant, RequestOutcome, monotonic
+from digest.model.clock import (
+    LEASE,
+    REQUEST_DEADLINE,
+    SPACING,
+    Clock,
+    GateOutcome,
+    Grant,
+    RequestOutcome,
+    monotonic,
+)
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import engine
 from digest.store.dialect import database_clock, insert, later, metadata
@@ -27,7 +36,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row
 
-    from digest.model.clock import Clock, GateOutcome
     from digest.store.engine import Store
 
 _log = logging.getLogger("digest.gate")

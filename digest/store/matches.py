@@ -10,7 +10,15 @@ from sqlalchemy import Select, and_, delete, exists, insert, or_, select, update
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
-from digest.model.subscriptions import Destination, DestinationKind, Rhythm, SubscriptionState, WhenEmpty
+from digest.model.subscriptions import (
+    ActiveRevision,
+    Destination,
+    DestinationKind,
+    QueryOutcome,
+    Rhythm,
+    SubscriptionState,
+    WhenEmpty,
+)
 from digest.store.dialect import in_chunks, is_among, pack, unpack
 from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.queries import current_revision, read_revision
@@ -35,8 +43,6 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from sqlalchemy import ColumnElement, Connection, Row
-
-    from digest.model.subscriptions import ActiveRevision, QueryOutcome
 
 
 _FEED_ROWS = 200

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, insert, select, update
 
-from digest.model.messages import DeliveryState, Message, Receipt
+from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store.dialect import database_clock, make_storable
 from digest.store.outbox import (
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
-
-    from digest.model.messages import Delivery, Share
 
 
 SETTLING_PAUSE = timedelta(minutes=2)

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Text, bindparam, cast, func, or_, select, tuple_, update
 
-from digest.model.announcements import (
-    Kind,
-    KnownPaper,
-    StoredChange,
-)
+from digest.model.announcements import Change, Kind, KnownPaper, StoredChange
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId, Author, Paper, Version
 from digest.model.polls import RunOutcome, Source
@@ -28,8 +24,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from sqlalchemy import Connection, Row, Select
-
-    from digest.model.announcements import Change
 
 
 _BATCH = 1_000

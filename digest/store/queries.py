@@ -33,15 +33,13 @@ from digest.store.schema import (
     subscription_queries,
     subscriptions,
 )
-from digest.store.subscribers import DestinationState
+from digest.store.subscribers import DestinationState, LetGo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection, Row
-
-    from digest.store.subscribers import LetGo
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sqlalchemy import delete, insert, select, update
 
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.people import UNCONFIRMED, Ask, Wish
+from digest.model.people import UNCONFIRMED, Ask, Limit, Wish
 from digest.model.subscriptions import Destination, DestinationKind, Subscription, SubscriptionState
 from digest.store import dialect
 from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
@@ -20,7 +20,6 @@ from digest.store.subscriptions import list_settings
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
-    from digest.model.people import Limit
 
 REFUSED = "refused"
 """Under this name requests are counted that were not taken, since a limit was met."""

@@ -14,6 +14,7 @@ from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
+    ActiveRevision,
     Destination,
     DueSubscription,
     Grouping,
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy import Connection, Row, Table
-
-    from digest.model.subscriptions import ActiveRevision
 
 
 def load_subscriptions(

@@ -19,8 +19,14 @@ from sqlalchemy import (
 )
 
 from digest.model.errors import UnknownName
-from digest.model.messages import DayCount, DeliveryState
-from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, SubscriptionState
+from digest.model.messages import DayCount, Delivery, DeliveryState
+from digest.model.subscriptions import (
+    FEED_SUFFIXES,
+    ActiveRevision,
+    Destination,
+    DestinationKind,
+    SubscriptionState,
+)
 from digest.store.dialect import in_chunks, unpack
 from digest.store.outbox import IN_DOUBT, load_deliveries_of, waits_for_held
 from digest.store.queries import every_revision, read_revision
@@ -52,8 +58,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, TextClause
 
-    from digest.model.messages import Delivery
-    from digest.model.subscriptions import ActiveRevision
     from digest.store.engine import Store
 
 

@@ -20,7 +20,7 @@ from digest.model.errors import AnotherWorker
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import SubscriptionState
 from digest.store.dialect import Moment, database_clock, insert, make_storable, take_turn
-from digest.store.engine import explain_file
+from digest.store.engine import Store, explain_file
 from digest.store.outbox import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sqlalchemy import ColumnElement, Connection, Row, TextClause
-
-    from digest.store.engine import Store
 
 
 CLAIM = timedelta(minutes=15)

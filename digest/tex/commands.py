@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from digest.tex.formulas import arrange, make_script
 from digest.tex.symbols import MATH_ACCENTS, SYMBOLS, TEXT_ACCENTS, compose
-from digest.tex.tokens import PieceKind, Role, TexPiece, environment_name
+from digest.tex.tokens import PieceKind, Role, TexPiece, TexSetting, Token, environment_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from digest.tex.reader import Reader
-    from digest.tex.tokens import TexSetting, Token
 
 
 _BROKEN_NAME = re.compile(r"\{([a-z]{2,})\}")

@@ -8,13 +8,12 @@ from digest.tex.commands import Command, named, print_nothing, read_formula_acce
 from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
 from digest.tex.symbols import MATH_ACCENTS, shift
 from digest.tex.symbols import RAISED as RAISED_LETTERS
-from digest.tex.tokens import PieceKind, Role, TexPiece
+from digest.tex.tokens import PieceKind, Role, TexPiece, TexSetting, Token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from digest.tex.reader import Reader
-    from digest.tex.tokens import TexSetting, Token
 
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
 

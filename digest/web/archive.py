@@ -13,7 +13,7 @@ from digest.inspect.archive import list_past, search_past
 from digest.model import secrets
 from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Links
-from digest.model.subscriptions import Archive
+from digest.model.subscriptions import Archive, DueSubscription
 from digest.plan.links import make_links, make_refs_url
 from digest.query import parse_query
 from digest.render.contexts import ArchiveContext
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from digest.model.subscriptions import DueSubscription
     from digest.poll.installation import Site
 
 

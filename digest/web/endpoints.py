@@ -12,24 +12,24 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.deliver.unsubscribe import ONE_CLICK, PAGE, find_departure, leave_by_link, undo_by_link
+from digest.deliver.unsubscribe import ONE_CLICK, PAGE, Departure, find_departure, leave_by_link, undo_by_link
 from digest.inspect.stored import STORED
 from digest.model.alarms import STUCK
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
-from digest.model.messages import DeliveryState
-from digest.model.papers import ArxivId
-from digest.model.subscriptions import DestinationKind
+from digest.model.messages import DeliveryState, Links
+from digest.model.papers import ArxivId, Paper
+from digest.model.subscriptions import Destination, DestinationKind
 from digest.plan.links import make_refs_url
-from digest.render import references
+from digest.render import Renderer, references
 from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
 from digest.render.references import make_key
 from digest.render.text import write_day
-from digest.serve.telemetry import Pulse
+from digest.serve.telemetry import Metrics, Pulse
 from digest.store import papers as paper_store
 from digest.store import runs as cursor_store
 from digest.store import views
 from digest.store import workers as alarm_store
-from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag, prefers_page, write_http_date
+from digest.web.feeds import CACHE_CONTROL, FeedDesk, is_unmodified, make_etag, prefers_page, write_http_date
 from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
 
 if TYPE_CHECKING:
@@ -42,15 +42,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from digest.config import Config
-    from digest.deliver.unsubscribe import Departure
     from digest.inspect.trial import TrialDesk
-    from digest.model.messages import Links
-    from digest.model.papers import Paper
-    from digest.model.subscriptions import Destination
     from digest.poll.installation import Site
-    from digest.render import Renderer
-    from digest.serve.telemetry import Metrics
-    from digest.web.feeds import FeedDesk
 
 
 _log = logging.getLogger("digest.web")

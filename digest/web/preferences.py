@@ -22,7 +22,14 @@ from digest.model.cadences import Cadence, choose_zone, read_pause_end
 from digest.model.clock import write_with_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
-from digest.model.subscriptions import EVERYTHING, Abstracts, Destination, SubscriptionState, is_personal
+from digest.model.subscriptions import (
+    EVERYTHING,
+    Abstracts,
+    Destination,
+    DueSubscription,
+    SubscriptionState,
+    is_personal,
+)
 from digest.plan.links import make_links
 from digest.render.contexts import PreferencesContext, QueryContext
 from digest.render.text import name_zone, write_day, write_long_day
@@ -42,7 +49,6 @@ if TYPE_CHECKING:
 
     from digest.config import Config
     from digest.deliver.people import Preferences
-    from digest.model.subscriptions import DueSubscription
 
 _ALL = "*"
 """What a button sends in place of a subscription's name, for everything: none can be called so."""

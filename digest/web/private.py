@@ -26,9 +26,9 @@ from digest.render.contexts import PrivateContext
 from digest.store import people as people_store
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
-from digest.web.endpoints import shell_of
-from digest.web.forms import make_form_token, read_form, require_own_form
-from digest.web.preferences import NOTHING, change, lead_home
+from digest.web.endpoints import Shell, shell_of
+from digest.web.forms import Form, make_form_token, read_form, require_own_form
+from digest.web.preferences import NOTHING, Visit, change, lead_home
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
     from digest.deliver.people import Preferences
     from digest.store.people import Person
-    from digest.web.endpoints import Shell
-    from digest.web.forms import Form
-    from digest.web.preferences import Visit
 
 
 def open_private(request: Request) -> Response:

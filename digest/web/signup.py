@@ -18,13 +18,13 @@ from digest.model.cadences import choose_zone
 from digest.model.clock import write_with_zone
 from digest.model.errors import QueryError, UnknownName, UsageError
 from digest.model.people import DAYS, KINDS, Ask, Wish, write_cadence
-from digest.model.subscriptions import SubscriptionState, normalise_address
+from digest.model.subscriptions import DueSubscription, SubscriptionState, normalise_address
 from digest.plan.links import LinkMaker
 from digest.render.contexts import ConfirmContext, LinkContext, SubscribeContext
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
-from digest.web.endpoints import find_contact, mask, shell_of
-from digest.web.forms import make_form_token, read_form, require_own_form
+from digest.web.endpoints import Shell, find_contact, mask, shell_of
+from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.guards import name_network
 
 if TYPE_CHECKING:
@@ -35,10 +35,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from digest.model.subscriptions import DueSubscription
     from digest.store.signups import StoredSignup
-    from digest.web.endpoints import Shell
-    from digest.web.forms import Form
 
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 

@@ -7,13 +7,12 @@ import threading
 from typing import TYPE_CHECKING, TextIO
 
 from digest.model.errors import DeliveryError
-from digest.model.messages import Receipt, always_ours
+from digest.model.messages import Message, Receipt, always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from digest.model.messages import Message
     from digest.model.subscriptions import Destination
 
 

@@ -12,12 +12,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
-from digest.model.messages import Receipt, always_ours
+from digest.model.messages import Message, Receipt, always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.model.messages import Message
     from digest.model.subscriptions import Destination
 
 _WHO = "Discord"

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from digest import __version__
 from digest.model.errors import DeliveryError
-from digest.model.messages import require_ours
-from digest.wire import ExchangeError, Wire
+from digest.model.messages import Message, Receipt, require_ours
+from digest.wire import ExchangeError, HttpAnswer, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
     from datetime import datetime
 
-    from digest.model.messages import Message, Receipt
     from digest.model.subscriptions import Destination
-    from digest.wire import HttpAnswer
 
 T = TypeVar("T")
 

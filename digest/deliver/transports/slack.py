@@ -25,7 +25,7 @@ from slack_sdk.errors import SlackApiError
 from digest.deliver.transports.http import TIMEOUT, judge_end, judge_status
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
-from digest.model.messages import Receipt, always_ours, require_ours
+from digest.model.messages import Message, Receipt, always_ours, require_ours
 from digest.wire import load_authorities, read_retry_after
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from slack_sdk.web import SlackResponse
 
-    from digest.model.messages import Message
     from digest.model.subscriptions import Destination
 
 

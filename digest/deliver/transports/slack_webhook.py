@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
 from digest.model.errors import DeliveryError
-from digest.model.messages import Receipt, always_ours
+from digest.model.messages import Message, Receipt, always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.model.messages import Message
     from digest.model.subscriptions import Destination
     from digest.wire import HttpAnswer
 

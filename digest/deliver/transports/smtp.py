@@ -16,14 +16,13 @@ from digest.deliver.transports.smtp_connection import (
     parse_mailbox,
 )
 from digest.model.errors import ConfigurationError, DeliveryError
-from digest.model.messages import always_ours
+from digest.model.messages import Message, Receipt, always_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
     from pathlib import Path
 
-    from digest.model.messages import Message, Receipt
     from digest.model.subscriptions import Destination
 
 

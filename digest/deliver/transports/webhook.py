@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HookPoster, judge_status
 from digest.model.errors import DeliveryError
-from digest.model.messages import Receipt, always_ours
+from digest.model.messages import Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from digest.model.messages import Message
     from digest.model.subscriptions import Destination
     from digest.wire import HttpAnswer
 
