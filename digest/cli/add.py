@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
-from digest.cli.dialogue import read_followed, suggest_title
+from digest.cli.dialogue import read_followed
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
+from digest.config.addresses import read_destination
 from digest.config.starter import make_name
 from digest.config.values import read_name
 from digest.model.errors import ConfigurationError, UsageError
+from digest.query.wording import name_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,8 +85,8 @@ def plan_addition(
                 hint=f"`digest subscription edit {old}` changes {old}.",
             )
         return plan_change(file, edits.edit_subscription(file.text, old, add={"follow": [followed]}).encode())
-    name = read_name(name) if name else make_name(suggest_title(query))
-    to = [*map(edits.read_target, following["places"])] or find_usual(file.text, "to")
+    name = read_name(name) if name else make_name(name_query(query.tree))
+    to = [str(read_destination(one)) for one in following["places"]] or find_usual(file.text, "to")
     if not to:
         raise UsageError("--to is missing: no destination is common to all subscriptions", hint=_EXAMPLE)
     if not following["places"] and any(one.startswith("file:") for one in to):

@@ -23,7 +23,6 @@ from digest.config.providers import OUTLOOK, OWN, PROVIDERS, add_login, guess_pr
 from digest.config.starter import (
     Answers,
     Question,
-    choose_title,
     complete_schedule,
     list_open,
     log_in,
@@ -33,7 +32,7 @@ from digest.config.values import complete_word
 from digest.model.errors import ArxivError, DigestError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query import parse_query
-from digest.query.wording import describe_query, name_query
+from digest.query.wording import describe_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,11 +56,6 @@ def read_followed(text: str) -> Query:
         QueryError: it can't be read.
     """
     return parse_query(complete_word(text.strip()) or text)
-
-
-def suggest_title(query: Query) -> str:
-    """Return a few words that a query is about, as a title."""
-    return choose_title(name_query(query.tree))
 
 
 def describe_week(digest: Digest) -> str:

@@ -11,7 +11,6 @@ import click
 from digest.cli.context import choose_clock, opened, opened_client, set_up_logging
 from digest.cli.output import find_width, json_option, print_json, wrap
 from digest.cli.program import call_as_here
-from digest.cli.subscription import check_exclusions, list_remarks
 from digest.config import open_config
 from digest.config.addresses import read_operator_places, resolve_destinations
 from digest.config.draft import Mistakes
@@ -105,39 +104,29 @@ def _read(ctx: click.Context) -> tuple[Config | None, list[Finding]]:
         return None, [Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip()) for said, _, todo in mistakes]
     except ConfigurationError as error:
         return None, [Finding(Verdict.PROBLEM, CONFIGURATION, error.message, error.hint)]
-    found = [
-        Finding(Verdict.PROBLEM, CONFIGURATION, f"{place}: {error.message}", error.hint, error.pointer())
-        for place, error in [*_check_queries(config), *check_exclusions(config)]
-    ]
+    found, oddities = _check_queries(config)
     if not found:
         queries = count(len(config.queries), "saved query", "saved queries")
         said = f"{config.path} is sound: {queries}, {count(len(config.subscriptions), 'subscription')}"
         found = [Finding(Verdict.OK, CONFIGURATION, said)]
-    oddities = [*config.warnings, *_find_oddities(config)]
-    return config, [*found, *(Finding(Verdict.WARNING, CONFIGURATION, one) for one in oddities)]
+    warnings = [Finding(Verdict.WARNING, CONFIGURATION, one) for one in [*config.warnings, *oddities]]
+    return config, [*found, *warnings]
 
 
-def _check_queries(config: Config) -> Iterator[tuple[str, QueryError]]:
-    for query in config.queries:
-        try:
-            parse_query(query.text)
-        except QueryError as error:
-            yield query.place, error
-
-
-def _find_oddities(config: Config) -> Iterator[str]:
-    """Yield what is allowed and still looks like a slip: remarks on queries, and queries nobody follows."""
+def _check_queries(config: Config) -> tuple[list[Finding], list[str]]:
+    """Return the queries that can't be read, and what is allowed in the others and still looks like a slip."""
+    problems, oddities = [], []
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
-    for query in config.queries:
-        if query.name not in followed:
-            yield f"{query.place}: no subscription follows it"
+    oddities += [f"{one.place}: no subscription follows it" for one in config.queries if one.name not in followed]
+    for place, text in config.list_texts():
         try:
-            for note in parse_query(query.text).notes:
+            for note in parse_query(text).notes:
                 if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
-                    yield f"{query.place}: {note.message}"
-        except QueryError:
-            continue  # an error, and shown as one
-    yield from list_remarks(config)
+                    oddities.append(f"{place}: {note.message}")
+        except QueryError as error:
+            said = f"{place}: {error.message}"
+            problems.append(Finding(Verdict.PROBLEM, CONFIGURATION, said, error.hint, error.pointer()))
+    return problems, oddities
 
 
 def _examine(

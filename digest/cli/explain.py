@@ -22,7 +22,7 @@ from digest.cli.output import (
     write_moment,
 )
 from digest.cli.subscription import find_excluders
-from digest.config.edits import read_target
+from digest.config.addresses import read_destination
 from digest.inspect.explain import Verdict, explain_paper
 from digest.inspect.query_volume import find_failing
 from digest.inspect.status import STATE_WORDS
@@ -133,7 +133,7 @@ def _follow(here: Installation, id_: ArxivId, name: str | None, *, reader: str |
         else:
             dues = subscription_store.load_subscriptions(conn)
         if reader is not None:
-            place = destination_key(read_target(reader))
+            place = destination_key(read_destination(reader))
             dues = [due for due in dues if place in map(str, due.subscription.destinations)]
             if not dues:
                 raise UnknownName(f"no subscription goes to {reader}", hint="`digest subscription list` has all.")

@@ -23,7 +23,6 @@ from digest.config import addresses, find_config, load_config, read_environment
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS
 from digest.config.starter import (
     Answers,
-    choose_title,
     complete_schedule,
     drop_unused,
     list_missing,
@@ -34,7 +33,7 @@ from digest.config.starter import (
 )
 from digest.inspect.preview import look_up
 from digest.model.errors import ArxivUnreachable, UsageError
-from digest.model.subscriptions import NAME, DestinationKind
+from digest.model.subscriptions import DestinationKind
 from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
 
@@ -51,11 +50,7 @@ _VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_T
 
 @click.command()
 @click.option("--query", "queries", metavar="QUERY", multiple=True, help="What to follow; repeatable.")
-@click.option(
-    "--to", "places", metavar="PLACE", multiple=True, help="mailto:…, slack:#…, feed, console; repeatable."
-)
-@click.option("--mail", "mails", metavar="ADDRESS", multiple=True, help="As --to mailto:ADDRESS.")
-@click.option("--slack", "channels", metavar="CHANNEL", multiple=True, help="As --to slack:#CHANNEL.")
+@click.option("--to", "places", metavar="TO", multiple=True, help="you@…, #papers, feed, console; repeatable.")
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who sends the mail.")
 @click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
 @click.option("--login", metavar="NAME", default="", help="The login name there, where it is not your address.")
@@ -87,7 +82,7 @@ def command(
 
     \b
     digest init
-    digest init --mail you@gmail.com --provider gmail
+    digest init --to you@gmail.com --provider gmail
     digest init --query "abs:GPU" --to console --contact you@example.org
     """  # noqa: D301 - click reads the backspace, which must be one
     environ = read_environment()
@@ -143,8 +138,6 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
     Raises:
         DigestError: something on it can't be used.
     """
-    places = [*flags["places"], *(f"mailto:{one.removeprefix('mailto:')}" for one in flags["mails"])]
-    places += [f"slack:#{one.removeprefix('slack:').lstrip('#')}" for one in flags["channels"]]
     queries = [read_followed(text) for text in flags["queries"]]
     for query in queries:
         for note in query.notes:
@@ -160,7 +153,7 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
 
     known = Answers(
         queries=tuple(query.expression for query in queries),
-        to=tuple(map(addresses.read_destination, places)),
+        to=tuple(map(addresses.read_destination, flags["places"])),
         smtp=read("smtp", addresses.read_smtp_url),
         sender=read("sender", addresses.read_mail_address),
         password_file=find_file("password_file", _VARIABLES[PASSWORD_FILE]),
@@ -260,8 +253,7 @@ def _write(target: Path, known: Answers) -> str:
 
     A file beside another one has a database of its own: in one they would end each other's subscriptions.
     """
-    stem = target.stem if NAME.fullmatch(target.stem.lower()) else make_name(choose_title(target.stem))
-    return write_starter(known, database="" if target.name == "digest.toml" else stem)
+    return write_starter(known, database="" if target.name == "digest.toml" else make_name(target.stem))
 
 
 def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:

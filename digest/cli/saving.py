@@ -25,7 +25,6 @@ from digest.store.workers import load_workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from digest.config import Config
 
 _COLOURS = {"+": "green", "-": "red"}
 
@@ -85,21 +84,17 @@ def plan_change(file: ConfigFile, content: bytes) -> FileChange:
     known: list[str] = []
     with suppress(ConfigurationError):
         before = load_config(file.path, read_environment(), content=file.content)
-        known = [*_list_queries(before), *before.warnings]
+        known = [*(text for _, text in before.list_texts()), *before.warnings]
     try:
         after = load_config(file.path, read_environment(), content=content)
     except ConfigurationError as error:
         hint = "" if len(getattr(error, "each", ())) > 1 else error.hint  # several have theirs in the message
         raise UsageError(f"nothing was written: {error.message}", hint=hint) from error
-    new = [text for text in _list_queries(after) if text not in known]
+    new = [text for _, text in after.list_texts() if text not in known]
     remarks = [note.message for text in new for note in parse_query(text).notes]
     remarks += [warning for warning in after.warnings if warning not in known]
     diff = edits.compare_texts(file.text, ConfigFile(file.path, content).text, file.path.name)
     return FileChange(file, content, diff, remarks)
-
-
-def _list_queries(config: Config) -> list[str]:
-    return [*(one.text for one in config.queries), *(text for one in config.subscriptions for text in one.exclude)]
 
 
 def save_change(

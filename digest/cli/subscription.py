@@ -13,6 +13,7 @@ from digest.cli.context import describe_drift, opened_store, require_subscriptio
 from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say, write_moment
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
+from digest.config.addresses import read_destination
 from digest.deliver import people, unsubscribe
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
@@ -34,7 +35,7 @@ from digest.store import views
 from digest.store.subscribers import LETTERS, DestinationState, destination_key, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from digest.cli.context import Installation
     from digest.cli.saving import Manner
     from digest.config import Config
-    from digest.model.errors import QueryError
     from digest.model.papers import Paper
     from digest.model.subscriptions import DueSubscription, Subscription
     from digest.store.digests import DigestSummary
@@ -71,22 +71,6 @@ def find_excluders(config: Config, query_name: str, paper: Paper) -> list[tuple[
         if query_name in one.queries
     )
     return [(name, cause) for name, cause in causes if cause]
-
-
-def check_exclusions(config: Config) -> Iterator[tuple[str, QueryError]]:
-    """Yield every query of the file that a subscription excludes and that can't be read, with its place."""
-    for subscription in config.subscriptions:
-        key = config.find_key(subscription.name, "exclude")
-        for _, error in read_exclusion(subscription).problems:
-            yield key, error
-
-
-def list_remarks(config: Config) -> Iterator[str]:
-    """Yield what is allowed in a query of the file that a subscription excludes, and still looks like a slip."""
-    for subscription in config.subscriptions:
-        key = config.find_key(subscription.name, "exclude")
-        for query in read_exclusion(subscription).queries:
-            yield from (f"{key}: {note.message}" for note in query.notes)
 
 
 OPERATOR = "operator"
@@ -227,7 +211,7 @@ def _find_destination(conn: Connection, config: Config, name: str, address: str)
     Raises:
         UnknownName: the subscription never went there.
     """
-    wanted = destination_key(edits.read_target(address))
+    wanted = destination_key(read_destination(address))
     if name == LETTERS:
         return Destination.parse(wanted)
     due = require_subscription(config, conn, name)
@@ -453,7 +437,7 @@ def edit(
     file = open_file(ctx)
     values = dict(map(edits.read_assignment, changes))
     more, less = (
-        {"follow": lists[f"{verb}_query"], "to": [*map(edits.read_target, lists[f"{verb}_to"])]}
+        {"follow": lists[f"{verb}_query"], "to": [str(read_destination(one)) for one in lists[f"{verb}_to"]]}
         for verb in ("add", "remove")
     )
     text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)

@@ -196,10 +196,14 @@ def split_bind(bind: str) -> tuple[str, int]:
 def read_destination(text: str) -> Destination:
     """Read where a digest goes into the one spelling by which it is stored; a path is not absolute yet.
 
+    A mail address and a Slack channel may stand alone: `you@example.org`, `#papers`.
+
     Raises:
         ConfigurationError: it is not a destination, or its address is wrong.
     """
-    destination = Destination.parse(text)
+    word = text.strip()
+    prefix = "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
+    destination = Destination.parse(prefix + word)
     if destination.kind is DestinationKind.MAIL:
         return Destination(DestinationKind.MAIL, read_mail_address(destination.address))
     if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(destination.address):

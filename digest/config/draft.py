@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from digest.config import values
 from digest.config.addresses import expand_home, mask_password
@@ -38,13 +38,6 @@ class Mistakes(ConfigurationError):
     def __init__(self, message: str, each: tuple[str, ...], *, hint: str) -> None:
         super().__init__(message, hint=hint)
         self.each = each
-
-
-class _SecretFile(NamedTuple):
-    """The file that holds a secret: the key that names it, and its name as written."""
-
-    key: str
-    name: str
 
 
 class ConfigDraft:
@@ -96,24 +89,20 @@ class ConfigDraft:
         """
         prefix = f"{key}." if key else ""
         table = self.check_table(key, written)
-        known = [*(one.name for one in settings if not one.is_environment_only), *others]
-        files = {f"{one.name}{_FILE_KEY}" for one in settings if one.takes_file}.difference(others)
-        known += files
+        files = {f"{one.name}{_FILE_KEY}": one.name for one in settings if one.takes_file}
+        files = {name: secret for name, secret in files.items() if name not in others}
+        known = [*(one.name for one in settings if not one.is_environment_only), *others, *files]
         for name in table:
             if name not in known:
                 hint = _suggest_key(name, known, f"[{key}] takes" if key else "There are")
                 what = "table" if isinstance(table[name], dict) else "setting"
                 self.complain(f"{prefix}{name}", f"there is no such {what}", hint)
-
-        def find(one: Setting) -> object:
-            name = f"{one.name}{_FILE_KEY}"
-            return (
-                self._find_file(prefix, one.name, table)
-                if name in files and name in table
-                else table.get(one.name)
-            )
-
-        return {one.name: self._read_setting(f"{prefix}{one.name}", find(one), one, inherited) for one in settings}
+            elif files.get(name) in table:
+                self.complain(f"{prefix}{name}", f"is set, and so is {files[name]}", "Remove one of the two.")
+        named = {secret: table[name] for name, secret in files.items() if name in table}
+        return {
+            one.name: self._read_setting(prefix, one, table, named.get(one.name), inherited) for one in settings
+        }
 
     def check_table(self, key: str, written: object) -> Mapping[str, Any]:
         """Return a table; an empty one where none is written, or it is wrong, which is reported."""
@@ -122,25 +111,24 @@ class ConfigDraft:
         self.complain(key, f"must be a table, not {describe_type(written)}", f"Write [{key}].")
         return {}
 
-    def _find_file(self, prefix: str, name: str, table: Mapping[str, Any]) -> _SecretFile | None:
-        """Return the file that a table names for a secret; None where that is wrong, which is reported."""
-        key = f"{prefix}{name}{_FILE_KEY}"
-        if name in table:
-            self.complain(key, f"is set, and so is {name}", "Remove one of the two.")
-        path = self.read(key, table[f"{name}{_FILE_KEY}"], read_line)
-        return None if path is None else _SecretFile(key, path)
-
     def _read_setting(
-        self, key: str, written: object, setting: Setting, inherited: Mapping[str, Any] | None
+        self,
+        prefix: str,
+        setting: Setting,
+        table: Mapping[str, Any],
+        file: object,
+        inherited: Mapping[str, Any] | None,
     ) -> Any:  # noqa: ANN401 - as many types as settings
+        key, written = f"{prefix}{setting.name}", table.get(setting.name)
         if written is not None:
             self.origins[key] = self._file_name
         if inherited is None:
             self.origins.setdefault(key, DEFAULT_ORIGIN)
-            written = self._find_in_variables(key, written, setting)
-            if isinstance(written, _SecretFile):
-                self.origins[key] = written.name
-                written = self._read_file(written.key, written.name)
+            if (given := self._find_in_variables(key, setting)) is not None:
+                written = given
+            elif file is not None and key not in self.wrong:
+                self.origins[key] = str(file)
+                written = self._read_file(f"{key}{_FILE_KEY}", file)
         elif written is None and setting.name in inherited:
             self.origins[key] = INHERITED[setting.name].key
             return inherited[setting.name]
@@ -159,25 +147,23 @@ class ConfigDraft:
         self.values[key] = value
         return value
 
-    def _find_in_variables(self, key: str, written: object, setting: Setting) -> object:
-        """Return what a setting's variable says, or the file it names, else what is written."""
+    def _find_in_variables(self, key: str, setting: Setting) -> object:
+        """Return what a setting's variable says, or the file it names; None if neither is set."""
         variable = variable_of(key)
         variables = (variable, variable + FILE_SUFFIX) if setting.takes_file else (variable,)
         self._asked.update(variables)
         given = [name for name in variables if name in self._variables]
         if not given:
-            return written
+            return None
         self.origins[key] = given[0]
         if len(given) > 1:
             self.complain(key, f"is set, and so is {given[1]}", "Unset one of the two.")
         text = self._variables[given[0]]
-        return (
-            parse_variable(text, setting.default) if given[0] == variable else self._read_file(key, text.strip())
-        )
+        return parse_variable(text, setting.default) if given[0] == variable else self._read_file(key, text)
 
-    def _read_file(self, key: str, name: str) -> str | None:
+    def _read_file(self, key: str, name: object) -> str | None:
         """Return the text of a secret's file, without its last line break; None where there is none."""
-        expanded = self.read(key, name, expand_home)
+        expanded = self.read(key, name, lambda name: expand_home(read_line(name)))
         if expanded is None:
             return None
         path = self.folder / expanded

@@ -16,7 +16,7 @@ from digest.config.display import write_toml
 from digest.config.document import ONLY, list_only
 from digest.config.draft import parse_variable
 from digest.config.settings import SUBSCRIPTION
-from digest.config.values import read_exclusions, read_followed, suggest
+from digest.config.values import read_followed, read_queries, suggest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -174,18 +174,6 @@ def list_subscriptions(text: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in data.get("subscriptions", [])}
 
 
-def read_target(text: str) -> str:
-    """Return a destination as the file has it; `you@example.org` and `#papers` may stand alone.
-
-    Raises:
-        ConfigurationError: it is none.
-    """
-    word = text.strip()
-    if "@" in word and ":" not in word:
-        word = f"mailto:{word}"
-    return str(read_destination(f"slack:{word}" if word.startswith("#") else word))
-
-
 def read_assignment(text: str) -> tuple[str, object]:
     """Read `key=value` of a subscription as it is typed; None for the value where nothing stands behind the sign.
 
@@ -203,10 +191,12 @@ def read_assignment(text: str) -> tuple[str, object]:
         raise UsageError(what, hint=suggest(key, settings, "It takes"))
     if word.startswith("[") and (listed := _read(f"value = {word}")):
         return key, listed["value"]
-    if settings[key].read in (read_exclusions, read_followed):  # commas belong to a query
+    if settings[key].read in (read_queries, read_followed):  # commas belong to a query
         return key, word or None
     value = parse_variable(word, [] if key == "to" else settings[key].default)
-    return key, ([*map(read_target, value)] if key == "to" and isinstance(value, list) else value) or None
+    return key, (
+        [*map(str, map(read_destination, value))] if key == "to" and isinstance(value, list) else value
+    ) or None
 
 
 def compare_texts(before: str, after: str, name: str) -> list[str]:

@@ -389,6 +389,13 @@ class Config:
         """Return where a setting of a subscription is written: for the only one, at the top of the file."""
         return name if "follow" in self.origins else f"subscriptions.{subscription}.{name}"
 
+    def list_texts(self) -> list[tuple[str, str]]:
+        """Return where each query of the file is written, also those that subscriptions exclude, and its text."""
+        excluded = [
+            (self.find_key(one.name, "exclude"), text) for one in self.subscriptions for text in one.exclude
+        ]
+        return [(query.place, query.text) for query in self.queries] + excluded
+
     @property
     def zone(self) -> tzinfo | None:
         """The zone a screen's times are shown in; None for the machine's own.
@@ -485,7 +492,7 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         name="title",
     ),
     Setting(
-        values.read_exclusions,
+        values.read_queries,
         [],
         "A query or a list of queries. What they match is never shown, as with `ANDNOT`.",
         name="exclude",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -14,8 +13,8 @@ from digest.config.addresses import read_smtp_url
 from digest.config.display import write_toml
 from digest.config.providers import add_login
 from digest.model.cadences import Cadence
-from digest.model.errors import ConfigurationError, UsageError
-from digest.model.subscriptions import NAME, NAME_RULE, Destination, DestinationKind
+from digest.model.errors import ConfigurationError
+from digest.model.subscriptions import Destination, DestinationKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,23 +156,9 @@ def complete_schedule(phrase: str, zone: str) -> str:
 
 
 def make_name(text: str) -> str:
-    """Return the name that stands for what was typed: `GPU performance` → `gpu-performance`.
-
-    Raises:
-        UsageError: nothing of it can stand in a name.
-    """
+    """Return the name that stands for words: `GPU performance` → `gpu-performance`; `papers` for none."""
     letters = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text.casefold()))
-    name = re.sub(r"[^a-z0-9_]+", "-", letters)[:_LONGEST_NAME].strip("-_")
-    if not NAME.fullmatch(name):
-        raise UsageError(f"{text!r} can't be a name", hint=NAME_RULE)
-    return name
-
-
-def choose_title(text: str) -> str:
-    """Return a text as a title; `papers` where no name can be made of it."""
-    with suppress(UsageError):
-        return make_name(text) and text
-    return "papers"
+    return re.sub(r"[^a-z0-9_]+", "-", letters)[:_LONGEST_NAME].strip("-_") or "papers"
 
 
 def write_starter(known: Answers, *, database: str = "") -> str:

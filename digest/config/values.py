@@ -187,11 +187,11 @@ def read_query_text(value: object) -> str:
     return value
 
 
-def read_exclusions(value: object) -> tuple[str, ...]:
-    """Read queries; like a saved query's, their texts are not judged here."""
-    texts = read_lines(value)
+def read_queries(value: object) -> tuple[str, ...]:
+    """Read queries, each on one line; like a saved query's, their texts are not judged here."""
+    texts = tuple(" ".join(text.split()) for text in read_lines(value))
     if not all(texts):
-        raise ConfigurationError("holds an empty query", hint="""Write for example exclude = 'cat:math.CO'.""")
+        raise ConfigurationError("holds an empty query", hint='Write for example "cat:math.CO".')
     refuse_repeats(texts)
     return texts
 
@@ -208,10 +208,9 @@ def read_paper_ids(value: object) -> tuple[ArxivId, ...]:
 
 def read_followed(value: object) -> tuple[str, ...]:
     """Read names and texts of queries; whether there is such a name is asked where all are known."""
-    followed = tuple(" ".join(text.split()) for text in read_lines(value))
-    if not followed or not all(followed):
+    followed = read_queries(value)
+    if not followed:
         raise ConfigurationError("follows nothing", hint='Write for example follow = "cat:cs.PF AND abs:GPU".')
-    refuse_repeats(followed)
     for text in followed:
         if len(text) > _LONGEST_TEXT:
             raise ConfigurationError(

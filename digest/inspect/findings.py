@@ -137,9 +137,7 @@ def _hide(text: str, private: dict[str, str], shapes: Iterable[tuple[re.Pattern[
 
 def list_terms(config: Config) -> dict[str, str]:
     """Return the words of all queries, as mistakes in them repeat them, each with what stands in its place."""
-    texts = [query.text for query in config.queries]
-    texts += [text for one in config.subscriptions for text in one.exclude]
-    terms = {term for text in texts for term in _TERM.findall(text)}
+    terms = {term for _, text in config.list_texts() for term in _TERM.findall(text)}
     return dict.fromkeys((term for term in terms if term.lower() not in _SYNTAX), "…")
 
 
@@ -161,14 +159,12 @@ def list_private(config: Config) -> dict[str, str]:
         *(one.url for one in config.webhooks.values()),
     ]
     secrets += [url for urls in config.incoming.values() for url in urls.values()]
-    queries = [query.text for query in config.queries]
-    queries += [text for one in config.subscriptions for text in one.exclude]
     private = {
         **{host: word for host, word in hosts.items() if host and host not in LOOPBACK_HOSTS},
         **{place.address: "<file>" for place in places if place.kind is DestinationKind.FILE},
         **{place.address: "<address>" for place in places if place.kind is DestinationKind.MAIL},
         **dict.fromkeys([config.arxiv.contact, unquote(server.username or "")], "<address>"),
-        **dict.fromkeys(queries, "<query>"),
+        **dict.fromkeys((text for _, text in config.list_texts()), "<query>"),
         **dict.fromkeys(secrets, "<secret>"),
         str(config.folder): ".",
     }

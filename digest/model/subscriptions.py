@@ -56,6 +56,8 @@ class DestinationKind(StrEnum):
 SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 """Ways to Slack, which takes one message a second and channel: a digest goes there in several."""
 
+_PLACES = "Write mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, file:… or console."
+
 FEED_SUFFIXES = (".atom", ".xml", ".json")
 
 
@@ -83,7 +85,7 @@ class Destination:
         try:
             kind = DestinationKind(word)
         except ValueError:
-            raise ConfigurationError(f"{text!r} is not a destination", hint=_suggest(text.strip())) from None
+            raise ConfigurationError(f"{text!r} is not a destination", hint=_PLACES) from None
         takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
         if takes_address and not address.strip():
             raise ConfigurationError(f"{text!r} has no address after {word}:")
@@ -105,15 +107,6 @@ class Destination:
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.address}" if self.address else str(self.kind)
-
-
-def _suggest(text: str) -> str:
-    """Return what to write where an address or a channel stands without its way, or behind another word."""
-    if "@" in text:
-        return f"Write mailto:{text.rpartition(':')[2].strip()}."
-    if text.startswith("#"):
-        return f"Write slack:{text}."
-    return "Write mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, file:… or console."
 
 
 def normalise_address(text: str) -> str:

@@ -128,7 +128,7 @@ def test_where_a_password_will_not_do_it_says_so_and_a_provider_knows_its_server
         folder,
         outside,
         "init",
-        *("--query", QUERY, "--mail", "you@hotmail.com", "--no-test"),
+        *("--query", QUERY, "--to", "you@hotmail.com", "--no-test"),
         typed=[
             *(("sends it", "8"), ("sends it", "Amazon"), ("region", "us east 1")),
             ("  > ", "eu-west-1"),
@@ -155,11 +155,11 @@ def test_without_a_terminal_it_writes_nothing_and_names_the_flags_that_are_missi
 ) -> None:
     for arguments, missing in (
         ((), "--query, --to, --contact"),
-        (("--query", QUERY, "--mail", "you@example.org"), "--provider"),
-        (("--query", QUERY, "--mail", "you@gmail.com", "--provider", "gmail"), "--password-file"),
-        (("--query", QUERY, "--mail", "you@example.org", "--provider", "ses"), "--region, --login"),
-        (("--query", QUERY, "--mail", "you@example.org", "--provider", "own"), "--smtp"),
-        (("--query", QUERY, "--slack", "papers"), "--token-file, --contact"),
+        (("--query", QUERY, "--to", "you@example.org"), "--provider"),
+        (("--query", QUERY, "--to", "you@gmail.com", "--provider", "gmail"), "--password-file"),
+        (("--query", QUERY, "--to", "you@example.org", "--provider", "ses"), "--region, --login"),
+        (("--query", QUERY, "--to", "you@example.org", "--provider", "own"), "--smtp"),
+        (("--query", QUERY, "--to", "#papers"), "--token-file, --contact"),
         (("--query", QUERY, "--to", "feed", "--contact", "you@example.org"), "--base-url"),
     ):
         said = digest("init", *arguments, expect=2)
@@ -172,7 +172,7 @@ def test_with_all_flags_it_asks_nothing(fresh: Path, digest: Shell, monkeypatch:
     (fresh / "secret").write_text("hush\n")
     said = digest(
         "init", "--query", QUERY, "--query", "ti:latency", "--query", "GPU",
-        "--mail", "you@gmail.com", "--slack", "papers", "--provider", "gmail", "--password-file", "secret",
+        "--to", "you@gmail.com", "--to", "#papers", "--provider", "gmail", "--password-file", "secret",
         "--when", "daily at 07:30", "--zone", "Asia/Tokyo", "other.toml",
     )  # fmt: skip
     assert "--config other.toml run" in said.out
@@ -188,7 +188,7 @@ def test_with_all_flags_it_asks_nothing(fresh: Path, digest: Shell, monkeypatch:
 
 def test_a_test_that_fails_without_a_terminal_writes_nothing(fresh: Path, digest: Shell) -> None:
     with MailSink() as server:
-        url, mail = server.url, ("--query", QUERY, "--mail", "you@example.org", "--test", "--smtp")
+        url, mail = server.url, ("--query", QUERY, "--to", "you@example.org", "--test", "--smtp")
         digest("init", *mail, url, "one.toml")
         assert server.mails[0].recipients == ("you@example.org",)
     digest("init", *mail, url, "two.toml", expect=4)
@@ -200,8 +200,8 @@ def test_it_refuses_what_it_cannot_use(digest: Shell) -> None:
     rest = ("--query", QUERY, "--to", "console", "--contact", "you@example.org")
     for arguments, words in (
         (("--query", "ti:(gpu"), "never closed"),
-        (("--mail", "nobody"), "is not an e-mail address"),
-        (("--mail", "a@live.com", "--provider", "outlook"), "takes no passwords"),
+        (("--to", "nobody"), "is not a destination"),
+        (("--to", "a@live.com", "--provider", "outlook"), "takes no passwords"),
         ((*rest, "no/digest.toml"), "can't be written"),
         ((*rest, "--password-file", "~nobody-here/x"), "no such home folder"),
     ):

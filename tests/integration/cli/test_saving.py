@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from digest.cli.add import find_usual
-from digest.cli.dialogue import suggest_title
 from digest.config import load_config
 from digest.config.starter import make_name
 from digest.query import parse_query
-from digest.query.wording import guess_person
+from digest.query.wording import guess_person, name_query
 from digest.serve.installation import at_work, open_site
 from tests.command_line import ROOT
 from tests.integration.cli.conftest import Shell
@@ -336,4 +335,4 @@ def test_a_file_changed_while_the_question_stands_is_left_alone(file: Path) -> N
     [("cat:cs.PF AND abs:GPU", "gpu"), ('ti:"tail latency" OR au:量', "tail-latency"), ("ti:量子", "papers")],
 )
 def test_a_name_is_proposed_from_what_a_query_is_about(query: str, name: str) -> None:
-    assert make_name(suggest_title(parse_query(query))) == name
+    assert make_name(name_query(parse_query(query).tree)) == name

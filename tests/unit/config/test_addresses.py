@@ -230,3 +230,23 @@ def test_a_path_counts_from_the_configurations_folder_unless_absolute() -> None:
     assert addresses.resolve_path("", FOLDER) is None
     with pytest.raises(ConfigurationError, match="no such home folder"):
         addresses.resolve_path("~nobody-here/a.atom", FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("you@example.org", "mailto:you@example.org"),
+        ("mailto:You@Example.org", "mailto:you@example.org"),
+        ("#papers", "slack:#papers"),
+        ("feed", "feed"),
+        ("file:gpu.atom", "file:gpu.atom"),
+    ],
+)
+def test_a_mail_address_or_a_channel_may_stand_alone(typed: str, written: str) -> None:
+    assert str(addresses.read_destination(typed)) == written
+
+
+def test_what_is_no_destination_is_refused() -> None:
+    for wrong in ("nobody", "you@", "slack:"):
+        with pytest.raises(ConfigurationError):
+            addresses.read_destination(wrong)

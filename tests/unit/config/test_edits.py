@@ -137,26 +137,6 @@ def test_names_that_are_taken_or_unknown_are_refused() -> None:
         edits.edit_subscription(FILE, "team", remove={"to": ["feed"]})
 
 
-@pytest.mark.parametrize(
-    ("typed", "written"),
-    [
-        ("you@example.org", "mailto:you@example.org"),
-        ("mailto:You@Example.org", "mailto:you@example.org"),
-        ("#papers", "slack:#papers"),
-        ("feed", "feed"),
-        ("file:gpu.atom", "file:gpu.atom"),
-    ],
-)
-def test_a_mail_address_or_a_channel_may_stand_alone(typed: str, written: str) -> None:
-    assert edits.read_target(typed) == written
-
-
-def test_what_is_no_destination_is_refused() -> None:
-    for wrong in ("nobody", "you@", "slack:"):
-        with pytest.raises(ConfigurationError):
-            edits.read_target(wrong)
-
-
 def test_values_are_read_by_what_the_settings_take() -> None:
     read = edits.read_assignment
     assert read("show=20") == ("show", 20)
