@@ -98,9 +98,7 @@ class Wire:
 
         Args:
             method: `GET` or `POST`.
-            url: where to.
             silence: seconds until connected, at most ten, and between two pieces of the answer.
-            body: what is sent.
             headers: besides those of every request.
             check: called when the connection stands and the request is all that is left. If it raises, not a
                 byte has left, and its error is the caller's.

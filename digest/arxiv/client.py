@@ -192,7 +192,6 @@ class ArxivClient:
         """Fetch one page of the harvest: everything touched since the start of a UTC day, or a token's page.
 
         Args:
-            from_date: the day.
             token: of the page before.
             expected: entries a page of this list has, unless it is the last one.
 

@@ -79,7 +79,6 @@ class Document:
     An entry is emptied after it was given out, so memory holds a handful at a time.
 
     Args:
-        body: the document.
         root: the qualified name the root element must have.
         entry: that of the elements to give out.
         depth: how many elements are around each of them.
@@ -155,7 +154,6 @@ class Quarantined:
     Attributes:
         position: which entry of its page it was, from 0.
         snippet: its XML, at most `SNIPPET_LIMIT` bytes of it.
-        error: what is wrong with it.
     """
 
     position: int

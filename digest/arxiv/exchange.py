@@ -62,7 +62,6 @@ def ask(wire: Wire, asked: AskedRequest, *, not_after: float) -> HttpAnswer:
 
     Args:
         wire: makes it.
-        asked: what is asked.
         not_after: the moment, by `monotonic`, after which not a byte of the request may leave.
 
     Raises:
@@ -135,7 +134,6 @@ def judge_status(answer: HttpAnswer, read: Callable[[bytes], object], *, place: 
     """Refuse an answer that is no page, by its status and its first bytes.
 
     Args:
-        answer: what came.
         read: reads a body of the kind asked for; an error page often says more than its status.
         place: the setting that names the address and the address, for where nothing is there.
 

@@ -29,7 +29,6 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
     A single page with `is_no_records_match` is a complete check, too, at an empty list.
 
     Args:
-        client: asks.
         from_date: everything touched since the start of this UTC day.
         token: goes on with a harvest from that day that was broken off.
 
@@ -174,7 +173,6 @@ def walk_search(
     first: what was submitted since then, and what was submitted before and replaced since.
 
     Args:
-        client: asks.
         query: in arXiv's own query language.
         until: older papers are not wanted; the last page may hold some.
         size: papers to a page, at least `SMALLEST_PAGE`.

@@ -129,7 +129,6 @@ def load(ctx: click.Context, *, warns: bool = False) -> Config:
     """Return the configuration the call means.
 
     Args:
-        ctx: the call.
         warns: what may keep digests from going out, such as a token that is missing, goes to standard error:
             for commands that send, or say how everything stands. Others would only repeat it.
     """
@@ -160,8 +159,6 @@ def opened(
     """Open the installation the call means, and close it afterwards.
 
     Args:
-        ctx: the call.
-        progress: is called with what happens.
         create: make the database where there is none.
         warns: see `load`.
 
@@ -189,9 +186,7 @@ class Installation:
     """What such a command works with.
 
     Attributes:
-        config: what the operator configured.
         store: the database, which is there and of this release.
-        clock: the time.
         now: the moment the command was called (UTC).
         zone: the zone times are shown in; None for the machine's own.
     """
@@ -226,7 +221,6 @@ def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Install
     """Open the database of the installation the call means, and close it afterwards.
 
     Args:
-        ctx: the call.
         warns: see `load`.
 
     Raises:
@@ -261,7 +255,6 @@ class Workbench:
 
     Attributes:
         config: what the operator configured; defaults where nothing is.
-        clock: the time.
         now: the moment the command was called (UTC).
         zone: the zone times are shown in; None for the machine's own.
         store: the database; None where there is none that can be used.
@@ -329,7 +322,6 @@ def opened_client(
 
     Args:
         config: whom to ask, and what to say of us.
-        clock: the time.
         store: an installation's database, whose gate is asked; without one, this account keeps a gate, but for
             simulated clocks.
         quiet: the caller says itself that arXiv gave no answer.

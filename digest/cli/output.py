@@ -72,7 +72,6 @@ def print_wrapped(
 
     Args:
         label: what stands before the first line.
-        text: what is said.
         width: columns that the label takes at least.
         err: print on standard error.
         style: of the label where there is one, else of the text, as `click.style` takes it.

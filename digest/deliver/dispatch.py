@@ -74,7 +74,6 @@ def deliver(
     """Send what is in the outbox and due, until nothing is, or it is time to stop.
 
     Args:
-        site: the installation.
         lanes: which kinds of destination; each goes on until it is done itself.
         should_stop: says that nothing more may be begun; what is on its way is waited for.
 
@@ -112,7 +111,6 @@ class _Pass:
     """One pass of one lane.
 
     Args:
-        site: the installation.
         lane: which kinds of destination.
         report: gets the result of each delivery.
         is_over: whether nothing more may be begun.

@@ -56,7 +56,6 @@ class Preferences:
     """What a person gets.
 
     Attributes:
-        person: who.
         wish: what they want: their saved queries, when and how.
         own: their own subscription; None where they only read what the operator's file decides.
         memberships: every live subscription that writes to them or that they left, their own first.

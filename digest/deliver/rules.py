@@ -82,7 +82,6 @@ def decide_failure(
         error: what the transport said.
         settling: how long a message that may have arrived is not touched before it is checked.
         tries: what was tried already.
-        now: the moment (UTC).
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
             do not return at once.
         can_shorten: it can show fewer papers.

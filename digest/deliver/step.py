@@ -113,8 +113,6 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
     """Send a delivery that was claimed, and mark what came of it; a fault of ours is marked, too, and logged.
 
     Args:
-        site: the installation.
-        report: gets the result.
         delivery: as claimed.
         is_ours: whether the claim still holds, asked right before the point of no return.
 
@@ -143,8 +141,6 @@ def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) 
     """Store the intent to send, with the bytes; return None where nothing may be sent.
 
     Args:
-        site: the installation.
-        report: gets the result where it ends here.
         delivery: as claimed.
         address: what the other side calls its destination; "" where it calls it nothing else.
     """

@@ -35,7 +35,6 @@ class Departure:
     """What a link in a mail ends.
 
     Attributes:
-        destination: who unsubscribes.
         subscription: the name of what is left.
         title: what its digests are called.
         has_left: it was left before.
@@ -90,11 +89,8 @@ def leave(conn: Connection, destination: Destination, subscription: str, *, how:
     """Stop sending to a destination from this commit on; False where it had unsubscribed already.
 
     Args:
-        conn: a writing transaction.
-        destination: who unsubscribes.
         subscription: the name of the subscription; `EVERYTHING` for all, for good.
         how: `operator`, `mail` …; kept with the consent.
-        at: the moment (UTC).
 
     Raises:
         UnknownName: there is no such subscription.
@@ -110,11 +106,8 @@ def resubscribe(
     """Resubscribe, because the person who unsubscribed asks for it; what was matched meanwhile is not sent.
 
     Args:
-        conn: a writing transaction.
-        destination: who resubscribes.
         subscription: the name of the subscription; `EVERYTHING` for all.
         how: who asked for it; kept with the consent.
-        at: the moment (UTC).
 
     Returns:
         The names of the subscriptions that stay unsubscribed, because each was also left by itself.

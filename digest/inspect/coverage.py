@@ -97,7 +97,6 @@ class MailingLine:
 
     Attributes:
         mailing: Eastern date of its evening.
-        state: what became of it.
         new: papers announced for the first time in it; estimated from the order of ids where several came at once.
         looks: complete checks between it and the next one.
         failed: checks in that time that failed.
@@ -130,8 +129,6 @@ def assess_mailings(
         checks: finished gap checks.
         counts: papers each announcement brought, by its Eastern date.
         first_at: when the first complete check began (UTC); None where there was none yet.
-        days: how far back.
-        now: the moment (UTC).
     """
     lines: list[MailingLine] = []
     is_covered = False

@@ -94,7 +94,6 @@ class Asked:
     """One saved query of a subscription, and one change.
 
     Attributes:
-        name: the saved query's.
         met: what was recorded.
         would_meet: the paper meets what is asked.
         clauses: the clauses through which it does.
@@ -145,7 +144,6 @@ def judge_change(
 
     Args:
         change: what was found of the paper.
-        due: the subscription as it is now.
         asked: its saved queries, each held against this change.
         row: the match that was kept for it, where one was.
         is_matched: matching has come past this change.
@@ -263,7 +261,6 @@ class ChangeTrail:
     """One change on its way.
 
     Attributes:
-        change: what was found.
         asked: the subscription's saved queries, each held against it.
         judged: what became of it.
         matched_at: when the match was kept (UTC); None where none was.
@@ -327,8 +324,6 @@ class Trail:
     """All that is known of a paper and a subscription.
 
     Attributes:
-        id: the paper's.
-        due: the subscription as it is now.
         mailing: Eastern date of the announcement that brought the paper; None where that is not known.
         changes: what was found of it, oldest first; () where it is not stored.
         digests: those that show it, oldest first.
@@ -359,8 +354,6 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
     """Gather the whole trail of a paper to a subscription.
 
     Args:
-        conn: a reading transaction.
-        id_: the paper's.
         due: the subscription, also one that has ended.
         source: how arXiv is asked, `harvest` or `query`.
     """

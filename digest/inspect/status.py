@@ -109,9 +109,7 @@ def find_troubles(
     """Yield what needs somebody, the most urgent first.
 
     Args:
-        conn: a reading transaction.
         source: `harvest` or `query`.
-        now: the moment (UTC).
         breaker: whether arXiv asked us to stay away.
         has_worker: a process is at work all the time.
     """
@@ -259,7 +257,6 @@ class Status:
         next_poll_at: from when on a new check is worth a request.
         requests: made to arXiv within 24 hours.
         subscriptions: a line for each.
-        outbox: how it stands.
         papers: how many are stored.
         dialect: `sqlite` or `postgresql`.
         size: bytes of the database.
@@ -380,9 +377,6 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
     """Return what is amiss at a moment (UTC); nothing is changed.
 
     Args:
-        conn: any transaction.
-        config: the configuration.
-        now: the moment (UTC).
         planning: what could not be planned just now, and why; "" leaves that to what the processes say.
     """
     digests = alarm_store.load_overdue_digests(conn, now - DIGEST_LIMIT)

@@ -48,9 +48,7 @@ class Alarm:
     """One thing that somebody must know.
 
     Attributes:
-        name: which.
         what: what is wrong, as a sentence without a full stop.
-        remedy: what to do.
         failed_at: when a message failed last (UTC); None for other alarms.
     """
 

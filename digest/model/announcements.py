@@ -160,7 +160,6 @@ class KnownPaper:
     """A paper as stored.
 
     Attributes:
-        key: its key.
         version_id: the row of its latest text.
         paper: the paper itself, with the `datestamp` of the harvest that last changed it.
         as_of: arXiv's own time of the answer that last changed it (UTC); None where that was not kept.
@@ -179,7 +178,6 @@ class Change:
     """One finding about one paper.
 
     Attributes:
-        kind: what it is.
         paper: the paper as it is now; fields the source could not tell are filled from what was stored.
         known: the paper as stored before; None for one never stored.
         fields: names of what differs from `known`, in a fixed order; () for one never stored.
@@ -197,7 +195,6 @@ class StoredChange:
 
     Attributes:
         id: grows in the order changes were committed.
-        kind: what it is.
         paper: the paper as this change found it.
         previous: the paper as it was stored before; None for the first change of a paper.
         fields: names of what differs.

@@ -111,9 +111,7 @@ class Wish:
     """What a person wants to get, as their forms say it.
 
     Attributes:
-        queries: their saved queries.
         cadence: when digests come, as a phrase.
-        kinds: which kinds of announcement.
         abstracts: how much of each abstract a digest shows.
         has_feed: the same papers are also a feed.
         joins: names of subscriptions of the operator's file.

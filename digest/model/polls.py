@@ -85,7 +85,6 @@ class Gap:
     """An id that is missing.
 
     Attributes:
-        id: it.
         missed_at: since when (UTC).
         asks: how often arXiv was asked for it.
         asked_at: when last (UTC); None where it was not yet.

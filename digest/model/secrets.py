@@ -58,7 +58,6 @@ def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
 
     Args:
         scope: names the subscription apart from every other one of every installation.
-        slot: the digest's slot.
         destination: as `kind:address`.
         part: 0-based.
     """
@@ -95,7 +94,6 @@ def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> st
         key: shared with the receiver.
         message_id: the `webhook-id`, the same for every attempt.
         timestamp: the `webhook-timestamp`, seconds since 1970, of this attempt.
-        body: as sent.
     """
     signed = b".".join((message_id.encode("ascii"), str(timestamp).encode("ascii"), body))
     return "v1," + b64encode(hmac.digest(key, signed, hashlib.sha256)).decode("ascii")

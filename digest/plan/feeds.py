@@ -55,7 +55,6 @@ class Matched(NamedTuple):
     """A change that a feed tells of.
 
     Attributes:
-        change: the change.
         matched_at: when it was matched (UTC).
         told_at: the moment its entry shows: within one match run no two papers have the same.
     """

@@ -111,7 +111,6 @@ def remember_tokens(
         conn: the transaction that stores the digests.
         maker: makes the addresses.
         told: each digest's subscription, slot and number.
-        at: the moment (UTC).
     """
     rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
     for due, slot, digest_id in told:

@@ -44,8 +44,6 @@ def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> 
     Pauses that were over by then have ended, and turns that had come were taken.
 
     Args:
-        conn: a writing transaction.
-        until: the moment (UTC).
         source: `harvest` or `query`.
         now: the moment of the restore (UTC).
     """
@@ -93,7 +91,6 @@ def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: s
     of them.
 
     Args:
-        conn: a writing transaction.
         pending: what waits, by subscription; without what was taken as sent afterwards.
         source: `harvest` or `query`.
         now: the moment of planning (UTC).

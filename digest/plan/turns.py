@@ -267,8 +267,6 @@ def next_due(
     """Return when a subscription is due next, once its pause is over; None where only an event makes it due.
 
     Args:
-        subscription: as configured.
-        now: the moment (UTC).
         taken: the slots it took last.
         paused_until: the end of its pause (UTC); None for none.
     """
@@ -292,7 +290,6 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
     Args:
         subscription: as configured now.
         due_at: when its next turn was said to be due (UTC).
-        now: the moment (UTC).
         taken: the slots it took last.
     """
     if due_at <= now:

@@ -24,9 +24,7 @@ def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
     """Say what has been checked of the last announcement: each check is for all saved queries.
 
     Args:
-        conn: a reading transaction.
         source: `harvest` or `query`.
-        now: the moment (UTC).
     """
     mailing = latest_mailing(now)
     new = mailing_store.count_announced(conn, mailing, mailing).get(mailing, 0)
@@ -41,7 +39,6 @@ def reach_back(
     """Say of a digest that stands for several announcements which these are, and how many papers they all brought.
 
     Args:
-        conn: a reading transaction.
         coverage: what was checked of the last announcement.
         first: the earliest announcement that brought a paper it holds, None where none is known: it tells where no
             turn came before.

@@ -72,7 +72,6 @@ class Watched:
     """A query that somebody has watched for without a break.
 
     Attributes:
-        horizon: what is new to it.
         floor: papers whose present version is older (UTC) are none; None where their ids tell.
     """
 
@@ -85,7 +84,6 @@ class Horizons:
     """The horizons of the harvest and of every saved query that is searched for.
 
     Attributes:
-        harvest: the harvest's own.
         watched: queries somebody has watched for without a break, each with its horizon: those in force that were
             searched for or harvested, and what others said before they were edited.
         searched: the canonical queries that were searched for since they are wanted.
@@ -211,8 +209,6 @@ class PollReport:
         why_not: why nothing was asked, in words; "" where something was.
         is_bootstrap: whether this was the very first check: nothing it found is new.
         runs: checks that ended complete.
-        pages: pages stored.
-        papers: papers compared.
         kinds: changes found, by kind.
         quarantined: entries set aside because they could not be read.
         failures: what went wrong, one sentence each.
@@ -258,8 +254,6 @@ class RecordedRun:
     """One poll run of one source, from its first request to its end.
 
     Args:
-        site: the installation.
-        report: is added to.
         source: where the papers come from.
         query_key: the canonical query; "" for a harvest.
         judge: by what it decides what is new, the horizon of each paper.
@@ -529,7 +523,6 @@ def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Coun
     """Keep which announcement brought each new paper; return how many each brought.
 
     Args:
-        conn: a writing transaction.
         since: announcements that went out until then were there to be seen by the last complete check (UTC).
         until: when this one began (UTC).
     """

@@ -45,7 +45,6 @@ def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, la
     """Say why a harvest can't have shown everything; "" where nothing speaks against it.
 
     Args:
-        walked: the harvest.
         newest: the newest paper that was stored before it, with its datestamp.
         last_empty: when the harvest before it ended (UTC), if that one found nothing either.
     """
@@ -65,7 +64,6 @@ def doubt_search(walked: Walked, last_total: int | None, last_empty: datetime | 
     """Say why a search that found nothing is not believed; "" where it is.
 
     Args:
-        walked: the search.
         last_total: how many papers arXiv had for it at the last complete check; None before the first.
         last_empty: when the search before it ended (UTC), if that one found nothing either.
     """
@@ -238,7 +236,6 @@ def choose_reach(
         steps: `HARVEST_OVERLAPS` or `SEARCH_LOOKBACKS`.
         least: the days where none of them is due.
         last_reaching: when the last complete check started that reached so many days or more (UTC).
-        now: the moment (UTC).
     """
     for days, every in steps:
         last = last_reaching.get(days)
@@ -274,7 +271,6 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
 
     Args:
         complete_from: UTC date on which the last complete harvest started; None before the first.
-        now: the moment (UTC).
         overlap: days to go back behind it.
         newest: datestamp of the newest paper stored; None where none is.
     """

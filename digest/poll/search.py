@@ -207,11 +207,8 @@ def stand_in_for_harvest(
     and knows it.
 
     Args:
-        site: the installation.
-        report: is added to.
         failure: how the harvest has just failed.
         last: when it was checked before.
-        horizons: what is new to it.
     """
     now = site.clock.now()
     poll_time = latest_poll_time(now)

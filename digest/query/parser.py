@@ -76,7 +76,6 @@ def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | Non
     """Return what a term asks for; None where it says nothing by itself and is left out, with a note.
 
     Args:
-        source: takes the notes.
         term: the term as scanned.
         inherited: the prefix of the group it stands in.
 

@@ -53,7 +53,6 @@ class TemplateEntry:
         purpose: what it is for, in a few words; "" for one of the operator's that Digest does not know.
         sees: the names it may use.
         blocks: the names of its blocks, which a template that extends it can replace one by one.
-        path: its file.
         is_own: it is the operator's, in place of a shipped one or beside them.
     """
 

@@ -50,7 +50,6 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageVi
     """Say what was checked, how far that got, and when.
 
     Args:
-        coverage: what was checked.
         zone: IANA zone its reader goes by; announcements keep arXiv's dates all the same.
     """
     when = _say_when(coverage, ZoneInfo(zone))

@@ -55,7 +55,6 @@ class DigestView:
     """A digest as templates see it.
 
     Attributes:
-        subscription: the subscription's name.
         title: what the digest is called.
         day: its date, `Thu 19 Nov`.
         long_day: its date, `Thursday 19 November 2026`.
@@ -93,7 +92,6 @@ class GroupView:
         kind: what was announced; None where its papers are those of a saved query.
         title: its heading, `New`, or the saved query's name.
         count: how many of these papers the digest holds, shown or not.
-        papers: those shown.
     """
 
     kind: Kind | None
@@ -320,8 +318,6 @@ def write_page(templates: Templates, digest: Digest, links: Links, start: int | 
     """Write the whole digest as a page of its own: every paper, no script, no image.
 
     Args:
-        templates: the templates.
-        digest: the digest.
         links: addresses.
         start: from which paper on abstracts are wanted, 0 for the first: a large digest then has the abstracts of
             some papers only. None writes a page that stands alone, with all of them.

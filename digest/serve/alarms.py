@@ -56,7 +56,6 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
     """Check once whether everything that should have happened has, and send an alarm if not.
 
     Args:
-        site: the installation.
         planning: what could not be planned just now, and why; "" leaves that to what the processes at work say.
     """
     now, settings = site.clock.now(), site.config.alarms

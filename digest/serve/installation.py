@@ -43,11 +43,8 @@ def open_site(
     """Open an installation for work. Close the site when done.
 
     Args:
-        config: what the operator configured.
-        clock: the time.
         owner: a name no other process has, for claims and leases.
         jitter: a number from 0 up to 1, for back-off.
-        progress: gets what happens.
         create: make the database where there is none.
 
     Raises:

@@ -31,7 +31,6 @@ class Jobs:
     """The jobs of one installation.
 
     Args:
-        site: the installation.
         is_stopping: whether nothing new may begin.
 
     Attributes:

@@ -81,7 +81,6 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
     """Do everything that is due, once.
 
     Args:
-        site: the installation.
         poll_anyway: ask arXiv even if the last check is fresh.
         patience: how long a due digest may wait for an announcement that is not complete.
 
@@ -106,7 +105,6 @@ class Steps:
     """The steps of one installation: `run` walks them once, in order, the jobs of `serve` again and again.
 
     Args:
-        site: the installation.
         report: takes what each step did last.
         poll_anyway: ask arXiv even if the last check is fresh.
         patience: how long a due digest may wait for an announcement that is not complete; None for as long as its

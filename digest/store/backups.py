@@ -48,7 +48,6 @@ def back_up(
     It is what `VACUUM INTO` makes while others go on writing.
 
     Args:
-        store: what is backed up.
         path: the file; it is readable by its owner only.
         tell: called with what is being done, and how far it has come.
         replace: write over a file that is there.
@@ -122,7 +121,6 @@ def _finish(copy: Path, name: str, change: Callable[[Connection], None] | None =
     """Check all of a copy, change it, and wait until it is on the disk as one file.
 
     Args:
-        copy: the file.
         name: what it is called in errors.
         change: changes what it holds, in one transaction; None for nothing.
 
@@ -268,9 +266,7 @@ def restore_backup(
     """Put a backup in the place of the SQLite database at a URL.
 
     Args:
-        url: the database.
         backup: a file that `back_up` made.
-        now: the moment (UTC).
         settle: settles in the backup what was sent since, in one transaction, before it is put in place.
         tell: called with what is being done, and how far it has come.
 

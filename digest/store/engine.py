@@ -164,8 +164,6 @@ class Store:
     """An open database. Close it when done.
 
     Attributes:
-        engine: SQLAlchemy's engine.
-        dialect: "sqlite" or "postgresql".
         url_masked: its address without the password, for messages.
         path: the SQLite file itself, whatever links led to it: what lies beside it is the same for everybody
             who works on it. None on PostgreSQL.

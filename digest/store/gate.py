@@ -229,7 +229,6 @@ def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, pass
     gone back. A passer-by (see `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
 
     Args:
-        conn: a writing transaction.
         clock: tells the time where it is simulated.
         spacing: seconds between requests.
         passers_by: free what a passer-by left as well, where it is known that none is about.

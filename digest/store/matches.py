@@ -78,7 +78,6 @@ class FirstDigest:
     """A saved query that a subscription has yet to be shown.
 
     Attributes:
-        subscription_id: whose.
         query_id: which saved query.
         days: how far to look back.
         revision: the saved query as it reads now.
@@ -438,8 +437,6 @@ class DueTurn(NamedTuple):
     """The turn of a subscription, as stored: a hundred thousand are read for a morning.
 
     Attributes:
-        id: the subscription's key.
-        name: its name.
         next_due_at: when the turn came (UTC).
         last_slot: the slots it took last.
         plan_after: only matches of later match runs are planned.
@@ -484,8 +481,6 @@ def load_due_turns(
 
     Args:
         conn: any transaction; with `lock` a writing one.
-        now: the moment (UTC).
-        limit: how many at most.
         after: only those behind this due time (UTC) and subscription: where the last batch ended.
         only: that of this subscription alone, by its id.
         lock: keep other processes from them until the transaction ends, and leave out what others keep.

@@ -67,8 +67,6 @@ class Transition:
     """Where a delivery goes.
 
     Attributes:
-        to: its next state.
-        now: the moment (UTC).
         said: what went wrong, or what the other side answered; "" for nothing.
         values: other columns that change.
         outcome: how its attempt is remembered; "" for the state it led to.
@@ -92,9 +90,6 @@ def take_step(
     """Change a delivery's state, close its attempt, end the parts behind it.
 
     Args:
-        conn: a writing transaction.
-        delivery_id: which delivery.
-        step: where it goes.
         out_of: the states it may come from.
         token: the claim that must still hold; None for any claim.
 
@@ -164,10 +159,6 @@ def claim(
     sent. Destinations that asked for a pause are passed over.
 
     Args:
-        conn: a writing transaction.
-        owner: this process's name.
-        limit: how many at most.
-        now: the moment (UTC).
         lease_seconds: how long they are kept for this process without a sign of life.
         kinds: only deliveries on these kinds of destination; None for all.
     """
@@ -217,7 +208,6 @@ def renew(
     """Lengthen the leases of claims still held, begun or not; return the deliveries they are of.
 
     Args:
-        conn: a writing transaction.
         claims: each as the delivery's id and the claim's token.
         lease_seconds: how long they are kept without another sign of life.
     """
@@ -264,8 +254,6 @@ def reap(
     """Free what other processes let lapse: `claimed` is ready again, `sending` is unknown.
 
     Args:
-        conn: a writing transaction.
-        now: the moment (UTC).
         settle: how long to wait before checking the unknown ones, by kind of destination.
 
     Returns:

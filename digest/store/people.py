@@ -51,7 +51,6 @@ class Person:
     """Somebody with a mail address.
 
     Attributes:
-        id: their key.
         address: in its one spelling.
         state: whether they may be written to.
         how: how that came about.
@@ -80,10 +79,7 @@ class Membership:
     """A subscription that writes to a person, or did until they left.
 
     Attributes:
-        id: the subscription's key.
-        name: its name.
         title: what its digests are called.
-        origin: whose it is.
         is_joined: the person joined it by themselves, on the first page.
         left_at: when they left it (UTC); None where they did not.
     """
@@ -301,8 +297,6 @@ def erase(conn: Connection, address: str, person_id: int, *, keep_suppressions: 
     subscription they joined does not name them.
 
     Args:
-        conn: a writing transaction.
-        address: whose data.
         person_id: who has it; 0 for nobody, see `load_everything`.
         keep_suppressions: the operator's file names them: that they left must be remembered.
     """

@@ -47,8 +47,6 @@ class FeedPlace:
     """A subscription's feed.
 
     Attributes:
-        key: of the subscription.
-        name: the subscription's.
         title: what readers list it under.
         generation: of the address that works; earlier ones are no longer valid.
         is_open: it may be read. Not where it was revoked, what it is made of ended, or the file names it no more.
@@ -145,7 +143,6 @@ class StoredQuery:
     """A saved query as stored, with its present revision.
 
     Attributes:
-        id: its key.
         name: unique within `origin`.
         origin: `FILE`, or a person's.
         text: as written.

@@ -46,15 +46,11 @@ class PollRun:
     """One check of arXiv.
 
     Attributes:
-        id: its number.
         source: `harvest`, `query` or `first-digest`.
         query_key: the canonical query, "" for a harvest.
         window_from: the first UTC day asked for; None where no window was.
         started_at: when it began (UTC).
         finished_at: when it ended (UTC); None while it runs.
-        outcome: how it ended.
-        pages: pages stored.
-        papers: papers compared.
         total: how many papers arXiv said there are; None where it did not.
         new: papers announced for the first time; none in a source's first check.
         changed: papers that differ from what was stored.
@@ -287,9 +283,6 @@ class Cursor:
     """How far a source has been checked. A source never asked has the cursor of defaults.
 
     Attributes:
-        source: see `PollRun`.
-        query_key: see `PollRun`.
-        last_complete_run_id: that run.
         last_complete_at: when that run started (UTC).
         mark_month: with `mark_number`, the announcement order of the newest paper at the first complete check.
         mark_number: see `mark_month`.
@@ -342,10 +335,7 @@ def move_cursor(
 
     Args:
         conn: the transaction that finishes the run.
-        source: see `Cursor`.
-        run_id: the complete run.
         started_at: when it began (UTC).
-        query_key: see `Cursor`.
         mark: announcement order of the newest paper met; only the first complete check's counts.
         gate_token: the grant under which its last page came; None where no gate is kept.
         begins: this counts as the first complete run, also if there was a cursor long ago.
@@ -399,7 +389,6 @@ class GapLine:
 
     Attributes:
         gap: the id and how it was asked for.
-        state: what became of it.
         ended_at: since when it is found or given up (UTC); None while it is open.
         reason: why it is given up, "" otherwise.
     """

@@ -43,7 +43,6 @@ class StoredSignup:
     """A request made by a form.
 
     Attributes:
-        id: its number.
         ask: what was asked for.
         address: whose mail address was given, in its one spelling.
         wish: what it is about.

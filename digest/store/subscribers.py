@@ -125,7 +125,6 @@ class Place:
     """One destination of a subscription.
 
     Attributes:
-        destination: where.
         state: whether it is written to.
         reason: why it is not, "" where it is.
         since: since when its state is what it is (UTC).
@@ -223,11 +222,8 @@ def leave(conn: Connection, destination: Destination | str, subscription: str, *
     """Stop writing to a destination from this commit on: what waits for it is suppressed.
 
     Args:
-        conn: a writing transaction.
-        destination: who leaves.
         subscription: the name of the subscription to leave; "" for everything, for good.
         how: `one-click`, `page`, `mail`, `operator` …
-        at: the moment (UTC).
 
     Returns:
         False where it had left already.

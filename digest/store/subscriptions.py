@@ -314,7 +314,6 @@ def sync_subscriptions(
         conn: a writing transaction, after `sync_queries`.
         wanted: the whole of the origin's.
         origin: whose they are: `FILE`, or a person's (`write_origin`).
-        at: the moment (UTC).
         schedule: decides when the next digest of a new, rescheduled or quieter subscription is due.
 
     Raises:

@@ -108,9 +108,7 @@ class StoredDelivery:
     """A delivery with what surrounds it.
 
     Attributes:
-        delivery: itself.
         subscription: whose digest it carries.
-        slot: that digest's slot.
         sending_at: when its latest attempt began (UTC); None before the first.
         ended_at: when it reached its last state (UTC); None before.
     """
@@ -235,9 +233,6 @@ class SubscriptionLine:
     """One subscription's line of the status screen.
 
     Attributes:
-        name: its name.
-        destinations: where it goes to.
-        queries: names of its saved queries.
         state: active or paused.
         last_planned_at: when its last digest was frozen (UTC); None before the first.
         last_papers: how many papers that held.
@@ -483,8 +478,6 @@ def find_recorded(
     """Return the saved queries that recorded any of some changes, each as it read then, with the match run.
 
     Args:
-        conn: a reading transaction.
-        change_ids: the changes.
         query_ids: which saved queries to ask; None for all there are or were.
 
     Returns:

@@ -217,12 +217,10 @@ class JobTurn:
     """A job of a worker. Moments are real ones, whatever clock the installation lives by.
 
     Attributes:
-        job: its name.
         turns: how many it has had.
         began_at: when its latest turn began (UTC); None before the first.
         ended_at: when its latest turn to end did (UTC); None before the first.
         trouble: the error that ended its last turn, or what could not be done in it; "" where that went well.
-        owner: the worker's name.
     """
 
     job: str
@@ -270,7 +268,6 @@ def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
         conn: a writing transaction, short: others wait for it.
         owner: the worker, which signs (see `workers.sign`).
         job: what it is to do.
-        at: the moment (UTC).
 
     Returns:
         The worker that is at it now, so that the caller may not; "" where the caller has the turn, until it
@@ -369,9 +366,6 @@ class Worker:
     Attributes:
         owner: its name in claims and leases.
         release: the release it runs.
-        host: its machine.
-        pid: its number there.
-        started_at: since when (UTC).
         silent_for: seconds since its last sign.
     """
 

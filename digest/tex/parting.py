@@ -97,7 +97,6 @@ def mark_edges(text: str, pieces: Iterable[TexPiece], formulas: Spans) -> list[T
     Outside of formulas a blank behind a letter's command shows, but TeX ignores it: `\Lambda CDM`. It is an edge.
 
     Args:
-        text: what was read.
         pieces: what it was read into.
         formulas: where it has formulas, in order.
     """

@@ -318,7 +318,6 @@ class TexPiece(NamedTuple):
     Attributes:
         start: the first code point of the raw text it stands for.
         end: one behind the last; equal to `start` for a blank the raw text does not have.
-        kind: what it is.
         text: its plain Unicode form.
         tags: the HTML elements around it.
         role: what it does in a formula.

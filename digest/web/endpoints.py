@@ -72,13 +72,11 @@ class Shell:
     """What endpoints share.
 
     Attributes:
-        site: the installation.
         feeds: every feed there is, in memory.
         trials: tries queries.
         render_digest: returns the page of a digest, by its number, with links, and with abstracts from a paper on;
             the last ones are kept.
         pulse: signs of life of the jobs; None where this process has none.
-        pages: answers with pages.
         secret: returns what the installation's tokens are derived from.
     """
 
@@ -95,7 +93,6 @@ class Pages:
     """Answers made from the templates of `web/`.
 
     Args:
-        renderer: what makes them.
         home: the front page's public address, "" where there is none.
     """
 

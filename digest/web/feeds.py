@@ -184,11 +184,7 @@ class _Address:
 
 
 class FeedDesk:
-    """Hands out feeds. Its methods belong to the web server's event loop.
-
-    Args:
-        site: the installation.
-    """
+    """Hands out feeds. Its methods belong to the web server's event loop."""
 
     def __init__(self, site: Site) -> None:
         self._site = site

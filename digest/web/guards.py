@@ -87,7 +87,6 @@ class KnownHosts:
     """Refuses anybody who asks by a name that is not ours: a page elsewhere may have made its name point here.
 
     Args:
-        app: what is guarded.
         hosts: the names that are ours; none for any.
         fail: makes the answer for a status, in words.
     """
@@ -112,7 +111,6 @@ class SecurityHeaders:
     """Adds headers to every answer that does not say otherwise.
 
     Args:
-        app: what is guarded.
         headers: as `write_headers` returns them.
     """
 
@@ -138,7 +136,6 @@ class BodyLimit:
     """Reads bodies before anything else does, up to a limit in bytes and seconds.
 
     Args:
-        app: what is guarded.
         fail: makes the answer for a status.
     """
 
@@ -189,11 +186,7 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
 
 
 class AccessLog:
-    """Logs every request by what was asked for, never by its secret.
-
-    Args:
-        app: what is guarded.
-    """
+    """Logs every request by what was asked for, never by its secret."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

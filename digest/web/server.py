@@ -51,7 +51,6 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     that of feeds: who waits for one to be made waits on no thread.
 
     Args:
-        site: the installation.
         pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
     """
     web = site.config.web
@@ -107,7 +106,6 @@ class WebServer:
     """Serves an application until it is stopped.
 
     Args:
-        app: the application.
         host: an address of this machine, or a name for one.
         port: 0 for any free one.
         room: connections at once; as many as there are descriptors for where none is given.

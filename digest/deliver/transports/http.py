@@ -51,7 +51,6 @@ def judge_status(who: str, status: int, retry_after: float | None, *, is_post: b
 
     Args:
         who: names the other side.
-        status: what it answered.
         retry_after: seconds it asks to wait, None if it names none.
         is_post: whether the request may have changed something.
     """
@@ -131,7 +130,6 @@ class HookPoster(Generic[T]):
 
         Args:
             who: names the other side in errors, which never repeat the address: it is a secret.
-            url: where to.
             body: JSON.
             is_ours: asked when the connection stands and the request is all that is left.
             headers: besides the usual ones.

@@ -204,7 +204,6 @@ class SlackTransport:
 
         Args:
             method: what lists.
-            form: which.
             is_hopeless: a list without an end is not asked for again, since it will have none then either.
         """
         cursor = ""
@@ -246,7 +245,6 @@ class SlackAnswer:
     """What came back from Slack.
 
     Attributes:
-        status: HTTP status.
         headers: by lower-case name.
         data: the JSON object, or whatever was found in its place.
     """

@@ -89,7 +89,6 @@ class MailServer:
 
     Attributes:
         host: name or address; with TLS, the name its certificate must carry.
-        port: TCP port.
         security: how the connection is protected.
         user: whom to log in as; "" for no login.
         password: the password of `user`.
