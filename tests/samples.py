@@ -65,7 +65,6 @@ def sample_digest() -> Digest:
                 kind=Kind.REPLACEMENT,
                 version=2,
                 label="v1 → v2",
-                change_note="“accepted at a workshop on schedulers”; title and abstract changed",
                 title=r"Scheduling in $\mathcal{O}(n^2)$",
                 queries=("gpu",),
                 found=((Field.ABSTRACT, "accelerators"),),

@@ -364,7 +364,7 @@ def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, 
 
 def _make_entry(one: Kept, paper: Paper, query: Query) -> DigestEntry:
     kind, at = Kind.CROSS_LIST if one.cross_listed else Kind.NEW, mailing_moment(one.day)
-    return DigestEntry(kind, paper, one.cross_listed, "", (), find_reasons(query, paper), at)
+    return DigestEntry(kind, paper, one.cross_listed, (), find_reasons(query, paper), at)
 
 
 def _find_variants(

@@ -116,7 +116,6 @@ class DigestEntry:
         kind: what was announced.
         paper: the paper at the version announced.
         label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for new.
-        change_note: which fields changed, in words; "" for new papers.
         queries: names of the saved queries that matched, in the subscription's order.
         reasons: which clauses matched, and where.
         found_at: when the run that found it stored it (UTC).
@@ -129,7 +128,6 @@ class DigestEntry:
     kind: Kind
     paper: Paper
     label: str
-    change_note: str
     queries: tuple[str, ...]
     reasons: tuple[Reason, ...]
     found_at: datetime

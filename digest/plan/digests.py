@@ -199,7 +199,6 @@ _WITHOUT_BEFORE = (*_FIRST_NEWS, Kind.KNOWN)
 """Kinds of which nothing is held against an earlier text."""
 
 _UNLABELLED = (Kind.NEW, Kind.KNOWN)
-_EDITED = (Kind.REPLACEMENT, Kind.METADATA)
 
 
 class Shown(NamedTuple):
@@ -242,7 +241,6 @@ def make_entry(
         kind=kind,
         paper=last.paper,
         label=_label(kind, changes, queries, seen),
-        change_note=_note_changes(last) if kind in _EDITED else "",
         queries=tuple(matched or _find_matched_before(changes, seen, queries)),
         reasons=tuple(reasons),
         found_at=last.found_at,
@@ -361,21 +359,6 @@ def _matched_any(queries: Mapping[str, Query], change: StoredChange) -> bool:
         return False
     before = analyse(change.previous)
     return any(matches(query, before) for query in queries.values())
-
-
-_FIELD_WORDS = {"journal_ref": "journal reference", "dois": "DOI"}
-
-
-def _note_changes(change: StoredChange) -> str:
-    """Say what changed, the authors' own comment first: it is what "accepted at …" stands in.
-
-    Read where the text before is not at hand, as by the release before this one.
-    """
-    names = [_FIELD_WORDS.get(name, name) for name in change.fields if name not in ("version", "withdrawn")]
-    comment = f"“{change.paper.comment}”" if "comment" in change.fields and change.paper.comment else ""
-    others = [name for name in names if name != "comment" or not comment]
-    changed = " and ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
-    return "; ".join(part for part in (comment, f"{changed} changed" if changed else "") if part)
 
 
 if TYPE_CHECKING:

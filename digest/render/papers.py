@@ -284,7 +284,7 @@ class PaperView:
     def tells_change(self) -> bool:
         """Whether `change` stands in place of the snippet: the reader knows the paper and learns what changed."""
         entry = self.entry
-        return entry.kind is Kind.WITHDRAWAL or entry.before is not None or bool(entry.change_note)
+        return entry.kind is Kind.WITHDRAWAL or entry.before is not None
 
     @cached_property
     def short_why(self) -> str:
@@ -446,8 +446,8 @@ class PaperView:
         entry, label = self.entry, clean_text(self.entry.label)
         if entry.kind is Kind.WITHDRAWAL:
             return f"{label}: {quote_comment(entry.paper) or _NO_REASON}" if label else ""
-        if entry.before is None:  # of a paper never stored before, or in a digest of a release that kept no text
-            return ": ".join(filter(None, (label, show_plain(entry.change_note))))
+        if entry.before is None:  # of a paper never stored before
+            return label
         is_named = label.startswith((f"v{entry.before.paper.version} →", "edited"))
         since = "" if is_named else f", since v{entry.before.paper.version}"
         return f"{label}{since}: {join_summaries(self._revisions_before)}"

@@ -66,7 +66,6 @@ def make_entry(
     *,
     kind: Kind = Kind.NEW,
     label: str = "",
-    change_note: str = "",
     queries: tuple[str, ...] = ("perf",),
     found: Sequence[tuple[Field, str]] = ((Field.CATEGORIES, "cs.PF"),),
     **fields: Any,  # noqa: ANN401 - the fields of Paper, whatever their types
@@ -78,7 +77,7 @@ def make_entry(
         for field, text in found
         if (spans := _find(paper, field, text))
     )
-    return DigestEntry(kind, paper, label, change_note, queries, reasons, EVENING, change_id=number)
+    return DigestEntry(kind, paper, label, queries, reasons, EVENING, change_id=number)
 
 
 def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Digest
@@ -144,7 +143,7 @@ def _values(paper: Paper, field: Field) -> tuple[str, ...]:
 def _make_samples() -> Iterator[Digest]:
     """Make digests with every kind of paper, much and little said of each, in every form; and those without."""
     kinds = [
-        make_entry(number, kind=kind, label="v1 → v2", change_note="title changed", comment="9 pages", version=2)
+        make_entry(number, kind=kind, label="v1 → v2", comment="9 pages", version=2)
         for number, kind in enumerate(Kind, 1)
     ]
     odd = "<script>alert(1)</script> & <!channel> @here *bold* `code` " * 9

@@ -130,7 +130,6 @@ def _describe(entry: DigestEntry) -> dict[str, Any]:
         "journal_ref": paper.journal_ref,
         "dois": list(paper.dois),
         "change": entry.label,
-        "changed_fields": entry.change_note,
         "changed_since_version": entry.before.paper.version if entry.before else None,
         "changes": _describe_changes(entry.before.paper, paper) if entry.before else [],
         "sequel": _describe_sequel(entry.sequel) if entry.sequel else None,

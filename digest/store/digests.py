@@ -302,7 +302,6 @@ def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
         "change": entry.change_id,
         "kind": entry.kind,
         "label": entry.label,
-        "note": entry.change_note,
         "queries": entry.queries,
         "reasons": [
             (
@@ -359,7 +358,6 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
         kind=Kind(frozen["kind"]),
         paper=papers[frozen["text"]],
         label=frozen["label"],
-        change_note=frozen["note"],
         queries=tuple(frozen["queries"]),
         reasons=tuple(
             Reason(clause, tuple(Span(Field(field), *place) for field, *place in spans), query)

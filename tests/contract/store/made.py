@@ -135,7 +135,6 @@ def make_digest(
             kind=change.kind,
             paper=change.paper,
             label="v1 → v2",
-            change_note="title changed",
             queries=("perf",),
             reasons=(Reason("ti:tail", (Span(Field.TITLE, 0, 4), Span(Field.AUTHORS, 0, 3, 1)), "perf"),),
             found_at=change.found_at,

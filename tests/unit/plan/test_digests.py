@@ -117,18 +117,6 @@ def test_several_changes_of_one_paper_become_one_entry_at_its_latest_version() -
     assert [(entry.kind, entry.paper.version) for entry in digest.entries] == [(Kind.NEW, 2)]
 
 
-def test_what_changed_starts_with_the_authors_own_comment() -> None:
-    before = make_paper()
-    change = make_change(
-        8,
-        make_paper(version=2, comment="accepted at a conference", title="Other GPUs"),
-        Kind.REPLACEMENT,
-        before,
-        fields=("version", "title", "comment"),
-    )
-    assert plan(change).entries[0].change_note == "“accepted at a conference”; title changed"
-
-
 def test_a_cap_shortens_what_is_shown_and_loses_nothing() -> None:
     changes = [make_change(number, make_paper(f"2611.{number:05d}")) for number in range(1, 6)]
     digest = plan(*changes, show=2)

@@ -77,7 +77,6 @@ def entries(draw: st.DrawFn, number: int) -> DigestEntry:
         number,
         kind=draw(st.sampled_from(list(Kind))),
         label=draw(texts),
-        change_note=draw(texts),
         queries=tuple(draw(st.lists(texts, max_size=3))),
         title=draw(texts),
         abstract=draw(texts),

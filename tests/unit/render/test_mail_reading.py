@@ -74,7 +74,6 @@ FULL = make_entry(
     kind=Kind.REPLACEMENT,
     title="Held back & found all the same",
     label="v1 → v2",
-    change_note="title changed",
     version=2,
     authors=(Author("Nils Ødegård", ("Somewhere",)), *(Author(f"Given{n} Family{n}") for n in range(20))),
     abstract="Words of an abstract. " * 30,
