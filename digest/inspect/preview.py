@@ -164,7 +164,7 @@ def make_preview_links(conn: Connection, site: Site, digest: Digest) -> Links:
 
 def render_parts(site: Site, digest: Digest, destination: Destination, links: Links) -> list[Message]:
     """Render every part of a digest as it would go to a destination."""
-    parts = site.renderer.count_parts(digest, destination)
+    parts = len(site.renderer.divide(digest, destination))
     deliveries = (_stand_in(digest, destination, part, parts, "preview") for part in range(parts))
     return [_render_part(site, digest, delivery, links) for delivery in deliveries]
 

@@ -175,11 +175,6 @@ class Digest:
     group_by: Grouping = Grouping.KIND
     abstracts: Abstracts = Abstracts.SHORT
 
-    @property
-    def hidden(self) -> int:
-        """How many papers are counted and linked rather than shown."""
-        return len(self.entries) - self.shown
-
 
 class DeliveryState(StrEnum):
     """States of a delivery. Only `SENDING` is ambiguous after a crash; it then becomes `UNKNOWN`.

@@ -143,14 +143,6 @@ class Renderer:
         self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
         self._papers = MailPapers(self.templates)
 
-    def count_parts(self, digest: Digest, destination: Destination) -> int:
-        """Return how many messages a digest takes at a destination; every `render_*` divides it the same.
-
-        Raises:
-            TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
-        """
-        return len(self.divide(digest, destination))
-
     def divide(self, digest: Digest, destination: Destination) -> tuple[Share | None, ...]:
         """Return which papers each message of a digest at a destination tells; None for one that tells all.
 

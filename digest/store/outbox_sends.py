@@ -21,7 +21,7 @@ from digest.store.outbox import (
     load_deliveries_of,
     take_step,
 )
-from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries, destination_addresses
+from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries
 from digest.store.subscribers import load_refusal, unblock_destination
 from digest.store.views import require_delivery
 
@@ -154,8 +154,6 @@ def mark_sent(
     answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
     told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
     conn.execute(update(attempts).where(*answered).values(told))
-    place = destination_addresses.c.destination == str(delivery.destination)
-    conn.execute(update(destination_addresses).where(place).values(last_sent_at=now))
     return True
 
 

@@ -303,7 +303,6 @@ destination_addresses = Table(
     col.name_key("destination"),
     col.text("remote_address"),
     col.moment("blocked_until", nullable=True),
-    col.moment("last_sent_at", nullable=True),
 )
 
 

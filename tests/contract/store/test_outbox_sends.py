@@ -5,16 +5,14 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import event
 
 from digest.model.messages import DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store import views
-from digest.store.schema import destination_addresses
-from digest.store.subscribers import remember_address
-from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
+from tests.contract.store.made import MORNING, make_message, store_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,18 +41,6 @@ def begin(store: Store, claimed: list[Delivery]) -> list[DeliveryState]:
 def mark(store: Store, claimed: list[Delivery]) -> list[bool]:
     with store.begin() as conn:
         return [outbox.mark_sent(conn, one, Receipt(f"ok {one.id}", "taken"), MORNING) for one in claimed]
-
-
-def test_when_something_last_went_to_a_place_is_kept_where_the_place_is_known(store: Store) -> None:
-    store_digest(store, MAIL, SLACK)
-    with store.begin() as conn:
-        remember_address(conn, SLACK, "C0FFEE")
-    claimed = claim(store)
-    begin(store, claimed)
-    mark(store, claimed)
-    with store.read() as conn:
-        rows = conn.execute(select(destination_addresses)).all()
-    assert [(row.destination, row.last_sent_at) for row in rows] == [(str(SLACK), MORNING)]
 
 
 def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(store: Store) -> None:

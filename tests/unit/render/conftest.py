@@ -56,7 +56,7 @@ def read_posts(
     renderer: Renderer, deliver: MakeDelivery, digest: Digest, links: Links = SAMPLE_LINKS
 ) -> list[dict[str, Any]]:
     """Return the bodies of all Slack messages of a digest."""
-    parts = renderer.count_parts(digest, Destination.parse("slack:#papers"))
+    parts = len(renderer.divide(digest, Destination.parse("slack:#papers")))
     deliveries = [
         deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1764000000.000100" * bool(part))
         for part in range(parts)

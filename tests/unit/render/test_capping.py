@@ -57,7 +57,7 @@ def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> No
     shown = [paper.number for group in groups for paper in group.papers]
     rest = view_rest(papers[digest.shown :], "")
     assert shown == list(range(1, digest.shown + 1))
-    assert rest.count == digest.hidden == len(rest.papers) + rest.unnamed
+    assert rest.count == len(digest.entries) - digest.shown == len(rest.papers) + rest.unnamed
     whole = group_papers(digest, papers)
     assert sum(group.count for group in whole) == len(digest.entries)
     assert [group.count for group in whole] == [len(group.papers) for group in whole]
@@ -72,7 +72,7 @@ def test_groups_and_what_is_left_out_hold_every_paper_once(digest: Digest) -> No
 def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     deliver: MakeDelivery, digest: Digest, links: Links
 ) -> None:
-    hidden = digest.hidden
+    hidden = len(digest.entries) - digest.shown
     left_out = [str(entry.paper.id) for entry in digest.entries[digest.shown :]]
     titles = {f"{number:03d}" for number in range(1, digest.shown + 1)}
     delivery = deliver("mailto:reader@example.org")

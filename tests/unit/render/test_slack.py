@@ -137,7 +137,7 @@ def test_a_message_for_the_channel_that_was_too_large_lists_fewer_titles(
 def test_the_thread_of_forty_papers_is_two_messages_and_of_a_hundred_and_twenty_six(renderer: Renderer) -> None:
     for count, thread in ((0, 0), (1, 1), (20, 1), (40, 2), (120, 6)):
         digest = make_digest([make_entry(number) for number in range(1, count + 1)])
-        assert renderer.count_parts(digest, CHANNEL) == 1 + thread
+        assert len(renderer.divide(digest, CHANNEL)) == 1 + thread
 
 
 def _paragraphs(source: str) -> list[str]:
