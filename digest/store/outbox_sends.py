@@ -124,7 +124,6 @@ def begin_sending(
     attempt = {
         "delivery_id": delivery.id,
         "number": row.attempts + 1,
-        "token": delivery.token,
         "started_at": now,
         "outcome": DeliveryState.SENDING,
         "detail": "",

@@ -340,7 +340,7 @@ def save_changes(
     """
     if not changes:
         return ()
-    keys = _save_papers(conn, changes, at)
+    keys = _save_papers(conn, changes)
     rows = [write_paper(change.paper, keys[change.paper.id], hash_text(change.paper)) for change in changes]
     texts, came_back = _save_texts(conn, rows)
     _move_latest(conn, changes, keys, texts, as_of)
@@ -415,7 +415,7 @@ def load_earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[in
     return history
 
 
-def _save_papers(conn: Connection, changes: Sequence[Change], at: datetime) -> dict[ArxivId, int]:
+def _save_papers(conn: Connection, changes: Sequence[Change]) -> dict[ArxivId, int]:
     """Insert the papers never stored; return the keys of all."""
     keys = {change.paper.id: change.known.key for change in changes if change.known}
     unseen = [change.paper for change in changes if not change.known]
@@ -425,7 +425,6 @@ def _save_papers(conn: Connection, changes: Sequence[Change], at: datetime) -> d
             "month": paper.id.month,
             "number": paper.id.number,
             "archive": paper.id.archive,
-            "first_seen_at": at,
         }
         for paper in unseen
     ]

@@ -96,7 +96,9 @@ def read_book(database: Path) -> Book:
             changes.setdefault(paper_id, []).append(StoredChange(key, kind, state, _read_moment(found_at)))
         first_seen = {
             paper_id: _read_moment(at)
-            for paper_id, at in conn.execute("SELECT arxiv_id, first_seen_at FROM papers")
+            for paper_id, at in conn.execute(
+                "SELECT arxiv_id, min(found_at) FROM changes JOIN papers ON papers.id = paper_id GROUP BY arxiv_id"
+            )
         }
         ran = list(conn.execute("SELECT source, outcome, started_at, finished_at FROM poll_runs ORDER BY id"))
         looks = [

@@ -85,7 +85,7 @@ def _fill(store: Store, more: int) -> None:
     row = {"month": (2000 + year) * 100 + month, "number": number, "archive": ""}
     latest = {"latest_version_id": n}
     when = {"datestamp": EVENING.date(), "mailing": EVENING.date() - timedelta(days=400)}
-    fill(store, papers, n, {"id": n, "arxiv_id": name, "first_seen_at": EVENING, **row, **latest, **when})
+    fill(store, papers, n, {"id": n, "arxiv_id": name, **row, **latest, **when})
     kept = {"id": n, "paper_id": n, "version": 1, "content_hash": "made-up-" + cast(n, Text)}
     texts = {"title": "A title of the usual length, number " + cast(n, Text), "abstract": _ABSTRACT}
     lists = {"authors": [["Ada Example"]], "dois": [], "history": []}
