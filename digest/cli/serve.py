@@ -26,7 +26,6 @@ from digest.serve.steps import recover
 from digest.serve.telemetry import configure_logging
 from digest.store import hold_worker
 from digest.store import subscriptions as subscription_store
-from digest.store.dialect import find_weakness
 from digest.web import WebServer, create_app, create_metrics_app
 
 if TYPE_CHECKING:
@@ -76,9 +75,6 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
         for web in webs:
             stack.callback(web.stop)
         _patiently(partial(recover, site), stop)
-        weakness = _patiently(partial(_find_weakness, site), stop)
-        if weakness:
-            click.echo(f"warning: {weakness}", err=True)
         roster = _patiently(partial(sync_roster, site), stop)
         for doubt in roster.doubts:
             click.echo(doubt, err=True)
@@ -116,11 +112,6 @@ def _patiently(step: Callable[[], Done], stop: threading.Event) -> Done:
             if stop.wait(_LOOK):
                 click.echo("stopped")
                 raise click.exceptions.Exit(0) from error
-
-
-def _find_weakness(site: Site) -> str:
-    with site.store.read() as conn:
-        return find_weakness(conn)
 
 
 def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -161,14 +161,13 @@ def _is_among_array(element: _is_among, compiler: SQLCompiler, **options: Any) -
 def take_turn(conn: Connection, key: int) -> None:
     """Let one transaction at a time go on from here: those that name the same key wait for its end.
 
-    However long that is: they are rare, and each finds the work of the one before it done. What comes
-    after waits no longer than the session lets it. On SQLite the process that writes has its turn already.
+    On SQLite the process that writes has its turn already.
+
+    Raises:
+        OperationalError: the others took longer than the session lets it wait.
     """
     if conn.dialect.name == "postgresql":
-        limits = conn.execute(select(*(func.current_setting(name) for name in _LIMITS))).one()
-        be_patient(conn)
         conn.execute(select(func.pg_advisory_xact_lock(key)))
-        _set_limits(conn, limits)
 
 
 def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:
@@ -233,8 +232,6 @@ SESSION: dict[str, str] = {
     "tcp_user_timeout": "20000",
 }
 """What each session is set to, unless the URL's `options` say otherwise."""
-
-_LIMITS = ("lock_timeout", "statement_timeout")
 
 _HOSTS = "several-hosts"
 
@@ -313,21 +310,8 @@ def show_url(url: URL) -> str:
 
 def be_patient(conn: Connection) -> None:
     """Let this transaction wait as long as it takes, for locks and for slow statements."""
-    _set_limits(conn, ("0",) * len(_LIMITS))
-
-
-def _set_limits(conn: Connection, limits: Sequence[str]) -> None:
-    for name, limit in zip(_LIMITS, limits, strict=True):
-        conn.execute(sql("SELECT set_config(:name, :limit, true)"), {"name": name, "limit": limit})
-
-
-def find_weakness(conn: Connection) -> str:
-    """Return in what way the server may forget what it answered, "" where it does not."""
-    if conn.dialect.name != "postgresql":
-        return ""
-    if conn.execute(sql("SELECT current_setting('fsync')")).scalar() == "off":
-        return "PostgreSQL runs with fsync = off: a power cut may lose what was sent, and send it again"
-    return ""
+    for name in ("lock_timeout", "statement_timeout"):
+        conn.execute(sql(f"SET LOCAL {name} = 0"))
 
 
 def _connect(_dialect: object, _record: object, arguments: list[Any], named: dict[str, Any]) -> Session[Any]:

@@ -451,9 +451,9 @@ def upgrade(store: Store) -> MigrationReport:
         StoreError: the tables can't be built.
     """
     with store.begin() as conn:
-        take_turn(conn, _LOCK_KEY)
         if store.dialect == "postgresql":
             be_patient(conn)  # an index over millions of rows takes its time
+            take_turn(conn, _LOCK_KEY)
             conn.execute(text(f"SET LOCAL lock_timeout = '{_TABLE_PATIENCE}'"))
         before = current_revision(conn)
         if before and before not in known_revisions():
