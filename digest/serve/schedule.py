@@ -100,7 +100,6 @@ class Schedule:
         self._turn: AbstractContextManager[Any] = (
             threading.Lock() if site.store.dialect == "sqlite" else nullcontext()
         )
-        self._edited: Callable[[], Config] | None = None
         self._idle = threading.Condition()
         self._working = 0
         self._jobs = {
@@ -137,30 +136,9 @@ class Schedule:
         self._scheduler.start()
 
     def reload(self, load: Callable[[], Config]) -> None:
-        """Take over the saved queries and subscriptions of a file that was edited, at the next free moment.
-
-        Where that fails, other than by the file itself, it is tried again with each sign of life.
-        """
-        self._edited = load
-        self._take_over()
-
-    def _take_over(self) -> None:
-        job = Job("reload", self._reload, wakes=("poll",))
+        """Take over the saved queries and subscriptions of a file that was edited, at the next free moment."""
+        job = Job("reload", partial(self.jobs.reload, load), wakes=("poll",))
         self._scheduler.add_job(self._take_turn, args=[job], id=job.name, replace_existing=True)
-
-    def _reload(self) -> None:
-        load, self._edited = self._edited, None
-        if load is None:
-            return
-        try:
-            self.jobs.reload(load)
-        except BaseException:
-            self._keep_edit(load)
-            raise
-
-    def _keep_edit(self, load: Callable[[], Config]) -> None:
-        """Leave an edit to be taken over later, unless there is a newer one."""
-        self._edited = self._edited or load
 
     def stop(self, *, grace: float, force: float) -> bool:
         """Begin nothing new, and let what is under way end.
@@ -248,8 +226,6 @@ class Schedule:
             _log.warning("the database does not record that this process is alive: %s", error.message)
         else:
             self.pulse.note_write()
-            if self._edited is not None and not self._stopping.is_set():
-                self._take_over()
 
 
 def _first_turn(name: str, now: datetime) -> datetime | None:
