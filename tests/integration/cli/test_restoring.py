@@ -183,7 +183,6 @@ def test_a_database_is_moved_to_postgresql_and_works_on_there(world: World, dige
         url = create_database(admin, "moved")
         said = digest("db", "copy", "--to", url, "--json").json
         assert said["rows"]["deliveries"] == 4
-        assert set(said["violations"].values()) == {0}
         assert "is not empty" in digest("db", "copy", "--to", url, expect=3).err
         file = world.folder / "digest.toml"
         file.write_text(f'{file.read_text()}\n[store]\nurl = "{url}"\n', encoding="utf-8")
