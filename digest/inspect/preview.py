@@ -21,8 +21,7 @@ from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts
 from digest.plan.turns import next_slot
-from digest.query import matches, to_arxiv
-from digest.query.index.reverse_index import hold_papers
+from digest.query import PaperIndex, matches, to_arxiv
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers
@@ -281,6 +280,9 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
 PAGE: Final = 500
 """Papers asked for at once."""
 
+_AT_ONCE: Final = 1_000
+"""Stored papers in memory at once."""
+
 
 def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[DaySpan, datetime] | None:
     """Return those of the last days of which everything announced is stored, and when arXiv was last checked."""
@@ -301,7 +303,11 @@ def find_stored(conn: Connection, query: Query | Or, span: DaySpan, progress: Pr
     progress.begin("read", "what is stored")
     first, last = span.dates[0], span.dates[-1]
     begin, end = datetime.combine(first, time.min, tzinfo=UTC), datetime.combine(last, time.max, tzinfo=UTC)
-    found = [paper for paper, met in hold_papers([query], papers.load_submitted(conn, begin, end)) if met]
+    found: list[Paper] = []
+    coming = papers.load_submitted(conn, begin, end)
+    while some := list(islice(coming, _AT_ONCE)):
+        (met,) = PaperIndex(some).find([query])
+        found += [some[number] for number in met]
     progress.end("read", f"{len(found):,} papers found")
     return sorted(found, key=lambda paper: paper.id, reverse=True)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from digest.model.announcements import earliest_mailing, latest_mailing
 from digest.model.errors import count
 from digest.model.papers import Paper
-from digest.query import And, Condition, Or, Query, analyse, find_reasons, matches
+from digest.query import And, Condition, Or, PaperIndex, Query, analyse, find_reasons, matches
 from digest.query.canonical import print_condition
 from digest.query.tree import Not
 
@@ -162,15 +162,16 @@ def compare_wordings(old: Query, new: Query, papers: Iterable[Paper]) -> Rewordi
     gained: list[Moved] = []
     lost: list[Moved] = []
     kept: list[Paper] = []
-    for paper in papers:
-        ready = analyse(paper)
-        was, is_now = matches(old, ready), matches(new, ready)
-        if was and is_now:
+    listed = list(papers)
+    had, has = map(set, PaperIndex(listed).find([old, new]))
+    for number in had | has:
+        paper = listed[number]
+        if number in had & has:
             kept.append(paper)
-        elif is_now:
-            gained.append(_explain_move(ready, new, old))
-        elif was:
-            lost.append(_explain_move(ready, old, new))
+        elif number in has:
+            gained.append(_explain_move(paper, new, old))
+        else:
+            lost.append(_explain_move(paper, old, new))
     return Rewording(
         tuple(sorted(gained, key=lambda moved: moved.paper.id, reverse=True)),
         tuple(sorted(lost, key=lambda moved: moved.paper.id, reverse=True)),
@@ -178,6 +179,7 @@ def compare_wordings(old: Query, new: Query, papers: Iterable[Paper]) -> Rewordi
     )
 
 
-def _explain_move(ready: AnalysedPaper, brings: Query, fails: Query) -> Moved:
+def _explain_move(paper: Paper, brings: Query, fails: Query) -> Moved:
+    ready = analyse(paper)
     met = tuple(reason.clause for reason in find_reasons(brings, ready))
-    return Moved(ready.paper, met, find_failing(fails, ready))
+    return Moved(paper, met, find_failing(fails, ready))

@@ -19,7 +19,7 @@ from digest.model.people import LONGEST_QUERY
 from digest.model.subscriptions import Grouping
 from digest.model.taxonomy import is_category
 from digest.plan.digests import order_entries
-from digest.query import And, Condition, Not, Or, Prefix, Query, Shape, find_reasons, parse_query
+from digest.query import And, Condition, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
 from digest.query.tree import intern_condition
 from digest.query.wording import describe_query, guess_person
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from digest.model.papers import Paper
     from digest.poll.installation import Site
     from digest.query import Node
-    from digest.query.index.kept import KeptPapers
     from digest.store.papers import Reach
 
 
@@ -219,14 +218,14 @@ class Edition:
     mark: int
     since: date
     kept: Sequence[Kept]
-    papers: KeptPapers
+    papers: PaperIndex
 
     def hold(self, trees: Iterable[Node], first: date) -> list[list[int]]:
         """Return the numbers of the papers since a day that queries mean and had not meant before a cross-list."""
         size, kept = len(self.kept), self.kept
         return [
             [n for n in sorted(found) if n < size and kept[n].day >= first and kept[n].before not in found]
-            for found in map(set, self.papers.hold(trees))
+            for found in map(set, self.papers.find(trees))
         ]
 
     def load(self, conn: Connection, numbers: Iterable[int]) -> list[tuple[Kept, Paper]]:
@@ -238,8 +237,6 @@ class Edition:
 
 def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
     """Read the papers of the last days, which takes some seconds."""
-    from digest.query.index.kept import KeptPapers  # noqa: PLC0415 - numpy takes its time to import
-
     mark = paper_store.load_mark(conn, paper_store.MATCHED)
     kept: list[Kept] = []
     first, last = list_days(now)[0], latest_mailing(now)
@@ -261,7 +258,7 @@ def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
             yield change.paper
         yield from (change.previous or change.paper for change in old)
 
-    return Edition(mark, max(reach.since, first), kept, KeptPapers(read()))
+    return Edition(mark, max(reach.since, first), kept, PaperIndex(read()))
 
 
 def list_days(now: datetime) -> list[date]:

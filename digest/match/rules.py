@@ -16,7 +16,7 @@ from digest.model.announcements import Kind
 from digest.model.errors import QueryError
 from digest.model.subscriptions import ActiveRevision, QueryOutcome
 from digest.poll.rules import FIRST_DIGEST_PAPERS
-from digest.query import StandingQueries, analyse, matches, parse_query
+from digest.query import PaperIndex, analyse, matches, parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -114,28 +114,39 @@ def _order(ids: Iterable[int], without: set[int], besides: Iterable[int] = ()) -
     return tuple(sorted({*ids} - without | {*besides}))
 
 
+def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, Query]]:
+    """Return the revisions whose text can be read; the others are shown by `digest status` until mended."""
+    return [(revision, query) for revision in revisions if (query := _read_saved(revision.text)) is not None]
+
+
+@lru_cache(maxsize=2**14)
+def _read_saved(text: str) -> Query | None:
+    try:
+        return parse_query(text)
+    except QueryError:
+        return None  # kept as the revision's `problem` when it was stored, and shown there
+
+
 def match_changes(
-    changes: Sequence[StoredChange], revisions: Iterable[ActiveRevision], standing: StandingQueries | None = None
+    changes: Sequence[StoredChange], revisions: Collection[ActiveRevision]
 ) -> dict[int, QueryOutcome]:
     """Hold changes against queries; return outcomes by revision id, only of those with any.
 
-    Equal queries (one canonical text) are evaluated once, and where there is much to do all of them together.
+    Equal queries (one canonical text) are evaluated once.
 
     Args:
         changes: what was found.
         revisions: the saved queries in force.
-        standing: the same queries as they were kept from the batch before, where there was one.
     """
-    active = list(revisions)
-    standing = standing or StandingQueries()
-    standing.keep({revision.canonical: revision.text for revision in active})
+    queries = {revision.canonical: query for revision, query in readable(revisions)}
     replaced = [place for place, change in enumerate(changes) if change.previous is not None]
     papers = [change.paper for change in changes]
     papers += [change.previous for change in changes if change.previous is not None]
-    by_text = {text: _compare(changes, replaced, met) for text, met in standing.hold(papers)}
+    found = zip(queries, PaperIndex(papers).find(queries.values()), strict=True)
+    by_text = {text: _compare(changes, replaced, met) for text, met in found if met}
     outcomes = {
         revision.id: _drop_earlier(by_text[revision.canonical], revision.active_from_change)
-        for revision in active
+        for revision in revisions
         if revision.canonical in by_text
     }
     return {id_: outcome for id_, outcome in outcomes.items() if outcome}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from digest.match.rules import (
@@ -18,14 +17,15 @@ from digest.match.rules import (
     is_overtaken,
     match_changes,
     read_exclusion,
+    readable,
     select_for_subscription,
 )
 from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
-from digest.model.errors import QueryError, count
+from digest.model.errors import count
 from digest.model.messages import Occasion
 from digest.model.polls import Source
-from digest.query import StandingQueries, parse_query
+from digest.query import PaperIndex
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.model.announcements import StoredChange
-    from digest.model.subscriptions import ActiveRevision
     from digest.poll.installation import Site
-    from digest.query import Query
     from digest.store.matches import FirstDigest
 
 
@@ -94,16 +92,16 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetim
     wanted = [(number, look) for number, look in enumerate(looks) if look.days > 0]
     if not wanted:
         return kept
-    standing = StandingQueries()
-    standing.keep({look.revision.canonical: look.revision.text for _, look in wanted})
+    queries = {revision.canonical: query for revision, query in readable(look.revision for _, look in wanted)}
     exclusions = _load_exclusions(conn, {look.subscription_id for _, look in wanted})
     by_text: dict[str, list[int]] = {}
     for number, look in wanted:
         by_text.setdefault(look.revision.canonical, []).append(number)
     latest = paper_store.load_latest_changes(conn)
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
-        for text, met in standing.hold([change.paper for change in batch]):
-            for number in by_text[text]:
+        index = PaperIndex(change.paper for change in batch)
+        for text, met in zip(queries, index.find(queries.values()), strict=True):
+            for number in by_text[text] if met else ():
                 look = looks[number]
                 exclusion = exclusions.get(look.subscription_id, Exclusion())
                 found = [batch[place] for place in met if not exclusion.find_cause(batch[place].paper)]
@@ -210,19 +208,6 @@ def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] =
     return report
 
 
-def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, Query]]:
-    """Return the revisions whose text can be read; the others are shown by `digest status` until mended."""
-    return [(revision, query) for revision in revisions if (query := _read(revision.text)) is not None]
-
-
-@lru_cache(maxsize=2**13)
-def _read(text: str) -> Query | None:
-    try:
-        return parse_query(text)
-    except QueryError:
-        return None  # kept as the revision's `problem` when it was stored, and shown there
-
-
 def _match_batch(site: Site, report: MatchReport) -> bool:
     at = site.clock.now()
     with site.store.begin() as conn:
@@ -231,7 +216,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         if not changes:
             return False
         revisions = query_store.active_revisions(conn)
-        outcomes = match_changes(changes, revisions, site.standing)
+        outcomes = match_changes(changes, revisions)
         run_id = match_store.begin_match_run(
             conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from digest.match.step import readable
+from digest.match.rules import readable
 from digest.model.announcements import Kind, StoredChange, mailing_moment, next_mailing
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Occasion

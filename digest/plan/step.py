@@ -11,8 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from digest.match.rules import read_exclusion
-from digest.match.step import readable
+from digest.match.rules import read_exclusion, readable
 from digest.model.announcements import Kind, mailing_moment, mailings_between
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from digest.query import StandingQueries
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -64,7 +62,6 @@ class Site:
         owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         progress: gets what happens.
-        standing: the saved queries as the last batch of changes was held against them.
     """
 
     config: Config
@@ -76,7 +73,6 @@ class Site:
     owner: str
     jitter: Callable[[], float]
     progress: Progress = field(default_factory=Silent)
-    standing: StandingQueries = field(default_factory=StandingQueries)
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _interrupting: threading.Condition = field(default_factory=threading.Condition)

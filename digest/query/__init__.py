@@ -10,7 +10,7 @@ Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO
 
 from digest.query.arxiv_syntax import to_arxiv
 from digest.query.evaluation import AnalysedPaper, analyse
-from digest.query.index.reverse_index import StandingQueries
+from digest.query.index import PaperIndex
 from digest.query.parser import parse_query
 from digest.query.queries import Query, find_reasons, matches
 from digest.query.tokens import Note, NoteKind
@@ -25,10 +25,10 @@ __all__ = [
     "Note",
     "NoteKind",
     "Or",
+    "PaperIndex",
     "Prefix",
     "Query",
     "Shape",
-    "StandingQueries",
     "analyse",
     "find_reasons",
     "matches",

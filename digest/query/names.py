@@ -81,7 +81,7 @@ def list_parts(name: str) -> list[str]:
 
 def list_readings(name: str) -> tuple[tuple[str, ...], ...]:
     """Return the folded parts of a plain name, and beside them those with its umlauts written out."""
-    return tuple(dict.fromkeys((tuple(list_parts(name)), tuple(list_parts(write_out(name))))))
+    return tuple(dict.fromkeys(tuple(list_parts(spelling)) for spelling in dict.fromkeys((name, write_out(name)))))
 
 
 @lru_cache(maxsize=2**17)

@@ -1,4 +1,4 @@
-"""The index of saved queries against who answers them otherwise: the plain evaluator, and SQLite's FTS5.
+"""The index of papers against who answers them otherwise: the plain evaluator, and SQLite's FTS5.
 
 Three comparisons, each of whole sets of papers, so that what an index finds too much or too little counts alike:
 
@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from digest.query import analyse
-from digest.query.index.reverse_index import ReverseIndex
+from digest.query import PaperIndex, analyse
 from tests.battery.matching_oracle import NotSharedError, Oracle, translate
 from tests.bench.pages import REAL
 from tests.bench.papers import load_day
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from digest.query import Query
 
 _CHUNK: Final = 5_000
-"""Queries held at once: an index grows by as many, all of them together would need their trees in memory."""
+"""Queries asked at once: all of them together would need their trees in memory."""
 
 _MOST_SHOWN: Final = 20
 
@@ -57,12 +56,9 @@ class Tally:
         self, papers: Sequence[Paper], queries: Sequence[Query], answer: Callable[[int], Sequence[int]]
     ) -> None:
         """Hold the index's answers to some queries against those of another, asked by the query's place."""
-        index: ReverseIndex[int] = ReverseIndex()
-        for key, query in enumerate(queries):
-            index.add(key, query)
-        found = {key: met.tolist() for key, met in index.match(papers).items()}
-        for key, query in enumerate(queries):
-            ours, theirs = set(found.get(key, ())), set(answer(key))
+        found = PaperIndex(papers).find(queries)
+        for key, (query, met) in enumerate(zip(queries, found, strict=True)):
+            ours, theirs = set(met), set(answer(key))
             self.met += len(theirs)
             if ours != theirs:
                 self.mismatches.append((query.text, sorted(ours ^ theirs)))
@@ -141,7 +137,7 @@ def tell(name: str, tally: Tally, seconds: float) -> None:
 
 
 @click.command(help=__doc__.partition("\n\n")[0] if __doc__ else None)
-@click.option("--queries", type=click.IntRange(1), default=100_000, show_default=True)
+@click.option("--queries", type=click.IntRange(1), default=10_000, show_default=True)
 @click.option(
     "--papers", type=click.IntRange(1), default=250, show_default=True, help="of the day in the first comparison"
 )

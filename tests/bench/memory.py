@@ -3,42 +3,26 @@
 `python -m tests.bench.memory hold|parse|tree atom|oai FILE` prints the highest resident memory (bytes) of a
 process that holds the file's bytes, reads them with our reader, or builds lxml's whole tree of them: the
 tree is there to show that memory which Python does not manage is counted too.
-
-`python -m tests.bench.memory index COUNT` prints by how many bytes a process has grown that added so many saved
-queries to an index, and by how many more at most while it held a day's papers against them.
 """
 
 from __future__ import annotations
 
-import gc
 import re
 import subprocess
 import sys
-from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from lxml import etree
 
 from digest.arxiv.atom import parse_atom
 from digest.arxiv.oai import parse_oai
-from digest.query import parse_query
-from digest.query.index.reverse_index import ReverseIndex
-from tests.bench.papers import load_day
-from tests.querying import QueryWriter, read_queries
 
 LIMIT: Final = 10_000_000
 """Bytes over the page's own, with everything the page was read into."""
 
 _READERS = {"atom": parse_atom, "oai": parse_oai}
 _STATUS = Path("/proc/self/status")
-
-
-class Growth(NamedTuple):
-    """Bytes: what the index keeps, once it is ready; and the most a match took besides."""
-
-    kept: int
-    matching: int
 
 
 def is_measurable() -> bool:
@@ -50,11 +34,6 @@ def measure_growth(interface: str, page: Path, doing: str = "parse") -> int:
     """Return how many bytes more a process needs at its peak that reads a page than one that holds it."""
     peaks = [_run(what, interface, str(page))[0] for what in (doing, "hold")]
     return peaks[0] - peaks[1]
-
-
-def measure_index(count: int) -> Growth:
-    """Return how a process of its own grows with so many queries."""
-    return Growth(*_run("index", str(count)))
 
 
 def _run(*words: str) -> list[int]:
@@ -83,28 +62,5 @@ def _read_page(doing: str, interface: str, page: str) -> None:
     del kept
 
 
-def _build_index(count: int) -> None:
-    _, day, others = load_day()
-    texts = [query.text for query in islice(read_queries(QueryWriter(others, 1).write_realistic), count)]
-    small: ReverseIndex[int] = ReverseIndex()
-    small.add(0, parse_query("cat:cs.PF"))
-    small.match(day)  # so that numpy, and what reading a day takes, are there before
-    gc.collect()
-    begun = _read_status("VmRSS")
-    index: ReverseIndex[int] = ReverseIndex()
-    for key, text in enumerate(texts):
-        index.add(key, parse_query(text))
-    index.match(day[:1])
-    gc.collect()
-    kept = _read_status("VmRSS") - begun
-    matches = index.match(day)
-    matching = _read_status("VmHWM") - begun - kept
-    sys.stdout.write(f"{kept} {matching}\n")
-    del matches
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "index":
-        _build_index(int(sys.argv[2]))
-    else:
-        _read_page(*sys.argv[1:])
+    _read_page(*sys.argv[1:])

@@ -29,7 +29,6 @@ from statistics import median
 from time import perf_counter, process_time, sleep
 from typing import Final
 
-import digest.query.index.kept  # noqa: F401 - and numpy with it, which others need, too
 from digest.inspect.trial import TrialDesk
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.query import analyse, matches, parse_query
-from digest.query.index.reverse_index import ReverseIndex
+from digest.query import PaperIndex, analyse, matches, parse_query
 from digest.query.words import STOP_WORDS
 from digest.tex.parting import GREEK
 from tests.integration.query.test_real_papers import read_papers
@@ -90,15 +89,12 @@ def test_whatever_a_plain_split_finds_beside_formulas_is_found() -> None:
     texts = [NO_TEXT.sub(" ", paper.abstract) for paper in papers]
     expected = find_by_split(choose(texts), texts)
     queries = {words: parse_query(f'abs:"{" ".join(words)}"') for words in expected}
-    index: ReverseIndex[Words] = ReverseIndex()
-    for words, query in queries.items():
-        index.add(words, query)
-    by_index = {words: set(found.tolist()) for words, found in index.match(papers).items()}
+    by_index = dict(zip(queries, map(set, PaperIndex(papers).find(queries.values())), strict=True))
     found = set().union(*expected.values(), *by_index.values())
     ready = {place: analyse(papers[place]) for place in found}
     for words, query in queries.items():
         met = {place for place, paper in ready.items() if matches(query, paper)}
         print(f"{query.text:36}{len(expected[words]):6,} papers by a plain split,{len(met):6,} found")  # noqa: T201 - it is asked for
         assert [str(papers[place].id) for place in sorted(expected[words] - met)] == [], query.text
-        assert by_index.get(words, set()) == met
+        assert by_index[words] == met
     assert len(queries) == 2 * CHOSEN

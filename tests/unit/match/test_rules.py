@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-from unittest.mock import patch
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.match.rules import match_changes, select_for_subscription
 from digest.model.announcements import Kind, StoredChange
 from digest.model.subscriptions import ActiveRevision, QueryOutcome
-from digest.query import parse_query
-from digest.query.index import reverse_index
+from digest.query import matches, parse_query
 from tests.unit.made_up import make_change, make_paper
 
 
@@ -97,27 +90,19 @@ TREES = st.recursive(
 
 
 @given(queries=st.lists(st.tuples(TREES, st.integers(0, 70)), min_size=1, max_size=12))
-def test_holding_queries_together_or_one_by_one_comes_to_the_same_outcomes(queries: list[tuple[str, int]]) -> None:
+def test_an_outcome_tells_what_a_query_means_now_and_what_it_meant_before(queries: list[tuple[str, int]]) -> None:
     changes = make_many_changes()
     revisions = [revision(text, id_, active_from) for id_, (text, active_from) in enumerate(queries, start=1)]
-    with patch.object(reverse_index, "FEWEST_PAIRS", 0):
-        together = match_changes(changes, revisions)
-    with patch.object(reverse_index, "FEWEST_PAIRS", 10**9):
-        one_by_one = match_changes(changes, revisions)
-    assert together == one_by_one
-    assert list(together) == list(one_by_one)
+    outcomes = match_changes(changes, revisions)
+    for one in revisions:
+        query, outcome = parse_query(one.text), outcomes.get(one.id, QueryOutcome())
+        for change in changes:
+            before = change.previous is not None and matches(query, change.previous)
+            met = (matches(query, change.paper), before) if change.id > one.active_from_change else (False, False)
+            told = [change.id in ids for ids in (outcome.new, outcome.changed, outcome.gone)]
+            assert told == [met == (True, False), met == (True, True), met == (False, True)]
 
 
-@pytest.mark.parametrize(("count", "is_needed"), [(5, False), (500, True)])
-def test_numpy_is_waited_for_only_where_there_is_much_to_match(count: int, is_needed: bool) -> None:  # noqa: FBT001 - a table's column
-    code = (
-        "import sys; from tests.unit.match.test_rules import make_many_changes, revision; "
-        "from digest.match.rules import match_changes; "
-        f"match_changes(make_many_changes()[:10], [revision(f'ti:word{{n}}', n) for n in range({count})]); "
-        "print('numpy' in sys.modules)"
-    )
-    root = Path(__file__).parents[3]
-    done = subprocess.run(  # noqa: S603 - this interpreter
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == [str(is_needed)]
+def test_a_text_that_cannot_be_read_means_no_paper_and_stops_no_other() -> None:
+    broken = ActiveRevision(2, 2, "q2", "ti:(GPUs", "broken", 0)
+    assert match_changes([make_change(7, GPU)], [revision("ti:GPUs"), broken]) == {1: QueryOutcome(new=(7,))}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from digest.model.errors import QueryError
-from digest.query import find_reasons, matches, parse_query, to_arxiv
-from digest.query.index.reverse_index import hold_papers
+from digest.query import PaperIndex, find_reasons, matches, parse_query, to_arxiv
 from digest.query.tree import LICENCES, spell_licence
 from tests.unit.made_up import make_paper
 
@@ -50,7 +49,8 @@ def test_another_licence_is_refused_with_those_that_there_are() -> None:
 def test_the_index_decides_as_the_evaluator_and_the_reason_names_the_licence() -> None:
     papers = [make_paper(f"2611.{number:05}", license=address) for number, (address, _) in enumerate(ADDRESSES, 1)]
     query = parse_query("cat:cs.PF ANDNOT lic:arxiv AND lic:cc-by")
-    met = [paper for paper, queries in hold_papers([query], papers) if queries]
+    (found,) = PaperIndex(papers).find([query])
+    met = [papers[number] for number in found]
     assert met == [paper for paper in papers if matches(query, paper)]
     assert [spell_licence(paper.license) for paper in met] == ["cc-by", "cc-by"]
     assert [reason.clause for reason in find_reasons(query, met[0])][-1] == "lic:cc-by"

@@ -16,7 +16,7 @@ from digest.query.words import squash
 from tests.conftest import IS_NIGHTLY
 from tests.querying import QueryWriter, read_queries
 from tests.unit.query.conftest import MakePaper, build_paper
-from tests.unit.query.test_reverse_index import PAPERS, TREES, write_papers
+from tests.unit.query.test_index import PAPERS, TREES, write_papers
 
 
 def may_meet(tree: Node, paper: Paper) -> bool:

@@ -1,0 +1,351 @@
+"""Papers read once, to be asked which of them each of many queries means.
+
+    index = PaperIndex(papers)
+    for numbers in index.find(queries): ...  # of the papers, from 0 on
+
+Each word, name and value is listed with the papers that have it. A set of papers is an integer whose bits are
+papers: AND, OR and NOT take hardly longer for thousands of papers than for one. What a condition means is found
+once, however many queries have it. Phrases are looked for only in papers that have all of their words. The answer
+is that of `matches` for every query and paper.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from functools import cached_property, reduce
+from itertools import chain, compress, count, islice
+from operator import attrgetter, or_
+from typing import TYPE_CHECKING, Final
+
+from digest.model import taxonomy
+from digest.query.evaluation import STEMMED, TEXTS, WordPattern, analyse, read_name
+from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
+from digest.query.queries import Query
+from digest.query.tree import And, Condition, Not, Or, Prefix, Shape, spell_licence, split_range, spread_condition
+from digest.query.words import STOP_WORDS, cut_words, part_word, read_parted, read_word, stem
+from digest.tex import parse_tex, parse_words
+from digest.tex.tokens import DROPPED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeVar
+
+    from digest.model.papers import Paper
+    from digest.query.evaluation import Run
+    from digest.query.tree import Node
+
+    _Said = TypeVar("_Said")
+
+
+_MOST: Final = 4_000
+"""Papers on one shelf."""
+
+_HAS_TEX = re.compile(rf"[\\${DROPPED}]")
+_NAME_HAS_TEX = re.compile(rf"[\\${DROPPED}]|--")
+"""A dash typed as two hyphens holds the parts of a name together."""
+
+_BLANKS = bytes(
+    ord(chr(code).lower() if chr(code).isalnum() or chr(code) in "_.,;'" else " ") for code in range(128)
+)
+_BLANKS = _BLANKS.ljust(256)
+"""ASCII in lower case; a sign that no word goes on after is a blank."""
+
+_NEXT, _AGAIN, _STOP, _NOTHING = "\t", "\n", "\0", "\v"
+"""Around words, between readings of a text, instead of a stop word, and of what has no word; none is in a word."""
+
+_MARKS = bytes.maketrans(b"01", b"\0\1")
+
+
+class PaperIndex:
+    """Papers, as far as a query can tell one from another; safe to share between threads.
+
+    Args:
+        papers: the first has the number 0. They are not kept.
+    """
+
+    def __init__(self, papers: Iterable[Paper]) -> None:
+        coming = iter(papers)
+        self._shelves: list[_Shelf] = []
+        while some := list(islice(coming, _MOST)):
+            self._shelves.append(_Shelf(some))
+
+    def find(self, queries: Iterable[Query | Node]) -> Iterator[list[int]]:
+        """Yield the numbers of the papers that each query means, in growing order."""
+        searches = [_Search(shelf) for shelf in self._shelves]
+        for query in queries:
+            tree = query.tree if isinstance(query, Query) else query
+            met = (_list_bits(search.find(tree)) for search in searches)
+            yield [number + place * _MOST for place, numbers in enumerate(met) for number in numbers]
+
+
+class _Shelf:
+    """Some papers, at most `_MOST`.
+
+    Attributes:
+        size: how many they are.
+        fields: what they say, by prefix.
+        texts: of each paper the words of a field in order, by prefix: as `_Words.read` writes them, but stemmed.
+        names: the distinct names of authors, those with umlauts twice: their parts with `_NEXT` between them.
+        papers_by: number of a name -> the papers that have it.
+        minutes: when each paper was first submitted.
+    """
+
+    def __init__(self, papers: Sequence[Paper]) -> None:
+        self.size = len(papers)
+        self.minutes = [int(analyse(paper).submitted_minute) for paper in papers]
+        self.fields = {field: _Field(map(read, papers)) for field, read in _VALUES.items()}
+        self.texts: dict[str, list[str]] = {}
+        words = _Words()
+        for prefix, name in TEXTS.items():
+            texts = [words.read(getattr(paper, name)) for paper in papers]
+            self.fields[prefix] = _Field(map(_split, texts), stem if prefix in STEMMED else None)
+            self.texts[prefix] = list(map(_stem_text, texts)) if prefix in STEMMED else texts
+        numbers: dict[str, int] = {}
+        readings = {name: _read_name(name) for paper in papers for name in map(attrgetter("name"), paper.authors)}
+        known = {
+            name: [numbers.setdefault(one, len(numbers)) for one in readings]
+            for name, readings in readings.items()
+        }
+        self.names = list(numbers)
+        self.papers_by = _list_places(
+            chain.from_iterable([known[author.name] for author in paper.authors]) for paper in papers
+        )
+        self.fields[Prefix.AUTHOR] = _Field((name.split(_NEXT) for name in self.names), fold_umlauts)
+
+
+def _read_name(name: str) -> list[str]:
+    plain = "".join([piece.text for piece in parse_tex(name)]) if _NAME_HAS_TEX.search(name) else name
+    return [_NEXT.join(parts) for parts in list_readings(plain) if parts]
+
+
+class _Words(dict[str, str]):
+    """What stands between blanks -> its words as they are compared, not yet stemmed; each is read once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parted: dict[str, str] = {}
+
+    def __missing__(self, piece: str) -> str:
+        self[piece] = found = self._read(piece)
+        return found
+
+    def _read(self, piece: str) -> str:
+        if piece.isalnum() and piece.isascii():  # as most
+            word = piece.lower()
+            return _STOP if word in STOP_WORDS else word
+        words = cut_words(piece)
+        if any(map(part_word, words)):
+            self._parted[piece] = _join_words(read_parted(words))
+        return _join_words(map(read_word, words)) if words else _NOTHING
+
+    def read(self, raw: str) -> str:
+        """Return a text's words, `_NEXT` around each: read whole and, if any has parts, with these once more."""
+        plain = "".join([piece.text for piece in parse_words(raw)]) if _HAS_TEX.search(raw) else raw
+        if plain.isascii():
+            plain = plain.encode().translate(_BLANKS).decode().replace(". ", " ").replace(", ", " ")
+        pieces = plain.split()
+        text = _enclose(map(self.__getitem__, pieces)) if pieces else ""
+        if self._parted.keys().isdisjoint(pieces):
+            return text
+        return text + _AGAIN + _enclose([self._parted.get(piece) or self[piece] for piece in pieces])
+
+
+def _join_words(words: Iterable[str | None]) -> str:
+    return _NEXT.join([_STOP if word is None else word for word in words])
+
+
+def _enclose(words: Iterable[str]) -> str:
+    text = f"{_NEXT}{_NEXT.join(words)}{_NEXT}".replace(f"{_NOTHING}{_NEXT}", "")
+    return text if len(text) > 1 else ""
+
+
+def _split(text: str) -> Sequence[str]:
+    """Return the words of a text, of all its readings."""
+    return text[1:-1].replace(f"{_NEXT}{_AGAIN}{_NEXT}", _NEXT).split(_NEXT) if text else ()
+
+
+def _stem_text(text: str) -> str:
+    return _AGAIN.join([_enclose(map(stem, one[1:-1].split(_NEXT))) for one in text.split(_AGAIN)]) if text else ""
+
+
+class _Field:
+    """What is said in one field, and where: in which papers, or in which names.
+
+    Args:
+        said: what each of them says.
+        spell: gives the term under which a word is found; without it that is the word itself.
+    """
+
+    def __init__(self, said: Iterable[Iterable[str]], spell: Callable[[str], str] | None = None) -> None:
+        self._places = _list_places(said)
+        self._places.pop(_STOP, None)
+        self._has_terms, self._words = spell is not None, dict[str, str]()
+        for word, term in zip(self._places, map(spell, self._places), strict=True) if spell else ():
+            self._words[term] = f"{self._words[term]}{_NEXT}{word}" if term in self._words else word
+
+    @cached_property
+    def _ordered(self) -> tuple[list[str], list[str]]:
+        return sorted(self._places), sorted(self._words)
+
+    def find(self, term: str) -> bytes:
+        """Return where a term is said, as packed numbers."""
+        if not self._has_terms:
+            return self._places.get(term, b"")
+        return self._gather(self._words[term].split(_NEXT)) if term in self._words else b""
+
+    def find_begun(self, beginning: str) -> bytes:
+        """Return where a word is said that begins so, or whose term does; some places perhaps twice."""
+        words, terms = (_cut_begun(ordered, beginning) for ordered in self._ordered)
+        return self._gather(chain(words, *(self._words[term].split(_NEXT) for term in terms)))
+
+    def _gather(self, words: Iterable[str]) -> bytes:
+        return b"".join(map(self._places.__getitem__, words))
+
+
+def _cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
+    first = bisect_left(ordered, beginning)
+    return ordered[first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))]
+
+
+def _list_places(said: Iterable[Iterable[_Said]]) -> dict[_Said, bytes]:
+    """Return what is said -> the numbers of those that say it, packed."""
+    places: defaultdict[_Said, list[int]] = defaultdict(list)
+    for number, words in enumerate(said):
+        for word in set(words):
+            places[word].append(number)
+    return {word: array("I", numbers).tobytes() for word, numbers in places.items()}
+
+
+def _name_categories(paper: Paper) -> list[str]:
+    return [name for category in paper.categories for name in taxonomy.names_of(category)]
+
+
+_ARCHIVE: Final = "archive"
+_VALUES: Mapping[str, Callable[[Paper], Iterable[str]]] = {
+    Prefix.CATEGORY: lambda paper: map(str.casefold, _name_categories(paper)),
+    _ARCHIVE: lambda paper: map(taxonomy.archive_of, _name_categories(paper)),
+    Prefix.ID: lambda paper: analyse(paper).ids,
+    Prefix.DOI: lambda paper: analyse(paper).dois,
+    Prefix.LICENCE: lambda paper: (spell_licence(paper.license),),
+}
+
+
+class _Search:
+    """Finds which papers of a shelf some queries mean, as the bits of a number; it remembers every answer."""
+
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf, self._fields = shelf, shelf.fields
+        self._everywhere = (1 << shelf.size) - 1
+        self._met: dict[Condition, int] = {}
+        self._with_term: dict[tuple[str, str], int] = {}
+        self._with_part: dict[str, set[int]] = {}
+
+    def find(self, node: Node) -> int:
+        """Return the papers that a tree means."""
+        match node:
+            case Condition():
+                if node not in self._met:
+                    self._met[node] = reduce(or_, map(self._find_part, spread_condition(node)))
+                return self._met[node]
+            case Not(operand):
+                return self._everywhere ^ self.find(operand)
+            case And(operands):
+                return self._require(map(self.find, operands))
+            case Or(operands):
+                return reduce(or_, map(self.find, operands))
+
+    def _require(self, every: Iterable[int]) -> int:
+        found = self._everywhere
+        for papers in every:
+            found &= papers
+            if not found:
+                break
+        return found
+
+    def _find_part(self, condition: Condition) -> int:
+        prefix, text = condition.prefix, condition.text
+        if prefix in TEXTS:
+            return self._find_words(condition)
+        if prefix in (Prefix.AUTHOR, Prefix.PERSON):
+            return self._find_people(condition)
+        if prefix is Prefix.SUBMITTED:
+            start, end = map(int, split_range(text))
+            return _join_bits(
+                number for number, minute in enumerate(self._shelf.minutes) if start <= minute <= end
+            )
+        if condition.shape is Shape.BEGINNING:
+            return _unpack(self._fields[prefix].find_begun(text.casefold()))
+        if prefix is Prefix.CATEGORY and taxonomy.is_archive(text):
+            return self._find_term(_ARCHIVE, text)
+        return self._find_term(prefix, text.casefold())
+
+    def _find_term(self, field: str, term: str) -> int:
+        if (field, term) not in self._with_term:
+            self._with_term[field, term] = _unpack(self._fields[field].find(term))
+        return self._with_term[field, term]
+
+    def _find_words(self, condition: Condition) -> int:
+        prefix = condition.prefix
+        pattern = WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
+        found = self._require(
+            reduce(or_, [self._find_run(prefix, run) for run in runs]) for runs in pattern.clauses
+        )
+        if pattern.beginning and found:
+            found &= _unpack(self._fields[prefix].find_begun(pattern.beginning))
+        return found
+
+    def _find_run(self, prefix: Prefix, run: Run) -> int:
+        found = self._require(self._find_term(prefix, term) for term in run.terms)
+        if not found or len(run.terms) == 1:
+            return found
+        texts = self._shelf.texts[prefix]
+        return _join_bits(number for number in _list_bits(found) if _has_run(texts[number], run))
+
+    def _find_people(self, condition: Condition) -> int:
+        pattern, names = read_name(condition), self._shelf.names
+        if isinstance(pattern, PersonPattern):
+            found = set[int]().union(*map(self._find_names, pattern.endings))
+        else:
+            given = (part for part in pattern.given if len(part) > 1)
+            found = set.intersection(*map(self._find_names, (*pattern.anywhere, *pattern.last, *given)))
+        meant = [number for number in found if pattern.find_parts(names[number].split(_NEXT))]
+        return _unpack(b"".join(map(self._shelf.papers_by.__getitem__, meant)))
+
+    def _find_names(self, part: str) -> set[int]:
+        """Return the names with a part; a star ends one that may go on."""
+        if part not in self._with_part:
+            names, begun = self._fields[Prefix.AUTHOR], list_spellings(part[:-1])
+            packed = b"".join(map(names.find_begun, begun)) if part.endswith("*") else names.find(part)
+            self._with_part[part] = set(memoryview(packed).cast("I"))
+        return self._with_part[part]
+
+
+def _list_bits(papers: int) -> Iterable[int]:
+    """Return which bits of a number are set, in growing order."""
+    return compress(count(), f"{papers:b}"[::-1].encode().translate(_MARKS)) if papers else ()
+
+
+def _join_bits(numbers: Iterable[int]) -> int:
+    return reduce(or_, map((1).__lshift__, numbers), 0)
+
+
+def _unpack(packed: bytes) -> int:
+    return _join_bits(memoryview(packed).cast("I"))
+
+
+def _has_run(text: str, run: Run) -> bool:
+    """Tell whether a text has the words of a run at their distances, in one of its readings."""
+    if run.places[-1] == len(run.terms) - 1:  # side by side
+        return _enclose(run.terms) in text
+    for reading in text.split(_AGAIN):
+        words = reading[1:-1].split(_NEXT)
+        for start in [place for place, word in enumerate(words) if word == run.terms[0]]:
+            if all(
+                words[start + far : start + far + 1] == [term]
+                for term, far in zip(run.terms, run.places, strict=True)
+            ):
+                return True
+    return False

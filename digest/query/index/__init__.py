@@ -1,1 +1,0 @@
-"""The reverse index: all saved queries held against a batch of papers at once."""
