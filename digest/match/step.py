@@ -209,14 +209,23 @@ def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] =
 
 
 def _match_batch(site: Site, report: MatchReport) -> bool:
+    """Match the next changes; return False if there are none.
+
+    What matches is worked out while others may write. If somebody else matched meanwhile, or saved queries were
+    edited, nothing is kept, and the next call works it out anew.
+    """
+    with site.store.read() as conn:
+        mark = match_store.load_matched_mark(conn)
+        changes = paper_store.load_changes_after(conn, mark, BATCH)
+        revisions = query_store.active_revisions(conn)
+    if not changes:
+        return False
+    outcomes = match_changes(changes, revisions)
     at = site.clock.now()
     with site.store.begin() as conn:
-        mark = match_store.load_matched_mark(conn, hold=True)
-        changes = paper_store.load_changes_after(conn, mark, BATCH)
-        if not changes:
-            return False
-        revisions = query_store.active_revisions(conn)
-        outcomes = match_changes(changes, revisions)
+        now_at = match_store.load_matched_mark(conn, hold=True)
+        if now_at != mark or query_store.active_revisions(conn) != revisions:
+            return True
         run_id = match_store.begin_match_run(
             conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
         )

@@ -1,0 +1,132 @@
+"""What is found is matched once, whoever else matches or edits saved queries while the answer is worked out."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+from digest.config import load_config
+from digest.match import step
+from digest.match.rules import match_changes
+from digest.match.step import match
+from digest.model.clock import ManualClock
+from digest.model.subscriptions import FILE
+from digest.serve.installation import open_site
+from digest.store.dialect import unpack
+from digest.store.matches import load_matched_mark
+from digest.store.queries import sync_queries
+from digest.store.schema import match_runs, matches, query_matches
+from tests.contract.store.made import NOW, make_paper, make_subscription, store_papers, subscribe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from pathlib import Path
+
+    from digest.model.announcements import StoredChange
+    from digest.model.subscriptions import ActiveRevision, QueryOutcome
+    from digest.poll.installation import Site
+    from digest.store import Store
+
+
+@pytest.fixture
+def site(store: Store, tmp_path: Path) -> Iterator[Site]:
+    """An installation on the store, with a subscription to what has `tail` in it; its first digest is owed."""
+    file = tmp_path / "digest.toml"
+    file.write_text(f'[arxiv]\ncontact = "ops@example.org"\n[store]\nurl = "sqlite:///{tmp_path}/other.db"\n')
+    subscribe(store, make_subscription(queries=("tail",)))
+    site = open_site(load_config(file, {}), ManualClock(NOW), owner="test", jitter=lambda: 0.5)
+    with closing(site), closing(site.store):
+        site.store = store
+        yield site
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[int]:
+    """Let something happen once, after matches are worked out and before they are kept.
+
+    Returns:
+        how many changes were looked at, each time matches are worked out.
+    """
+    looked_at: list[int] = []
+
+    def work_out(
+        changes: Sequence[StoredChange], revisions: Collection[ActiveRevision]
+    ) -> dict[int, QueryOutcome]:
+        outcomes = match_changes(changes, revisions)
+        looked_at.append(len(changes))
+        if len(looked_at) == 1:
+            act()
+        return outcomes
+
+    monkeypatch.setattr(step, "match_changes", work_out)
+    return looked_at
+
+
+def list_told(store: Store) -> list[int]:
+    """Return the changes that were matched for any subscription, as often as they were."""
+    with store.read() as conn:
+        return [id_ for packed in conn.execute(select(matches.c.changes)).scalars() for id_ in unpack(packed)]
+
+
+def test_who_finds_everything_matched_meanwhile_keeps_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = store_papers(site.store, [make_paper(1), make_paper(2)])
+    looked_at = interrupt(monkeypatch, lambda: match(site, first_digests=False))
+    assert match(site, first_digests=False).changes == 0
+    assert looked_at == [2, 2]
+    assert list_told(site.store) == [change.id for change in found]
+    with site.store.read() as conn:
+        assert load_matched_mark(conn) == found[-1].id
+        assert len(conn.execute(select(match_runs)).all()) == 1
+
+
+def test_an_edit_of_a_saved_query_meanwhile_is_worked_out_too(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = store_papers(site.store, [make_paper(1), make_paper(2, title="Clocks")])
+
+    def edit() -> None:
+        with site.store.begin() as conn:
+            sync_queries(conn, {"tail": ("ti:clocks", "ti:clocks", "")}, FILE, NOW)
+
+    looked_at = interrupt(monkeypatch, edit)
+    assert match(site, first_digests=False).changes == 2
+    assert looked_at == [2, 2]
+    assert list_told(site.store) == [found[1].id]
+
+
+def test_a_query_saved_meanwhile_is_not_told_of_what_was_found_before(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found,) = store_papers(site.store, [make_paper(1)])
+
+    def save() -> None:
+        with site.store.begin() as conn:
+            both = {"tail": ("all:tail", "all:tail", ""), "other": ("ti:latency", "ti:latency", "")}
+            sync_queries(conn, both, FILE, NOW)
+
+    interrupt(monkeypatch, save)
+    assert match(site, first_digests=False).by_query == {"tail": 1}
+    assert list_told(site.store) == [found.id]
+    with site.store.read() as conn:
+        assert len(conn.execute(select(query_matches)).all()) == 1
+
+
+def test_what_is_found_meanwhile_comes_next(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = store_papers(site.store, [make_paper(1)])
+    looked_at = interrupt(monkeypatch, lambda: store_papers(site.store, [make_paper(2)]))
+    assert match(site, first_digests=False).changes == 2
+    assert looked_at == [1, 1]
+    assert list_told(site.store) == [first[0].id, first[0].id + 1]
+
+
+def test_others_write_while_matches_are_worked_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_papers(site.store, [make_paper(1)])
+    held: list[int] = []
+
+    def write() -> None:
+        with site.store.begin() as conn:
+            held.append(load_matched_mark(conn, hold=True))
+
+    interrupt(monkeypatch, write)
+    assert match(site, first_digests=False).changes == 1
+    assert held == [0]
