@@ -158,17 +158,11 @@ class PageContext:
         digest: the digest as a whole.
         groups: every paper, by kind.
         links: addresses; "" for each that does not exist.
-        held: the numbers of papers whose whole abstract is on the page; the others link to a page that has theirs.
-        step: how many abstracts such a page has.
-        is_open: whether the abstracts are unfolded, since a reader asked for them.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
     links: Links
-    held: range
-    step: int = 1
-    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,6 @@ _LONGEST_QUERY = 300
 MOST_NAMED = 400
 """How many of the papers left out are named by their ids if there is no page to link to. They take four tenths of
 the room that a mail has."""
-MOST_WHOLE = 20
-"""So many papers have their whole abstracts on one page of the web shell."""
-
-ABSTRACTS_A_PAGE = 12
-"""Of more papers so many have: a page of 40 papers then stays below 60 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,22 +309,11 @@ def write_post(templates: Templates, name: str, digest: Digest, links: Links) ->
     raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
 
 
-def write_page(templates: Templates, digest: Digest, links: Links, start: int | None = None) -> str:
-    """Write the whole digest as a page of its own: every paper, no script, no image.
-
-    Args:
-        links: addresses.
-        start: from which paper on abstracts are wanted, 0 for the first: a large digest then has the abstracts of
-            some papers only. None writes a page that stands alone, with all of them.
+def write_page(templates: Templates, digest: Digest, links: Links) -> str:
+    """Write the whole digest as a page of its own: every paper with its abstract, no script, no image.
 
     Raises:
         TemplateError: a template cannot be rendered.
     """
-    papers = view_papers(digest)
-    held = range(1, len(papers) + 1)
-    if start is not None and len(papers) > MOST_WHOLE:
-        first = max(start, 1)
-        held = range(first, first + ABSTRACTS_A_PAGE)
-    groups, is_open = group_papers(digest, papers), bool(start)
-    context = PageContext(view_digest(digest), groups, links, held, ABSTRACTS_A_PAGE, is_open)
+    context = PageContext(view_digest(digest), group_papers(digest, view_papers(digest)), links)
     return templates.render("web/digest.html", context)

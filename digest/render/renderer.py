@@ -225,9 +225,9 @@ class Renderer:
         """Render for a terminal of so many columns, listing at most `limit` papers of each kind."""
         return write_terminal(self.templates, digest, width=width, color=color, limit=limit)
 
-    def render_page(self, digest: Digest, links: Links, start: int | None = None) -> str:
+    def render_page(self, digest: Digest, links: Links) -> str:
         """Render the whole digest as a page of its own, as `digests.write_page` says."""
-        return write_page(self.templates, digest, links, start)
+        return write_page(self.templates, digest, links)
 
     def render_atom(self, feed: Feed) -> bytes:
         """Render a feed as Atom (RFC 4287)."""

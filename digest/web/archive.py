@@ -40,9 +40,7 @@ def show_digest(request: Request) -> Response:
         if found is None or found.purpose is not TokenPurpose.WEB or found.digest_id is None:
             return shell.pages.fail(404)
         links = _link_page(conn, shell.site, found.subscription, found.digest_id)
-    start = request.query_params.get("from", "")
-    number = int(start) if start.isdecimal() and len(start) < 5 else 0  # noqa: PLR2004 - digits
-    return HTMLResponse(shell.render_digest(found.digest_id, links, number))
+    return HTMLResponse(shell.render_digest(found.digest_id, links))
 
 
 def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links:
@@ -60,11 +58,11 @@ def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links
     )
 
 
-def render_digest(site: Site, digest_id: int, links: Links, start: int) -> bytes:
+def render_digest(site: Site, digest_id: int, links: Links) -> bytes:
     """Render the page of a digest: the same for ever, but for where it leads."""
     with site.store.read() as conn:
         digest = load_digest(conn, digest_id)
-    return site.renderer.render_page(digest, links, start).encode()
+    return site.renderer.render_page(digest, links).encode()
 
 
 _searching = BoundedSemaphore(2)  # others wait, since digests have to be sent meanwhile

@@ -74,8 +74,7 @@ class Shell:
     Attributes:
         feeds: every feed there is, in memory.
         trials: tries queries.
-        render_digest: returns the page of a digest, by its number, with links, and with abstracts from a paper on;
-            the last ones are kept.
+        render_digest: returns the page of a digest, by its number, with links; the last ones are kept.
         pulse: signs of life of the jobs; None where this process has none.
         secret: returns what the installation's tokens are derived from.
     """
@@ -83,7 +82,7 @@ class Shell:
     site: Site
     feeds: FeedDesk
     trials: TrialDesk
-    render_digest: Callable[[int, Links, int], bytes]
+    render_digest: Callable[[int, Links], bytes]
     pulse: Pulse | None
     pages: Pages
     secret: Callable[[], str]

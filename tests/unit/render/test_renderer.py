@@ -16,7 +16,7 @@ from digest.render import (
     UnsubscribeContext,
 )
 from digest.render.contexts import StoredContext
-from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
+from digest.render.samples import SAMPLE_LINKS
 from tests.samples import sample_digest, sample_start, sample_trials
 from tests.unit.render.conftest import KEY, MakeDelivery
 
@@ -78,21 +78,3 @@ def test_pages_allow_one_style_by_its_hash_and_a_script_of_our_own(renderer: Ren
     assert '<html lang="en" dir="ltr">' in page
     assert page.count("<h1>") == 1
     assert "Thank you to arXiv" in page
-
-
-def test_every_abstract_of_a_large_digest_is_one_link_away_and_its_page_stays_small() -> None:
-    abstracts = {number: f"Abstract no. {number:03d}." + " Some more words of it." * 50 for number in range(1, 41)}
-    digest = make_digest([make_entry(number, abstract=text) for number, text in abstracts.items()])
-    pages = {0: Renderer().render_page(digest, SAMPLE_LINKS, 0)}
-    linked = {int(start) for start in re.findall(r'"\?from=(\d+)#paper-\d+"', pages[0])}
-    pages |= {start: Renderer().render_page(digest, SAMPLE_LINKS, start) for start in linked}
-    for start, page in pages.items():
-        assert len(page.encode()) < 60_000
-        assert page.count('id="paper-') == 40, "every paper is on every page"
-        assert ('<details class="whole" open>' in page) is (start > 0), "who asked for abstracts sees them"
-    begins = [text.partition(" Some")[0] for text in abstracts.values()]
-    whole = [page.partition("</main>")[0].replace('class="snippet"', "") for page in pages.values()]
-    assert all(sum(f"{begin} Some more words" in page for page in whole) == 1 for begin in begins)
-    small = make_digest(digest.entries[:20])
-    assert "?from=" not in Renderer().render_page(small, SAMPLE_LINKS, 0)
-    assert "?from=" not in Renderer().render_page(digest, SAMPLE_LINKS), "a file stands alone"
