@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +11,7 @@ from digest.cli.saving import open_file, plan_change, save_change, saving_option
 from digest.config import edits
 from digest.config.addresses import read_destination
 from digest.config.starter import make_name
-from digest.config.values import read_name
-from digest.model.errors import ConfigurationError, UsageError
+from digest.model.errors import UsageError
 from digest.query.wording import name_query
 
 if TYPE_CHECKING:
@@ -21,16 +19,6 @@ if TYPE_CHECKING:
 
     from digest.cli.saving import FileChange, Manner
     from digest.query import Query
-
-_EXAMPLE = 'Such as: `digest add "cat:cs.PF AND abs:GPU" --name gpu --to you@example.org`.'
-
-
-class Following(TypedDict):
-    """Who follows a query: a new subscription with these destinations and this cadence, or one that is there."""
-
-    places: Sequence[str]
-    when: str | None
-    subscription: str | None
 
 
 def following_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -47,9 +35,7 @@ def following_options(command: Callable[..., None]) -> Callable[..., None]:
 @following_options
 @saving_options
 @click.pass_context
-def command(
-    ctx: click.Context, query: str, *, name: str | None, manner: Manner, **following: Unpack[Following]
-) -> None:
+def command(ctx: click.Context, /, query: str, *, name: str | None, manner: Manner, **following: Any) -> None:  # noqa: ANN401 - as `following_options` gives
     """Add a subscription to QUERY to digest.toml.
 
     If --to or --when is not given, it does as all others of the file. QUERY may also be a category, or an address
@@ -63,7 +49,13 @@ def command(
 
 
 def plan_addition(
-    ctx: click.Context, query: Query, name: str | None, **following: Unpack[Following]
+    ctx: click.Context,
+    query: Query,
+    name: str | None,
+    *,
+    places: Sequence[str],
+    when: str | None,
+    subscription: str | None,
 ) -> FileChange:
     """Plan a subscription to a query, or one more query in a subscription that is there.
 
@@ -71,36 +63,22 @@ def plan_addition(
         ConfigurationError: there is no `digest.toml`, or it is wrong.
         UsageError: a name is taken, or nothing says where a new subscription goes.
     """
-    try:
-        file = open_file(ctx)
-    except ConfigurationError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            error.hint = f"`digest init --query {shlex.quote(query.expression)}` makes one."
-        raise
-    followed, old = " ".join(query.expression.split()), following["subscription"]
-    if old is not None:
-        if following["places"] or following["when"] or name:
-            raise UsageError(
-                "--name, --to and --when are for a new subscription",
-                hint=f"`digest subscription edit {old}` changes {old}.",
-            )
-        return plan_change(file, edits.edit_subscription(file.text, old, add={"follow": [followed]}).encode())
-    name = read_name(name) if name else make_name(name_query(query.tree))
-    to = [str(read_destination(one)) for one in following["places"]] or find_usual(file.text, "to")
-    if not to:
-        raise UsageError("--to is missing: no destination is common to all subscriptions", hint=_EXAMPLE)
-    if not following["places"] and any(one.startswith("file:") for one in to):
-        other = next(iter(edits.list_subscriptions(file.text)))
-        hint = f"`--subscription {other}` adds the query to {other}. Or name another file: --to file:NAME.atom."
-        raise UsageError("--to is missing: two subscriptions can't write one file", hint=hint)
-    values: dict[str, Any] = {"name": name, "follow": followed, "to": to if len(to) > 1 else to[0]}
-    for due in [following["when"]] if following["when"] else find_usual(file.text, "when"):
-        values["when"] = due
+    file, followed = open_file(ctx), " ".join(query.expression.split())
+    if subscription is not None:
+        if places or when or name:
+            hint = f"`digest subscription edit {subscription}` changes {subscription}."
+            raise UsageError("--name, --to and --when are for a new subscription", hint=hint)
+        text = edits.edit_subscription(file.text, subscription, add={"follow": [followed]})
+        return plan_change(file, text.encode())
+    values: dict[str, Any] = {"name": name or make_name(name_query(query.tree)), "follow": followed}
+    others = edits.list_subscriptions(file.text).values()
+    for key, given in (("to", [str(read_destination(one)) for one in places]), ("when", when)):
+        usual = [one.get(key) for one in others]
+        if given:
+            values[key] = given[0] if len(given) == 1 else given
+        elif usual and usual[0] is not None and usual.count(usual[0]) == len(usual):
+            values[key] = usual[0]
+    if "to" not in values:
+        hint = 'Such as: `digest add "cat:cs.PF AND abs:GPU" --to you@example.org`.'
+        raise UsageError("--to is missing: no destination is common to all subscriptions", hint=hint)
     return plan_change(file, edits.add_subscription(file.text, values).encode())
-
-
-def find_usual(text: str, key: str) -> list[str]:
-    """Return what all subscriptions of a file have for a key; none where they differ or say nothing."""
-    written = [one.get(key, []) for one in edits.list_subscriptions(text).values()]
-    first = written[0] if written and written.count(written[0]) == len(written) else []
-    return first if isinstance(first, list) else [first]

@@ -21,6 +21,7 @@ from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.cli.dialogue import read_followed
 from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
+from digest.config.values import suggest
 from digest.model.clock import Clock, RemoteClock, SystemClock, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
 from digest.model.subscriptions import (
@@ -99,8 +100,7 @@ def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | N
 
 def suggest_name(name: str, known: Iterable[str], listing: str) -> str:
     """Return a hint that names the nearest known name; the command that shows all where none is near."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"Did you mean {near[0]!r}?" if near else f"`{listing}` shows them all."
+    return suggest(name, known, "") or f"`{listing}` shows them all."
 
 
 def require_subscription(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from digest.cli.add import Following, following_options, plan_addition
+from digest.cli.add import following_options, plan_addition
 from digest.cli.context import opened_workbench
 from digest.cli.output import find_width, print_json, say, shows_colors
 from digest.cli.program import call_as_here
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     text: str,
     *,
     days: int | None,
@@ -45,7 +46,7 @@ def command(
     old: str | None,
     name: str | None,
     manner: Manner,
-    **following: Unpack[Following],
+    **following: Any,  # noqa: ANN401 - as `following_options` gives
 ) -> None:
     """See what QUERY would bring. Nothing is stored, nothing is sent.
 

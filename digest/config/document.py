@@ -134,7 +134,7 @@ def _suggest_syntax(message: str) -> str:
 def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
     """Read a table of single settings into the attributes of its class; "" for what stands above all tables."""
     settings = [setting for setting in SETTINGS if setting.table == table]
-    others = {"": [*filter(None, TABLES), *_OTHER_KEYS, *list_only(draft.data)], "slack": ["webhooks"]}.get(
+    others = {"": [*filter(None, TABLES), *_OTHER_KEYS, *_list_top_keys(draft.data)], "slack": ["webhooks"]}.get(
         table, []
     )
     read = draft.read_table(table, draft.data.get(table) if table else draft.data, settings, others=others)
@@ -178,9 +178,13 @@ def _read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[S
 
 def list_only(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a file says at its top of its only subscription."""
-    if "subscriptions" in data and not {"follow", "to"} & data.keys():
-        return {}  # what is for all of them belongs below [defaults]
-    return {one.name: data[one.name] for one in SUBSCRIPTION if one.name in data}
+    return {name: data[name] for name in _list_top_keys(data) if name in data}
+
+
+def _list_top_keys(data: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a subscription that a file can have at its top: beside others, only if one is meant."""
+    is_meant = "subscriptions" not in data or {"follow", "to"} & data.keys()
+    return [one.name for one in SUBSCRIPTION] if is_meant else []
 
 
 def _read_subscription(

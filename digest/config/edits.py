@@ -90,16 +90,7 @@ def add_subscription(text: str, values: Mapping[str, object]) -> str:
     """Return the file with one more subscription; `values` are its keys in order, `name` among them.
 
     The only one so far, at the top of the file, gets a table of its own, and its name is written down.
-
-    Raises:
-        UsageError: another one goes by that name.
     """
-    name, written = values["name"], list_subscriptions(text)
-    if name in written:
-        raise UsageError(
-            f"there is a subscription {name} already",
-            hint=f"With --subscription {name} it gets the query, too. Or choose another name.",
-        )
     tables, added = _cut(text), [[_write_statement(key, value) for key, value in values.items()]]
     if list_only(tomllib.loads(text)):
         top = tables[0].statements
@@ -140,10 +131,9 @@ def edit_subscription(
     table, written = _find_subscription(tables, text, name)
     wanted = dict(values or {})
     for key in ("follow", "to"):
-        if added := (add or {}).get(key, ()):
-            wanted[key] = _add_to(_as_list(written[key]), added, key)
-        if removed := (remove or {}).get(key, ()):
-            wanted[key] = _take_from(wanted.get(key) or _as_list(written[key]), removed, key, name)
+        more, less = (add or {}).get(key, ()), (remove or {}).get(key, ())
+        if more or less:
+            wanted[key] = _change_list(wanted.get(key) or written[key], more, less, key, name)
     for key, value in wanted.items():
         table.write(key, value)
     return _join(tables)
@@ -223,39 +213,33 @@ def _as_list(written: object) -> list[str]:
     return list(written) if isinstance(written, list) else [str(written)]
 
 
-def _spell(text: str, key: str) -> str:
-    """Return the one spelling in which texts of a list are compared."""
-    return text.strip() if key == "follow" else str(read_destination(text))
-
-
-def _add_to(there: list[str], added: Iterable[str], key: str) -> list[str]:
-    known = {_spell(one, key) for one in there}
-    return [*there, *dict.fromkeys(one for one in added if _spell(one, key) not in known)]
-
-
-def _take_from(there: object, removed: Iterable[str], key: str, name: str) -> list[str]:
-    """Return what is left.
+def _change_list(there: object, added: Iterable[str], removed: Iterable[str], key: str, name: str) -> list[str]:
+    """Return a list with some items more and some fewer.
 
     Raises:
         UsageError: something is not there, or nothing is left.
     """
-    left = {_spell(one, key): one for one in _as_list(there)}
+
+    def spell(text: str) -> str:
+        return text.strip() if key == "follow" else str(read_destination(text))
+
     verb = "follow" if key == "follow" else "go to"
+    left = {spell(one): one for one in _as_list(there)}
+    for one in added:
+        left.setdefault(spell(one), one)
     for one in removed:
-        if left.pop(_spell(one, key), None) is None:
+        if left.pop(spell(one), None) is None:
             has = ", ".join(map(str, _as_list(there)))
             raise UsageError(f"{name} does not {verb} {one}", hint=f"It does {verb} {has}.")
     if not left:
-        raise UsageError(
-            f"{name} would {verb} nothing any more" if key == "follow" else f"{name} would go nowhere any more",
-            hint=f"Add something in the same call, or: `digest subscription remove {name}`.",
-        )
+        hint = f"Add something in the same call, or: `digest subscription remove {name}`."
+        raise UsageError(f"{name} needs something to {verb}", hint=hint)
     return list(left.values())
 
 
 def _cut(text: str) -> list[_Table]:
     tables, begun = [_Table()], ""
-    for line in f"{text}\n".removesuffix("\n\n").removesuffix("\n").split("\n") if text else ():
+    for line in text.removesuffix("\n").split("\n"):
         begun += f"{line}\n"
         data = _read(begun)
         if data is None:

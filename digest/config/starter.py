@@ -147,12 +147,8 @@ def complete_schedule(phrase: str, zone: str) -> str:
     """
     try:
         return str(Cadence.parse(phrase))
-    except ConfigurationError as error:
-        try:
-            Cadence.parse(f"{phrase} UTC")
-        except ConfigurationError:
-            raise error from None
-    return str(Cadence.parse(f"{phrase} {zone}"))
+    except ConfigurationError:
+        return str(Cadence.parse(f"{phrase} {zone}"))
 
 
 def make_name(text: str) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from digest.cli.add import find_usual
 from digest.config import load_config
 from digest.config.starter import make_name
 from digest.query import parse_query
@@ -71,7 +70,7 @@ def test_what_was_tried_and_cannot_be_saved_is_said_before_arxiv_is_asked(world:
     asked = len(world.arxiv.requests)
     said = digest("try", QUERY, "--save", "scheduling", expect=2)
     assert "--to is missing" in said.err
-    assert "another" in digest("try", QUERY, "--save", "perf-team", "--to", "feed", expect=2).err
+    assert "two subscriptions" in digest("try", QUERY, "--save", "perf-team", "--to", "feed", expect=2).err
     assert "Add --save NAME" in digest("try", QUERY, "--to", "feed", expect=2).err
     assert len(world.arxiv.requests) == asked
 
@@ -134,7 +133,7 @@ def test_a_new_subscription_goes_where_all_others_go_and_when(file: Path, digest
     assert file.read_text(encoding="utf-8").startswith(OWN)
     digest("add", "ti:zebra", "--name", "zebra", "--to", "feed", "--when", "at once")
     assert (find(file, "zebra")["to"], find(file, "zebra")["when"]) == ("feed", "at once")
-    assert find_usual(file.read_text(encoding="utf-8"), "to") == []
+    assert "--to is missing" in digest("add", "ti:okapi", expect=2).err
 
 
 def test_a_query_can_be_added_to_a_subscription_that_is_there(file: Path, digest: Shell) -> None:
@@ -158,8 +157,7 @@ def test_a_second_subscription_writes_the_name_of_the_first_one_down(file: Path,
 
 @pytest.mark.usefixtures("fresh")
 def test_without_a_file_each_says_what_makes_one(digest: Shell) -> None:
-    init = f"`digest init --query '{QUERY}'` makes one."
-    assert init in digest("try", QUERY, "--save", "scheduling", expect=3).err
+    assert "`digest init` makes one" in digest("try", QUERY, "--save", "scheduling", expect=3).err
     for words in (
         ("subscription", "edit", "gpu", "show=3"),
         ("subscription", "remove", "gpu"),
@@ -203,7 +201,7 @@ def test_the_last_change_is_undone_and_done_again(file: Path, digest: Shell) -> 
         (["add", "ti:x", "--name", "X Y"], "can't be a name"),
         (["add", "ti:x", "--name", "x", "--when", "sometimes"], "is not a time when a digest can be due"),
         (["add", "ti:x", "--name", "x", "--to", "nowhere"], "nowhere"),
-        (["add", "ti:x", "--name", "gpu"], "there is a subscription gpu already"),
+        (["add", "ti:x", "--name", "gpu"], "two subscriptions have the name 'gpu'"),
         (["subscription", "edit", "gpu", "show=all at all"], "show: must be"),
         (["subscription", "edit", "gpu", "exclude=ti:("], "never closed"),
         (["subscription", "edit", "gpu", "--add-query", "none"], "there is no saved query 'none'"),
@@ -213,7 +211,7 @@ def test_the_last_change_is_undone_and_done_again(file: Path, digest: Shell) -> 
 def test_what_would_make_the_file_wrong_is_refused_and_nothing_is_written(
     file: Path, digest: Shell, words: list[str], problem: str
 ) -> None:
-    code = 3 if "nowhere" in words or "X Y" in words else 2
+    code = 3 if "nowhere" in words else 2
     assert problem in digest(*words, expect=code).err
     assert [one.name for one in file.parent.iterdir()] == ["digest.toml"]
     assert file.read_text(encoding="utf-8") == OWN

@@ -125,15 +125,13 @@ def test_a_saved_query_is_removed_once_nobody_follows_it() -> None:
     assert "queries" not in edits.remove_query('queries.gpu = "abs:GPU"\n', "gpu")
 
 
-def test_names_that_are_taken_or_unknown_are_refused() -> None:
-    with pytest.raises(UsageError, match="there is a subscription me already"):
-        edits.add_subscription(FILE, {"name": "me"})
+def test_what_is_not_there_is_no_more_taken_out() -> None:
     with pytest.raises(UnknownName) as caught:
         edits.remove_subscription(FILE, "teams")
     assert caught.value.hint == "Did you mean 'team'?"
     with pytest.raises(UsageError, match="team does not go to console"):
         edits.edit_subscription(FILE, "team", remove={"to": ["console"]})
-    with pytest.raises(UsageError, match="team would go nowhere any more"):
+    with pytest.raises(UsageError, match="team needs something to go to"):
         edits.edit_subscription(FILE, "team", remove={"to": ["feed"]})
 
 
@@ -228,17 +226,13 @@ def make(text: str, edit: tuple[str, str, Any]) -> str:
     raise AssertionError(edit)
 
 
-def expect(  # noqa: C901 - one case for each kind of edit
-    before: dict[str, Any], edit: tuple[str, str, Any]
-) -> dict[str, Any] | None:
+def expect(before: dict[str, Any], edit: tuple[str, str, Any]) -> dict[str, Any] | None:
     """Return what a file means after an edit, None where that must be refused."""
     read = deepcopy(before)
     subscriptions = read.get("subscriptions", [])
     found = [one for one in subscriptions if one["name"] == edit[1]]
     match edit:
         case ("subscribe", name, place):
-            if found:
-                return None
             subscriptions.append({"name": name, "follow": ["a"], "to": place})
             read["subscriptions"] = subscriptions
         case _ if not found:
@@ -277,6 +271,8 @@ def test_any_edits_mean_what_they_say_and_lose_no_comment_but_those_of_removed_l
     text: str, sequence: list[tuple[str, str, Any]]
 ) -> None:
     for edit in sequence:
+        if edit[0] == "subscribe" and edit[1] in edits.list_subscriptions(text):
+            continue  # the reader of the file refuses it
         expected = expect(tomllib.loads(text), edit)
         if expected is None:
             with pytest.raises(UsageError):

@@ -79,7 +79,7 @@ def test_a_schedule_without_a_zone_gets_the_machines_own() -> None:
     assert complete_schedule("daily at 07:30", "Asia/Tokyo") == "daily at 07:30 Asia/Tokyo"
     assert complete_schedule("daily at 07:30 UTC", "Asia/Tokyo") == "daily at 07:30 UTC"
     assert complete_schedule("at once", "Asia/Tokyo") == "at once"
-    with pytest.raises(ConfigurationError, match="'now and then' is not a time"):
+    with pytest.raises(ConfigurationError, match="'now and then Asia/Tokyo' is not a time"):
         complete_schedule("now and then", "Asia/Tokyo")
     with pytest.raises(ConfigurationError, match="Mars/Phobos"):
         complete_schedule("daily at 07:30", "Mars/Phobos")

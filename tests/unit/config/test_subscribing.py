@@ -9,6 +9,8 @@ from digest.model.subscriptions import SavedQuery
 Load = Callable[..., Config]
 Refuse = Callable[..., ConfigurationError]
 
+TOP = 'arxiv.contact = "ops@example.org"\n'
+SHORT = 'follow = "cat:cs.PF"\nto = "feed"\n'
 QUERIES = '[queries]\nperf = "cat:cs.PF"\ngpu = "abs:GPU"\n'
 
 
@@ -132,3 +134,45 @@ def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inher
     defaults = '[defaults]\nwhen = "daily at 08:00 Asia/Tokyo"\nquiet_hours = "22:00-07:00"\n'
     error = refuse(QUERIES + defaults + table(when='"at once"'))
     assert "subscriptions.perf-team.quiet_hours: needs a time zone, because 'at once' has none" in error.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("cap = 3", "It is called 'show' now."),
+        ('quiet_days = "note"', "It is called 'when_empty' now."),
+        ("first_digest = 3", "It is called 'look_back' now."),
+        ("offered = true", "It is called 'joinable' now."),
+        ('queries = ["perf"]', "It is called 'follow' now."),
+        ('kinds = ["metadata"]', "It is called 'edited' now."),
+        ('when_empty = "heartbeat"', "It is called 'always' now."),
+    ],
+)
+def test_an_old_name_is_refused_with_the_new_one(refuse: Refuse, old: str, new: str) -> None:
+    assert new in refuse(QUERIES + table() + old).hint
+    if not old.startswith("queries"):
+        assert new in refuse(f"{old}\n{SHORT}", top=TOP).hint
+
+
+def test_the_only_subscription_is_written_at_the_top_of_the_file(load: Load, refuse: Refuse) -> None:
+    config = load(f"show = 5\n{SHORT}", top=TOP)
+    (only,) = config.subscriptions
+    assert (only.name, only.queries, only.show, only.look_back) == ("digest", ("cat:cs.PF",), 5, 7)
+    assert (config.origins["follow"], config.origins["look_back"]) == ("digest.toml", "defaults.look_back")
+    assert config.list_texts() == [("follow 'cat:cs.PF'", "cat:cs.PF")]
+    assert load(f'name = "perf"\n{SHORT}', top=TOP).subscriptions[0].name == "perf"
+    assert "at the top of the file" in refuse('follow = "cat:cs.PF"\n').hint, "below [arxiv]"
+    assert refuse('to = "feed"\n', top=TOP).message.endswith("follow: is missing")
+
+
+def test_beside_tables_of_subscriptions_it_is_refused_with_the_lines_to_write(refuse: Refuse) -> None:
+    error = refuse(SHORT + QUERIES + table(), top=TOP)
+    assert "follow: [[subscriptions]] is there, too" in error.message
+    assert error.hint.endswith('[[subscriptions]]\nname = "digest"\nfollow = "cat:cs.PF"\nto = "feed"')
+    assert refuse(f'when = "at once"\n{QUERIES}{table()}', top=TOP).hint == "Put it below [defaults]."
+
+
+def test_arxivs_contact_is_the_sender_of_mail_unless_said_otherwise(load: Load) -> None:
+    sender = 'mail.from = "digest@example.org"\n'
+    assert load(sender, top="").arxiv.contact == "digest@example.org"
+    assert load(f'{sender}arxiv.contact = "ops@example.org"\n', top="").arxiv.contact == "ops@example.org"
