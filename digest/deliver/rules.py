@@ -72,7 +72,6 @@ def decide_failure(
     now: datetime,
     jitter: float,
     can_shorten: bool = False,
-    is_for_another: bool = False,
 ) -> NextStep:
     """Decide what follows a failure.
 
@@ -85,8 +84,6 @@ def decide_failure(
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
             do not return at once.
         can_shorten: it can show fewer papers.
-        is_for_another: what would wait for the operator is left to another process: it started later, and may
-            have been configured since.
     """
     if error.too_large and can_shorten:
         return NextStep(Step.SHORTEN, now)
@@ -94,7 +91,7 @@ def decide_failure(
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
         return NextStep(Step.ASK, now + settling + again)
     if error.permanent and error.whole_transport:
-        return NextStep(Step.RETRY, now + FIRST_PAUSE) if is_for_another else NextStep(Step.HOLD, now)
+        return NextStep(Step.HOLD, now)
     is_old = tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE
     if error.permanent or ((is_old or tries.count >= MAX_TRIES) and not error.whole_transport):
         return NextStep(Step.GIVE_UP, now)

@@ -24,7 +24,6 @@ from digest.plan.links import make_links
 from digest.store import digests as digest_store
 from digest.store import outbox_sends as outbox
 from digest.store import subscribers, views
-from digest.store.workers import has_successor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -239,7 +238,6 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
     steps: list[Step] = []
 
     def mark() -> None:
-        is_lasting = error.permanent and error.whole_transport
         with site.store.begin() as conn:
             next_step = decide_failure(
                 error,
@@ -248,7 +246,6 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
                 now=now,
                 jitter=jitter,
                 can_shorten=shorter is not None,
-                is_for_another=is_lasting and has_successor(conn, site.owner),
             )
             steps.append(next_step.step)
             blocked_until = next_step.blocked_until
@@ -343,16 +340,15 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
     delivery, now = unknown.delivery, site.clock.now()
     kind, doubt = delivery.destination.kind, ""
     receipt: Receipt | None = None
-    is_unknown_here = False  # another process may have the transport
     try:
         receipt = site.transport(kind).find(unknown.message, delivery.destination, unknown.sending_at)
     except DeliveryError as error:
         if not error.permanent:
             return  # the other side is away: asked again on a later pass
-        doubt, is_unknown_here = error.message, error.whole_transport
+        doubt = error.message
     except ConfigurationError as error:
         # This transport is no longer configured. One such delivery must not stop all others.
-        doubt, is_unknown_here = error.message, True
+        doubt = error.message
     except Exception as error:  # noqa: BLE001 - a fault of ours in checking one must stop no other
         _log.error("checking delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
         doubt = f"searching for it failed ({type(error).__name__})"
@@ -366,8 +362,6 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
         repeats=unknown.repeats,
     )
     with site.store.begin() as conn:
-        if is_unknown_here and has_successor(conn, site.owner):
-            return
         if receipt is not None:
             outbox.mark_sent(conn, delivery, receipt, now)
         elif next_step is Step.RETRY:

@@ -421,13 +421,3 @@ def _strike_off(conn: Connection, which: ColumnElement[bool]) -> None:
     gone = list(conn.execute(delete(workers).where(which).returning(workers.c.owner)).scalars())
     if gone:
         conn.execute(delete(job_turns).where(job_turns.c.owner.in_(gone)))
-
-
-def has_successor(conn: Connection, owner: str) -> bool:
-    """Whether a worker that started later is at work beside this one: it may have been configured since.
-
-    What is configured is read at the start, so the one that started last knows best what can't be sent.
-    """
-    at_work = {worker.owner: worker for worker in load_workers(conn) if not worker.is_gone}
-    mine = at_work.pop(owner, None)
-    return any(mine is None or other.started_at > mine.started_at for other in at_work.values())

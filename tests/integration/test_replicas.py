@@ -8,11 +8,11 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select, text
 
 from digest.config import load_config
 from digest.match.step import match
@@ -119,11 +119,6 @@ def told_papers(site: Site) -> dict[int, Counter[int]]:
     return told
 
 
-def read_states(site: Site) -> Counter[str]:
-    with site.store.read() as conn:
-        return Counter(conn.execute(select(deliveries.c.state)).scalars())
-
-
 def test_the_same_pages_stored_by_several_at_once_make_each_paper_once(world: World) -> None:
     with side_by_side(world) as sites:
         do_together(sites, poll)
@@ -160,30 +155,6 @@ def test_who_finds_another_asking_arxiv_leaves_it_alone_until_that_one_is_gone(w
         with sites[1].store.begin() as conn:
             conn.execute(text("UPDATE workers SET seen_at = 0 WHERE owner = 'replica 0'"))
         assert run_pass(sites[1]).poll.runs
-
-
-@pytest.mark.parametrize("before", [None, "xoxb-of-yesterday"], ids=["no token", "an old token"])
-def test_a_replica_that_was_not_restarted_yet_leaves_what_it_cannot_send_to_one_that_was(
-    world: World, server: PostgresServer, before: str | None
-) -> None:
-    world.write_config(to=("slack:#papers",), extra=f'\n[store]\nurl = "{server.url("replicas")}"\n')
-    token = world.environ.pop("DIGEST_SLACK_TOKEN")
-    world.environ |= {"DIGEST_SLACK_TOKEN": before} if before else {}
-    old = world.open(owner="old")
-    world.environ["DIGEST_SLACK_TOKEN"] = token
-    with closing(old), at_work(old):
-        world.clock.sleep(1)
-        new = world.open(owner="new")
-        with closing(new), at_work(new):
-            run_pass(old)
-            assert read_states(old) == {"ready": 2}
-            world.clock.sleep(60)
-            run_pass(new)
-            assert read_states(old) == {"sent": 2}
-        with old.store.begin() as conn:
-            conn.execute(update(deliveries).values(state="ready"))
-        run_pass(old)
-        assert read_states(old) == {"held": 1, "ready": 1}, "nobody started later"
 
 
 def test_changes_are_matched_once_and_first_digests_given_once_however_many_match_at_once(world: World) -> None:
