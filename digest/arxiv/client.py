@@ -7,7 +7,6 @@ request, each retry among them, the gate is asked; afterwards it hears of the ou
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from urllib.parse import parse_qs, quote, unquote, urlencode
@@ -81,14 +80,12 @@ class ArxivAddresses:
 
 @dataclass(frozen=True, slots=True)
 class Fetched(Generic[PageT]):
-    """A page with its bytes, where it came from and when; `grant` is the leave it was fetched under.
+    """A page and when it came; `grant` is the leave it was fetched under.
 
     `date` is the time by arXiv's own clock, as its header has it; "" for none.
     """
 
     page: PageT
-    body: bytes
-    url: str
     fetched_at: datetime
     grant: Grant | None = None
     date: str = ""
@@ -295,7 +292,7 @@ class ArxivClient:
             ended = monotonic()
             judge_status(answer, read, place=self._addresses.describe(asked.url))
             date = answer.headers.get("date", "")
-            fetched = Fetched(read(answer.body), answer.body, asked.url, self._clock.now(), grant, date)
+            fetched = Fetched(read(answer.body), self._clock.now(), grant, date)
             if check is not None:
                 check(fetched)
         except TooLate:
@@ -315,15 +312,13 @@ class ArxivClient:
             self.requests += was_made
             self._gate.release(grant, outcome)
             if was_made and self._on_request is not None:
-                body = answer.body if answer else b""
                 log = RequestLog(
                     at=at,
                     method=asked.method,
                     url=asked.url,
                     status=answer.status if answer else None,
                     milliseconds=round(((ended or monotonic()) - begun) * 1000),
-                    size=len(body),
-                    sha256=hashlib.sha256(body).hexdigest() if body else "",
+                    size=len(answer.body) if answer else 0,
                     outcome=outcome.outcome,
                     detail=detail,
                 )

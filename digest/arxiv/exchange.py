@@ -106,7 +106,6 @@ class RequestLog:
         status: HTTP status, None where no whole answer came.
         milliseconds: from the request to the end of the answer.
         size: bytes of the body, unpacked.
-        sha256: of the body, hex; "" where there is none.
         outcome: what the gate heard.
         detail: what was wrong; "" for a good page.
     """
@@ -117,7 +116,6 @@ class RequestLog:
     status: int | None
     milliseconds: int
     size: int
-    sha256: str
     outcome: RequestOutcome
     detail: str
 

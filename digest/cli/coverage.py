@@ -148,13 +148,12 @@ def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json:
             str(request.status or "–"),
             f"{request.milliseconds:>6,} ms",
             f"{request.size:>10,}",
-            request.sha256[:8],
             str(request.outcome),
             f"{request.url} {request.detail}".rstrip(),
         ]
         for request in made
     ]
-    header = ("AT", "STATUS", "     TIME", "     BYTES", "SHA-256", "OUTCOME", "")
+    header = ("AT", "STATUS", "     TIME", "     BYTES", "OUTCOME", "")
     print_table(header, rows, empty="No request was made yet.")
 
 

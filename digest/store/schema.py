@@ -140,7 +140,6 @@ requests = Table(
     col.number("status", nullable=True),
     col.number("milliseconds"),
     col.number("size"),
-    col.text("sha256"),
     col.text("outcome"),
     col.text("detail"),
 )

@@ -329,7 +329,6 @@ class RequestLine:
     status: int | None
     milliseconds: int
     size: int
-    sha256: str
     outcome: str
     detail: str
 

@@ -26,7 +26,6 @@ ASKED: dict[str, Any] = {
     "status": 200,
     "milliseconds": 812,
     "size": 1000,
-    "sha256": "ab" * 32,
     "outcome": "ok",
     "detail": "",
 }

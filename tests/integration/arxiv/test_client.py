@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import socket
 import zlib
 from datetime import UTC, date, datetime
@@ -68,10 +67,7 @@ def test_a_search_is_asked_for_as_arxiv_documents_it_and_comes_with_its_bytes(
     assert seen.headers["user-agent"] == AGENT
     assert seen.headers["accept-encoding"] == "gzip"
     assert [paper.title for paper in fetched.page.papers] == ["Slow papers"]
-    assert (fetched.body, fetched.grant) == (page, Grant(1))
-    assert fetched.url.startswith(
-        f"{arxiv.url}/api/query?search_query=cat%3Acs.PF%20AND%20abs%3A%22tail%20latency"
-    )
+    assert fetched.grant == Grant(1)
     assert fetched.fetched_at == datetime(2026, 11, 20, 12, tzinfo=UTC)
     assert gate.outcomes == [OK]
 
@@ -89,14 +85,13 @@ def test_a_long_query_is_sent_as_a_form(
 ) -> None:
     arxiv.script(GOOD, GOOD)
     query = " OR ".join(f'(au:"Author {number}")' for number in range(100))
-    fetched = client.search(query, size=1)
+    client.search(query, size=1)
     (seen,) = arxiv.seen
     assert seen.method == "POST"
     assert seen.headers["content-type"] == "application/x-www-form-urlencoded"
     assert seen.params["search_query"] == query
     assert requests[0].method == "POST"
-    assert fetched.url == requests[0].url
-    assert "Author%2099" in fetched.url
+    assert "Author%2099" in requests[0].url
 
 
 def test_a_harvest_is_asked_for_from_a_day_and_then_by_token(arxiv: ScriptedArxiv, client: ArxivClient) -> None:
@@ -127,7 +122,6 @@ def test_every_request_is_reported_after_the_gate_was_released(
     assert (bad.method, bad.status, bad.size, bad.outcome) == ("GET", 200, 5, RequestOutcome.FAILED)
     assert "papers 0-0 of 'a'" in bad.detail
     assert (good.status, good.size, good.outcome, good.detail) == (200, len(PAGE), RequestOutcome.OK, "")
-    assert good.sha256 == hashlib.sha256(PAGE).hexdigest()
     assert good.at == datetime(2026, 11, 20, 12, tzinfo=UTC)
     assert good.milliseconds >= 0
 
@@ -240,7 +234,7 @@ def test_a_refused_connection_is_one_plain_sentence(
         connect(url=url).search("a", size=1)
     assert_says_what_was_asked(caught.value, "papers 0-0 of 'a'")
     assert gate.outcomes == [FAILED] * 3
-    assert (requests[0].status, requests[0].size, requests[0].sha256) == (None, 0, "")
+    assert (requests[0].status, requests[0].size) == (None, 0)
 
 
 def test_without_leave_nothing_is_asked(arxiv: ScriptedArxiv) -> None:
