@@ -32,7 +32,7 @@ import digest.serve.steps
 from digest.config import load_config
 from digest.deliver.dispatch import LANES, deliver
 from digest.deliver.step import DeliverReport
-from digest.model.clock import RemoteClock, monotonic
+from digest.model.clock import RemoteClock
 from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
@@ -53,8 +53,8 @@ class Point:
         at: `module:function` or `module:Class.method`.
         after: when it returns rather than when it is called.
         skip: how many calls go well before.
-        happens: `death`, `pause` (as a suspended machine), `outage` (the database goes away, and comes back
-            when three marks have failed), or `outage, death` (the process is killed before it comes back).
+        happens: `death`, `outage` (the database goes away, and comes back when three marks have failed), or
+            `outage, death` (the process is killed before it comes back).
     """
 
     at: str
@@ -87,10 +87,10 @@ class Nursery:
         self._server.stdout.close()
         self._log.close()
 
-    def start(
+    def run(
         self, folder: Path, environ: Mapping[str, str], owner: str, point: Point | None = None, admin: str = ""
     ) -> int:
-        """Begin one `digest run` in a folder; return its process.
+        """Live through one `digest run`; return how it ended: `KILLED`, `ENDED`, or another code.
 
         Args:
             folder: where its `digest.toml` is.
@@ -99,49 +99,32 @@ class Nursery:
             point: where something happens to it; None lets it end by itself.
             admin: a database of the same PostgreSQL server, from which the installation's can be shut.
         """
-        order = {"folder": str(folder), "environ": dict(environ), "owner": owner, "admin": admin}
-        return self._ask({"start": order | {"point": asdict(point) if point else None}})
-
-    def await_end(self, process: int) -> int:
-        """Return how a process ended: `KILLED`, `ENDED`, or another code."""
-        return self._ask({"await end": process})
-
-    def await_stop(self, process: int) -> None:
-        """Wait until a process is paused."""
-        assert self._ask({"await stop": process}) == 0, self.read_log()
-
-    def run(
-        self, folder: Path, environ: Mapping[str, str], owner: str, point: Point | None = None, admin: str = ""
-    ) -> int:
-        """Run once and to the end, whichever that is."""
-        return self.await_end(self.start(folder, environ, owner, point, admin))
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        order = {
+            "folder": str(folder),
+            "environ": dict(environ),
+            "owner": owner,
+            "admin": admin,
+            "point": asdict(point) if point else None,
+        }
+        self._server.stdin.write(json.dumps(order).encode() + b"\n")
+        self._server.stdin.flush()
+        return int(self._server.stdout.readline())
 
     def read_log(self) -> str:
         """Return what the processes said last."""
         self._log.seek(0)
         return self._log.read().decode(errors="replace")[-3000:]
 
-    def _ask(self, order: Mapping[str, object]) -> int:
-        assert self._server.stdin is not None
-        assert self._server.stdout is not None
-        self._server.stdin.write(json.dumps(order).encode() + b"\n")
-        self._server.stdin.flush()
-        return int(self._server.stdout.readline())
-
 
 def _serve() -> None:
     """Take orders until there are no more."""
     for line in sys.stdin:
-        ((what, value),) = json.loads(line).items()
-        if what == "start":
-            answer = os.fork()
-            if answer == 0:
-                _live(value)
-        elif what == "await stop":
-            answer = 0 if os.WIFSTOPPED(os.waitpid(value, os.WUNTRACED)[1]) else 1
-        else:
-            answer = os.waitstatus_to_exitcode(os.waitpid(value, 0)[1])
-        print(answer, flush=True)  # noqa: T201 - the answer to the order
+        process = os.fork()
+        if process == 0:
+            _live(json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)  # noqa: T201 - the answer to the order
 
 
 def _live(order: Mapping[str, Any]) -> None:
@@ -215,10 +198,6 @@ def find(path: str) -> tuple[Any, str]:
 def _strike(point: Point, site: Site, admin: str) -> None:
     if point.happens == "death":
         os.kill(os.getpid(), signal.SIGKILL)
-    elif point.happens == "pause":
-        os.kill(os.getpid(), signal.SIGSTOP)
-        # A suspended process finds that time has passed; nobody waits a minute for that here.
-        digest.deliver.dispatch.monotonic = lambda: monotonic() + 90.0  # type: ignore[attr-defined]  # a function
     else:
         bring_back = _take_database_away(site, admin)
         _await_failures(bring_back, is_deadly=point.happens == "outage, death")

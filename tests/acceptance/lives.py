@@ -66,7 +66,7 @@ class Killed(BaseException):
 class Wish:
     """A subscription as the file has it."""
 
-    queries: tuple[str, ...]
+    follow: tuple[str, ...]
     to: tuple[str, ...]
     when: str = CADENCES[0]
     kinds: tuple[str, ...] = KINDS[0]

@@ -107,16 +107,11 @@ class Mortal:
 
     def run(self, point: Point | None = None, expect: int = ENDED) -> None:
         """Let one process run; it ends as expected."""
-        others = self.count_busy()
         code = self.nursery.run(self.folder, self.environ, self.new_owner(), point, self.admin)
         assert code == expect, f"{code} at {point}: {self.nursery.read_log()}"
         if point is not None and point.happens == "outage, death" and not self.is_sqlite:
             shut_database(self.admin, str(self.engine.url.database), is_open=True)
-        self.await_silence(others)
-
-    def start(self, point: Point) -> int:
-        """Begin one process, something happening to it at a point."""
-        return self.nursery.start(self.folder, self.environ, self.new_owner(), point, self.admin)
+        self.await_silence()
 
     def close(self) -> None:
         self.engine.dispose()
@@ -135,13 +130,13 @@ class Mortal:
             conn.execute(text(f"UPDATE deliveries SET lease_until = lease_until - {_LEASE}"))
             conn.execute(text(f"UPDATE workers SET seen_at = seen_at - {_LEASE}"))
 
-    def await_silence(self, others: int = 0) -> None:
+    def await_silence(self) -> None:
         """Wait until PostgreSQL has noticed who is gone, and rolled back what they had begun."""
-        while self.count_busy() > others:
+        while self.count_busy():
             SystemClock().sleep(0.01)
 
     def count_busy(self) -> int:
-        """Count the connections in the middle of something, such as those of a process that is suspended."""
+        """Count the connections in the middle of something."""
         if self.is_sqlite:
             return 0
         ((busy,),) = self.ask(

@@ -14,10 +14,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.acceptance.dying import Point, find
 from tests.acceptance.expectations import Broken
-from tests.acceptance.fail_points import TABLE, Row
 from tests.acceptance.histories import POINTS, History, count, make_template, sqlite_maker
 from tests.battery.planted import FAULTS, move_mark_in_its_own_turn
-from tests.conftest import IS_NIGHTLY
 
 HISTORIES = 200 if os.environ.get("DIGEST_HYPOTHESIS") == "nightly" else 2
 BETWEEN = Point("tests.battery.planted:between")
@@ -65,23 +63,6 @@ def test_what_was_promised_stays_true(
 @pytest.mark.parametrize("path", sorted({point.at for point in POINTS}))
 def test_a_point_of_death_names_a_function_that_exists(path: str) -> None:
     assert callable(getattr(*find(path)))
-
-
-DEATHS = [row for row in TABLE if row.point.happens == "death"]
-
-
-@pytest.mark.parametrize("row", DEATHS if IS_NIGHTLY else DEATHS[::3], ids=lambda row: row.name)
-def test_a_death_at_any_point_costs_nothing_and_doubles_nothing(
-    row: Row, make_database: Callable[[Path], str]
-) -> None:
-    with begun(make_database) as history:
-        for _ in range(4):
-            history.life.announce("cs.PF", "latency")
-        wait(history, 48)
-        history.life.run(row.point)
-        assert history.life.deaths == 1
-        history.watch.look()
-        history.come_to_rest()
 
 
 def wait(history: History, hours: float) -> None:

@@ -207,7 +207,7 @@ class Watch:
         wanted = {}
         for name, wish in file.wishes.items():
             chosen = {
-                id_ for query in wish.queries for id_ in choose(wish, outcomes.get(query, ((), (), ())), changes)
+                id_ for query in wish.follow for id_ in choose(wish, outcomes.get(query, ((), (), ())), changes)
             }
             if chosen:
                 wanted[name] = chosen
@@ -381,7 +381,7 @@ class Watch:
                     held = {*re.findall(r"/abs/(2603\.\d{5})", content.decode())}
                     if held != wanted:
                         fail("a feed holds what was matched", f"{place}: {held}, not {wanted}")
-                    texts = tuple(file.queries[query] for query in wish.queries)
+                    texts = tuple(file.queries[query] for query in wish.follow)
                     cause = (texts, [row.match_run_id for row in mine])
                     before = self._feeds.get(place)
                     if before is not None and before[0] == cause and before[1] != content:
