@@ -193,7 +193,7 @@ def test_ids_never_asked_for_are_asked_for_even_when_the_days_budget_is_spent(
 
 
 def _spent(at: datetime) -> dict[str, object]:
-    texts = dict.fromkeys(("url", "sha256", "detail"), "")
+    texts = dict.fromkeys(("url", "detail"), "")
     return {
         "at": at,
         "method": "GET",
