@@ -211,7 +211,7 @@ def mail_identity(site: Site, digest: Digest) -> MailIdentity:
 def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
     def mark() -> None:
         now = site.clock.now()
-        with site.store.begin(is_urgent=True) as conn:
+        with site.store.begin() as conn:
             is_marked = outbox.mark_sent(conn, delivery, receipt, now)
             if delivery.destination.kind in SLACK_KINDS:
                 subscribers.block_destination(conn, delivery.destination, now + SLACK_SPACING)

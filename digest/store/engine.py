@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from sqlite3 import OperationalError
@@ -129,37 +129,6 @@ _MODE_ATTEMPTS = 5
 """So many processes may start on a new file at the same moment before one sees that it is locked."""
 
 
-class _Turn:
-    """Lets one thread of this process at a time write to a SQLite file, the urgent ones first.
-
-    SQLite checks only now and then whether its file is free: here a waiting thread is woken.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._free = path, threading.Condition()
-        self._is_taken, self._urgent = False, 0
-
-    @contextmanager
-    def take(self, *, is_urgent: bool) -> Iterator[None]:
-        with self._free:
-            self._urgent += is_urgent
-            try:
-                is_ours = self._free.wait_for(
-                    lambda: not self._is_taken and (is_urgent or not self._urgent), timeout=_TURN
-                )
-            finally:
-                self._urgent -= is_urgent
-            if not is_ours:
-                raise StoreBusy(f"another part of this process has been writing to {self._path} for {_TURN:.0f} s")
-            self._is_taken = True
-        try:
-            yield
-        finally:
-            with self._free:
-                self._is_taken = False
-                self._free.notify_all()
-
-
 class Store:
     """An open database. Close it when done.
 
@@ -176,28 +145,40 @@ class Store:
         self.url_masked = show_url(shown)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
         self._file = None if self.path is None else _identify(self.path)
-        self._turn = None if self.path is None else _Turn(self.path)
+        self._turn = None if self.path is None else threading.Lock()
 
     @contextmanager
-    def begin(self, *, is_urgent: bool = False) -> Iterator[Connection]:
+    def begin(self) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back where anything is raised.
 
-        Args:
-            is_urgent: goes before the others of this process that wait for a SQLite file: for what would be
-                lost if the process died now.
-
         Raises:
-            StoreBusy: another process writes for too long.
+            StoreBusy: another process, or another thread of this one, writes for too long.
             StoreError: the database is away, full, or can't be written.
         """
         self.check_file()
         with (
-            self._turn.take(is_urgent=is_urgent) if self._turn else nullcontext(),
+            self._take_turn(),
             explaining(self.url_masked, self.path),
             self.engine.connect() as conn,
             conn.begin(),
         ):
             yield conn
+
+    @contextmanager
+    def _take_turn(self) -> Iterator[None]:
+        """Let one thread of this process at a time write to a SQLite file.
+
+        SQLite checks only now and then whether its file is free: here a waiting thread is woken.
+        """
+        if self._turn is None:
+            yield
+            return
+        if not self._turn.acquire(timeout=_TURN):
+            raise StoreBusy(f"another part of this process has been writing to {self.path} for {_TURN:.0f} s")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def check_file(self) -> None:
         """See that SQLite's file is still the one that was opened: what is written to another is lost.

@@ -109,26 +109,3 @@ def test_threads_that_write_side_by_side_never_meet_a_locked_file(store: Store) 
         thread.join()
     assert not failed
     assert value(store) == before + 80
-
-
-@on_sqlite
-def test_what_is_urgent_is_written_before_all_that_waits(store: Store) -> None:
-    written: list[str] = []
-
-    def write(name: str, *, is_urgent: bool) -> None:
-        with store.begin(is_urgent=is_urgent) as conn:
-            conn.execute(MOVE_ON)
-            written.append(name)
-
-    with store.begin():
-        waiting = [threading.Thread(target=write, args=("claim",), kwargs={"is_urgent": False}) for _ in range(3)]
-        waiting.append(threading.Thread(target=write, args=("mark",), kwargs={"is_urgent": True}))
-        for thread in waiting:
-            thread.start()
-        turn = store._turn
-        assert turn is not None
-        while len(turn._free._waiters) < len(waiting):  # type: ignore[attr-defined]
-            pass
-    for thread in waiting:
-        thread.join()
-    assert written == ["mark", "claim", "claim", "claim"]
