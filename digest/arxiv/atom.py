@@ -73,7 +73,6 @@ class AtomPage:
         papers: in the order given.
         total: how many papers the whole search has.
         start: the position of the first paper of this page, from 0.
-        title: the feed's title, which repeats the query as arXiv understood it.
         quarantined: entries that could not be read.
         response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None where the
             feed does not say.
@@ -82,7 +81,6 @@ class AtomPage:
     papers: tuple[Paper, ...]
     total: int
     start: int
-    title: str
     quarantined: tuple[Quarantined, ...] = ()
     response_date: datetime | None = None
 
@@ -127,7 +125,6 @@ def parse_atom(body: bytes) -> AtomPage:
         papers=tuple(papers),
         total=_read_count(feed, "totalResults"),
         start=_read_count(feed, "startIndex"),
-        title=fold_line(read_text(feed.find(_ATOM + "title"))),
         quarantined=tuple(quarantined),
         response_date=_read_response_date(feed),
     )

@@ -85,7 +85,6 @@ class OaiPage:
         response_date: when arXiv answered (UTC).
         quarantined: entries that could not be read.
         records: how many entries the page had, readable or not, deleted ones among them.
-        deleted: identifiers arXiv lists as deleted.
         is_no_records_match: the list is empty, and arXiv says so: no fault, but the answer may have
             been kept by a cache since before the day's papers came.
     """
@@ -95,7 +94,6 @@ class OaiPage:
     response_date: datetime
     quarantined: tuple[Quarantined, ...] = ()
     records: int = 0
-    deleted: tuple[str, ...] = ()
     is_no_records_match: bool = False
 
 
@@ -114,12 +112,12 @@ def parse_oai(body: bytes) -> OaiPage:
     document = Document(body, root=_OAI + "OAI-PMH", entry=_RECORD, depth=2)
     papers: list[Paper] = []
     quarantined: list[Quarantined] = []
-    deleted: list[str] = []
+    deleted = 0
     for position, entry in enumerate(document):
         try:
             header = entry.find(_HEADER)
             if header is not None and header.get("status") == "deleted":
-                deleted.append(_read_identifier(header))
+                deleted += 1
             else:
                 paper = _read_paper(_find_metadata(entry, header), _read_datestamp(header))
                 _check_identity(paper.id, _read_identifier(header))
@@ -128,7 +126,7 @@ def parse_oai(body: bytes) -> OaiPage:
             quarantined.append(put_aside(position, entry, error))
     root = document.root
     lists = [child for child in root if child.tag in _LISTS]
-    records = len(papers) + len(quarantined) + len(deleted)
+    records = len(papers) + len(quarantined) + deleted
     if _refuse_errors(root):
         if lists or records:
             raise ArxivUnreadable("the answer holds both a list and an error", hint=TRY_AGAIN)
@@ -145,7 +143,6 @@ def parse_oai(body: bytes) -> OaiPage:
         response_date=_read_response_date(root),
         quarantined=tuple(quarantined),
         records=records,
-        deleted=tuple(deleted),
     )
 
 

@@ -243,11 +243,6 @@ class NamedQuery(NamedTuple):
     name: str
     query: Query
 
-    @property
-    def title(self) -> str:
-        """What to call it: its name, else its text."""
-        return self.name or " ".join(self.query.text.split())
-
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
@@ -258,7 +253,6 @@ class Workbench:
         now: the moment the command was called (UTC).
         zone: the zone times are shown in; None for the machine's own.
         store: the database; None where there is none that can be used.
-        why_not: why there is none, "" where there is.
         saved: saved queries by name, from the file and from the store.
     """
 
@@ -267,7 +261,6 @@ class Workbench:
     now: datetime
     zone: tzinfo | None
     store: Store | None
-    why_not: str = ""
     saved: dict[str, str] = field(default_factory=dict)
 
     def find_query(self, text: str, *, others: Iterable[str] | None = None) -> NamedQuery:
@@ -359,7 +352,7 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
     """
     config = open_config_or_defaults(ctx.obj["config_path"])
     set_up_logging(ctx)
-    store, why_not = None, ""
+    store = None
     saved = {query.name: query.text for query in config.queries}
     with ExitStack() as stack:
         try:
@@ -368,8 +361,7 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
             with store.read() as conn:
                 saved = {query.name: query.text for query in query_store.load_queries(conn)} | saved
         except StoreError as error:
-            why_not = error.message
             if isinstance(error, SchemaMismatch):
                 click.echo(f"note: {error.message}; it is not used. {error.hint}", err=True)
         clock = choose_clock(config)
-        yield Workbench(config, clock, clock.now(), config.zone, store, why_not, saved)
+        yield Workbench(config, clock, clock.now(), config.zone, store, saved)

@@ -46,10 +46,8 @@ class PollSummary:
         finished_at: when its last page was stored (UTC).
         is_complete: every page came and was stored; for a gap check, every missing id was asked for.
         papers: how many papers it compared.
-        new: how many of them were announced for the first time.
         failure: why it is not complete, "" where it is.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) where it met none.
-        is_bootstrap: it was the source's first check: everything it found counts as known.
     """
 
     source: str
@@ -57,10 +55,8 @@ class PollSummary:
     finished_at: datetime
     is_complete: bool
     papers: int
-    new: int
     failure: str = ""
     highest: tuple[int, int] = (0, 0)
-    is_bootstrap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

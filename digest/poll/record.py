@@ -288,11 +288,6 @@ class RecordedRun:
         self.failure: ArxivError | None = None
 
     @property
-    def id(self) -> int:
-        """Its number in the ledger; 0 before it began."""
-        return self._id
-
-    @property
     def papers(self) -> int:
         """How many papers it has compared."""
         return self._papers
@@ -528,10 +523,8 @@ def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Coun
     """
     announced = mailing_store.load_unassigned(conn)
     candidates = list(mailings_between(since, until)) or [latest_mailing(until)]
-    mailings = estimate_mailings([paper.published for paper in announced], candidates)
-    mailing_store.assign_mailings(
-        conn, {paper.key: mailing for paper, mailing in zip(announced, mailings, strict=True)}
-    )
+    mailings = estimate_mailings([*announced.values()], candidates)
+    mailing_store.assign_mailings(conn, dict(zip(announced, mailings, strict=True)))
     return Counter(mailings)
 
 

@@ -84,18 +84,15 @@ _ALONE = 2
 """So many ids are asked for one by one, of the interface that knows a paper first."""
 
 
-def find_missing(
-    stored: Mapping[int, Collection[int]], mark: tuple[int, int], *, months: int = 2
-) -> Iterator[ArxivId]:
-    """Yield the ids that lie below the newest stored one of their month and are not stored, in order.
+def find_missing(stored: Mapping[int, Collection[int]], mark: tuple[int, int]) -> Iterator[ArxivId]:
+    """Yield the ids of the last two months that lie below the newest stored one of theirs and are not stored.
 
     Args:
         stored: numbers of the papers stored, by month (`YYYYMM`).
         mark: `ArxivId.announcement_order` of the newest paper when Digest first checked arXiv: what lies below is
             no business of ours.
-        months: how many of the latest months are checked.
     """
-    for month in sorted(stored)[-months:]:
+    for month in sorted(stored)[-2:]:
         numbers = frozenset(stored[month])
         if month < mark[0] or not numbers:
             continue
@@ -303,7 +300,6 @@ def assess_coverage(
     now: datetime,
     *,
     checks: Sequence[PollSummary] = (),
-    matched: int = 0,
     new: int = 0,
 ) -> Coverage:
     """Say what has been checked of the last announcement before `now`.
@@ -321,7 +317,6 @@ def assess_coverage(
         polls: finished polls since the announcement before that one, in any order; one source's.
         now: the moment of planning (UTC).
         checks: finished gap checks of the same time.
-        matched: papers of the digest.
         new: papers that announcement is known to have brought.
     """
     mailing = latest_mailing(now)
@@ -344,7 +339,7 @@ def assess_coverage(
         mailing=mailing,
         is_complete=is_complete,
         looked_at=max((poll.papers for poll in since), default=0),
-        matched=matched,
+        matched=0,
         checked_at=last.finished_at if last else None,
         source=source,
         failure="" if is_complete or last is None else last.failure,

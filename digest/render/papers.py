@@ -82,14 +82,6 @@ def list_authors(entry: DigestEntry) -> tuple[str, ...]:
     )
 
 
-def _write_author(entry: DigestEntry, index: int) -> str:
-    author = entry.paper.authors[index]
-    name = shorten(show_plain(author.name), _LONGEST_NAME)
-    if not author.affiliations:
-        return name
-    return f"{name} ({_write_affiliations(author.affiliations)})"
-
-
 def _write_author_html(entry: DigestEntry, index: int) -> Markup:
     author = entry.paper.authors[index]
     name = _show_name(entry, index)

@@ -89,31 +89,19 @@ def load_announced(conn: Connection, first: date, after: datetime) -> Iterator[t
         yield row.id, row.mailing, read_paper(row)
 
 
-@dataclass(frozen=True, slots=True)
-class Announced:
-    """A paper met as new whose announcement is not known yet.
+def load_unassigned(conn: Connection) -> dict[int, datetime]:
+    """Return when the papers met as new that belong to no announcement yet were submitted (UTC), by key.
 
-    Attributes:
-        key: the stored paper's key.
-        order: `ArxivId.announcement_order`.
-        published: when its first version was submitted (UTC).
+    They are in the order of their announcement.
     """
-
-    key: int
-    order: tuple[int, int]
-    published: datetime
-
-
-def load_unassigned(conn: Connection) -> list[Announced]:
-    """Return the papers met as new that belong to no announcement yet, in the order of their announcement."""
     found = (
-        select(papers.c.id, papers.c.month, papers.c.number, versions.c.published)
+        select(papers.c.id, versions.c.published)
         .join(changes_table, changes_table.c.paper_id == papers.c.id)
         .join(versions, versions.c.id == changes_table.c.version_id)
         .where(papers.c.mailing.is_(None), changes_table.c.kind == Kind.NEW)
         .order_by(papers.c.month, papers.c.number, papers.c.id)
     )
-    return [Announced(row.id, (row.month, row.number), row.published) for row in conn.execute(found)]
+    return {row.id: row.published for row in conn.execute(found)}
 
 
 def assign_mailings(conn: Connection, mailings: Mapping[int, date]) -> None:

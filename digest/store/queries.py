@@ -244,7 +244,7 @@ def load_query_history(conn: Connection, name: str, limit: int = 20) -> list[Que
 
 def _read_query_row(row: Row[Any]) -> QueryRow:
     outcome = QueryOutcome(unpack(row.new), unpack(row.changed), unpack(row.gone))
-    return QueryRow(row.match_run_id, row.matched_at, row.number, outcome)
+    return QueryRow(row.matched_at, row.number, outcome)
 
 
 def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
@@ -384,13 +384,11 @@ class QueryRow:
     """What one match run meant to a saved query.
 
     Attributes:
-        match_run_id: grows with time.
         matched_at: when (UTC).
         revision: which revision was matched.
         outcome: what entered the query, stayed in it, or left it.
     """
 
-    match_run_id: int
     matched_at: datetime
     revision: int
     outcome: QueryOutcome

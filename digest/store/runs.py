@@ -196,10 +196,8 @@ def load_polls_since(conn: Connection, source: str, since: datetime) -> list[Pol
             finished_at=row.finished_at,
             is_complete=row.outcome in _COMPLETE,
             papers=row.papers,
-            new=row.new,
             failure=row.failure,
             highest=ArxivId.parse(row.highest_id).announcement_order if row.highest_id else (0, 0),
-            is_bootstrap=row.is_bootstrap,
         )
         for row in conn.execute(found.order_by(poll_runs.c.id))
     ]
@@ -399,11 +397,11 @@ class GapLine:
     reason: str
 
 
-def load_numbers(conn: Connection, *, months: int = 2) -> dict[int, set[int]]:
-    """Return the numbers stored of the latest months, by month; ids of odd spellings are no help and left out."""
+def load_numbers(conn: Connection) -> dict[int, set[int]]:
+    """Return the numbers stored of the last two months, by month; ids of odd spellings are left out."""
     latest = select(papers.c.month).where(papers.c.archive == "").distinct()
     found: dict[int, set[int]] = {}
-    for month in conn.execute(latest.order_by(papers.c.month.desc()).limit(months)).scalars():
+    for month in conn.execute(latest.order_by(papers.c.month.desc()).limit(2)).scalars():
         length = len("YYMM.") + (5 if month >= FIVE_DIGITS_SINCE else 4)
         numbers = select(papers.c.number).where(
             papers.c.month == month, papers.c.archive == "", func.length(papers.c.arxiv_id) == length

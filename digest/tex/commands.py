@@ -391,8 +391,8 @@ def _in_words(*tags: str) -> Command:
     return read_words
 
 
-def _in_quotes(opening: str, closing: str, tags: tuple[str, ...] = ()) -> Command:
-    read_words = _in_words(*tags)
+def _in_quotes(opening: str, closing: str) -> Command:
+    read_words = _in_words()
 
     def read_quoted(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         if reader.peek_character() != "{":

@@ -154,8 +154,8 @@ def test_the_history_of_a_query_shows_what_each_run_brought_over_all_its_revisio
         assert queries.load_query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
         assert queries.load_query_counts(conn, "perf", NOW + DAY) == []
     assert history == [
-        queries.QueryRow(second, NOW + DAY, 2, QueryOutcome((), (11,), ())),
-        queries.QueryRow(first, NOW, 1, QueryOutcome((1, 3), (2,), (4,))),
+        queries.QueryRow(NOW + DAY, 2, QueryOutcome((), (11,), ())),
+        queries.QueryRow(NOW, 1, QueryOutcome((1, 3), (2,), (4,))),
     ]
 
 

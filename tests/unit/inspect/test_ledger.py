@@ -19,7 +19,7 @@ THU, WED, TUE, MON = (date(2026, 11, day) for day in (19, 18, 17, 16))
 def look(mailing: date, hours: float, highest: int, *, failure: str = "") -> PollSummary:
     started = mailing_moment(mailing) + timedelta(hours=hours)
     ended = started + timedelta(minutes=1)
-    return PollSummary("harvest", started, ended, not failure, 400, 0, failure, (202611, highest))
+    return PollSummary("harvest", started, ended, not failure, 400, failure, (202611, highest))
 
 
 def night(mailing: date, highest: int) -> list[PollSummary]:

@@ -28,7 +28,7 @@ def poll(
 ) -> PollSummary:
     started = MAILING + timedelta(hours=hours)
     ended = started + timedelta(minutes=1)
-    return PollSummary(source, started, ended, not failure, papers, 0, failure, highest)
+    return PollSummary(source, started, ended, not failure, papers, failure, highest)
 
 
 def check(hours: float, failure: str = "") -> PollSummary:
