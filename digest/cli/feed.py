@@ -56,7 +56,7 @@ def list_feeds(ctx: click.Context, name: str | None, *, secret: bool, as_json: b
         print_table(
             ["SUBSCRIPTION", "FEED", "ADDRESS" if secret else "STATE", "QUERIES"],
             [
-                [feed.owner, feed.shown, feed.addresses.get("atom", feed.state), " ".join(feed.queries)]
+                [feed.owner, feed.shown, feed.addresses.get("atom", feed.state), ", ".join(feed.queries)]
                 for feed in feeds
             ],
             empty='No feeds yet. Write to = "feed" (or "file:feeds/x.atom") in a subscription, then `digest run`.',

@@ -48,7 +48,7 @@ def _list_values(config: Config) -> Iterator[tuple[str, str]]:
     secrets = [f"{INCOMING[kind].table}.{name}" for kind, urls in config.incoming.items() for name in urls]
     secrets += [f"webhooks.{name}.{one.name}" for name in config.webhooks for one in WEBHOOK]
     yield from ((key, _hide(config, key)) for key in secrets)
-    yield from ((f"queries.{query.name}", query.text) for query in config.queries if query.is_named)
+    yield from ((query.place, query.text) for query in config.queries if query.name != query.text)
     for subscription in config.subscriptions:
         for setting in SUBSCRIPTION[1:]:
             key = config.find_key(subscription.name, setting.name)

@@ -202,14 +202,9 @@ class SavedQuery:
     text: str
 
     @property
-    def is_named(self) -> bool:
-        """Whether it has a name beside its text."""
-        return self.name != self.text
-
-    @property
     def place(self) -> str:
         """Where it is written, for a message about it."""
-        return f"queries.{self.name}" if self.is_named else f"follow {self.text!r}"
+        return f"queries.{self.name}" if self.name != self.text else f"follow {self.text!r}"
 
 
 @dataclass(frozen=True, slots=True)
