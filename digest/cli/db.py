@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def command() -> None:
-    """The database as a whole: check it, back it up, restore it, copy it to another one."""
+    """The database as a whole: check it, back it up, restore it, move it to PostgreSQL."""
 
 
 @command.command()
@@ -175,8 +175,9 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: 
 def restored(ctx: click.Context, sent_until: str | None, *, as_json: bool) -> None:
     """Say that the database was brought back by other means.
 
-    Such as pg_restore, a snapshot of the machine, or a file that was copied. Call it before you start anything.
-    What was due by the moment you name counts as sent: see `digest db restore --help`.
+    Call it after pg_restore, after you went back to a snapshot of the machine, or after you copied a file into
+    place, and before you start anything. What was due by the moment you name counts as sent: see
+    `digest db restore --help`.
     """
     with opened_store(ctx) as here, hold_worker(here.store):
         until = _choose_moment(sent_until, here.zone, here.now, asks=not as_json)
@@ -196,8 +197,8 @@ def _tell_settled(until: datetime, settled: Settled, zone: tzinfo | None) -> Non
     messages = count(settled.deliveries, "delivery", "deliveries")
     waiting = f"{messages} and {count(settled.papers, 'paper')}"
     say(f"Taken as sent: {waiting}, due by {write_with_zone(until, zone)} ({until:%Y-%m-%dT%H:%M:%SZ}).")
-    say("Papers of that time that are fetched only now count as sent, too.")
-    say("Unsubscribe again who unsubscribed since the backup, and close feeds again that were closed.")
+    say("That holds for papers that are fetched only now, too.")
+    say("Before you start Digest, unsubscribe again who unsubscribed since, and close feeds that were closed.")
 
 
 def _choose_moment(text: str | None, zone: tzinfo | None, now: datetime, *, asks: bool) -> datetime:
