@@ -8,7 +8,7 @@ import signal
 import threading
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +19,7 @@ from digest.config.addresses import split_bind
 from digest.inspect.status import find_next_look
 from digest.model.announcements import EASTERN
 from digest.model.clock import write_with_zone
-from digest.model.errors import DigestError, StoreBusy, StoreError
+from digest.model.errors import DigestError, StoreError
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import Schedule
 from digest.serve.steps import recover
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from digest.poll.installation import Site
-
-Done = TypeVar("Done")
 
 LIMIT = 14.0
 """Seconds after which the process ends, whatever still hangs: the next start mends what it left."""
@@ -67,20 +65,20 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     _listen(stop.set, reload.set)
     load(ctx, warns=True)
     with ExitStack() as stack:
-        site = _patiently(lambda: stack.enter_context(opened(ctx)), stop)
+        site = stack.enter_context(opened(ctx))
         stack.enter_context(hold_worker(site.store))
         configure_logging(logging.DEBUG if ctx.obj["verbose"] else logging.INFO)
         schedule = Schedule(site)
         webs = [] if no_web else _open_webs(site, schedule)
         for web in webs:
             stack.callback(web.stop)
-        _patiently(partial(recover, site), stop)
-        roster = _patiently(partial(sync_roster, site), stop)
+        recover(site)
+        roster = sync_roster(site)
         for doubt in roster.doubts:
             click.echo(doubt, err=True)
         for remark in roster.remarks:
             click.echo(f"{remark}.", err=True)
-        greeting = _patiently(partial(_describe, site, webs), stop)
+        greeting = _describe(site, webs)
         schedule.start()
         for web in webs:
             web.start()
@@ -97,21 +95,6 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     click.echo("stopped" if has_ended else "stopped; what was under way is taken up by the next start")
     if not has_ended:
         os._exit(0)  # a thread that hangs would keep the process
-
-
-def _patiently(step: Callable[[], Done], stop: threading.Event) -> Done:
-    """Take a step once nobody else holds what it needs: another process that was paused may hold it for long."""
-    has_spoken = False
-    while True:
-        try:
-            return step()
-        except StoreBusy as error:
-            if not has_spoken:
-                click.echo(f"waiting: {error.message}", err=True)
-                has_spoken = True
-            if stop.wait(_LOOK):
-                click.echo("stopped")
-                raise click.exceptions.Exit(0) from error
 
 
 def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:

@@ -5,25 +5,16 @@ import shutil
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Timer
 
 import httpx
-import psycopg
 import pytest
 
 from digest.plan.links import LinkMaker
-from digest.store import open_store
-from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, Served, World, live_in, wait_until
-from tests.postgres_servers import PostgresServer
 
 STOPPED_WITHIN = 15.0
-by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="starts a PostgreSQL: .ci/nightly sets DIGEST_NIGHTLY")
 
 
 @pytest.fixture
@@ -56,55 +47,6 @@ def links(world: World) -> LinkMaker:
         return world.links(site)
     finally:
         site.close()
-
-
-@pytest.fixture(params=[("lock_timeout", "subscriptions"), ("statement_timeout", "installation")])
-def held(world: World, request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
-    """Another process that holds what a start needs, on a PostgreSQL that waits for nobody for long."""
-    with tempfile.TemporaryDirectory(prefix="digest-held-") as name:
-        Path(name).chmod(0o711)
-        server = PostgresServer(Path(name) / "server", fsync="off")
-        server.create()
-        server.do("CREATE DATABASE held")
-        url = server.url("held")
-        open_store(url, create=True).close()
-        limit, table = request.param
-        world.write_config(extra=f'\n[store]\nurl = "{url}?options=-c%20{limit}%3D200ms"\n')
-        with psycopg.connect(url) as other:
-            other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-            yield other
-        server.crash()
-
-
-@pytest.fixture
-def waiting(world: World, held: psycopg.Connection) -> Iterator[subprocess.Popen[str]]:
-    """A process that has said that it waits for what another holds."""
-    assert not held.closed
-    with subprocess.Popen(
-        [sys.executable, "-m", "digest", "serve"],
-        cwd=world.folder,
-        env=world.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
-        patience = Timer(30, process.kill)
-        patience.start()
-        assert any("waiting: the database" in line for line in process.stderr)
-        patience.cancel()
-        yield process
-        process.terminate()
-        assert process.wait(15) == 0
-
-
-@by_night
-def test_serving_begins_once_nobody_holds_what_it_needs(
-    waiting: subprocess.Popen[str], held: psycopg.Connection
-) -> None:
-    held.rollback()
-    assert waiting.stdout is not None
-    assert waiting.stdout.readline().startswith("Serving at")
 
 
 def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:
