@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import parse_qs, unquote
 
 import pytest
 from sqlalchemy import select
@@ -60,7 +61,9 @@ def kill_at_page(world: World, number: int) -> None:
 def list_asked(world: World, since: int) -> list[str]:
     """Return what was asked from a request on: the day, or how many rows are skipped."""
     visits = world.arxiv.requests[since:]
-    return [visit.param("from") or visit.param("resumptionToken").rpartition("skip%3D")[2] for visit in visits]
+    return [
+        visit.param("from") or parse_qs(unquote(visit.param("resumptionToken")))["skip"][0] for visit in visits
+    ]
 
 
 def assert_is_known_and_no_news(world: World) -> None:
