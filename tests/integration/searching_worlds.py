@@ -60,9 +60,9 @@ class World:
         self.arxiv.add(paper)
         return paper.id
 
-    def asked(self, since: int = 0) -> list[str]:
+    def asked(self) -> list[str]:
         """Return the searches made, in arXiv's words."""
-        visits = (dict(visit.params) for visit in self.arxiv.requests[since:])
+        visits = (dict(visit.params) for visit in self.arxiv.requests)
         return [params["search_query"] for params in visits if "search_query" in params]
 
     def runs(self, source: str) -> list[PollRun]:

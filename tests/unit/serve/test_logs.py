@@ -3,8 +3,6 @@ import logging
 
 from digest.serve.telemetry import Verb, configure_logging
 
-LIBRARIES = ["slack_sdk", "slack_bolt", "httpx", "aiosmtpd", "mail.log"]
-
 
 def test_beside_a_commands_own_words_a_warning_is_words_too() -> None:
     stream = io.StringIO()
