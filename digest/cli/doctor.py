@@ -11,7 +11,7 @@ import click
 from digest.cli.context import choose_clock, opened, opened_client, set_up_logging
 from digest.cli.output import find_width, json_option, print_json, wrap
 from digest.cli.program import call_as_here
-from digest.config import open_config
+from digest.config import Config, open_config
 from digest.config.addresses import read_operator_places, resolve_destinations
 from digest.config.draft import Mistakes
 from digest.config.values import suggest
@@ -25,7 +25,6 @@ from digest.store import open_store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from digest.config import Config
     from digest.inspect.findings import Find
     from digest.model.clock import Clock
     from digest.poll.installation import Site

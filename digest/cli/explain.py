@@ -8,7 +8,14 @@ import click
 
 from digest import tex
 from digest.arxiv.pages import fetch_papers
-from digest.cli.context import opened_store, opened_workbench, require_subscription
+from digest.cli.context import (
+    Installation,
+    NamedQuery,
+    Workbench,
+    opened_store,
+    opened_workbench,
+    require_subscription,
+)
 from digest.cli.delivery import delivery_as_json
 from digest.cli.output import (
     as_dict,
@@ -23,14 +30,14 @@ from digest.cli.output import (
 )
 from digest.cli.subscription import find_excluders
 from digest.config.addresses import read_destination
-from digest.inspect.explain import Verdict, explain_paper
+from digest.inspect.explain import ChangeTrail, DigestTrail, Trail, Verdict, explain_paper
 from digest.inspect.query_volume import find_failing
 from digest.inspect.status import STATE_WORDS
 from digest.model.announcements import Kind
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import TERMINAL_STATES, Occasion
-from digest.model.papers import ArxivId
-from digest.query import And, Condition, Not, Or, analyse, find_reasons, matches
+from digest.model.papers import ArxivId, Paper
+from digest.query import AnalysedPaper, And, Condition, Node, Not, Or, analyse, find_reasons, matches
 from digest.query.canonical import print_tree
 from digest.query.queries import find_spans
 from digest.render.papers import PaperView
@@ -43,10 +50,6 @@ from digest.store.subscribers import destination_key
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from digest.cli.context import Installation, NamedQuery, Workbench
-    from digest.inspect.explain import ChangeTrail, DigestTrail, Trail
-    from digest.model.papers import Paper
-    from digest.query import AnalysedPaper, Node
     from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11

@@ -119,9 +119,6 @@ def compare(
 
     Args:
         bench: the store, where there is one, and the way to arXiv.
-        before: the old wording.
-        after: the new one.
-        days: how far back.
         papers: how many of each side are printed.
         as_json: print all of them, for a program.
     """

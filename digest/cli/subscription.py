@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import describe_drift, opened_store, require_subscription, suggest_name
+from digest.cli.context import Installation, describe_drift, opened_store, require_subscription, suggest_name
 from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say, write_moment
-from digest.cli.saving import open_file, plan_change, save_change, saving_options
-from digest.config import edits
+from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
+from digest.config import Config, edits
 from digest.config.addresses import read_destination
 from digest.deliver import people, unsubscribe
 from digest.match.rules import read_exclusion
@@ -23,7 +23,9 @@ from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
     Destination,
+    DueSubscription,
     Grouping,
+    Subscription,
     normalise_address,
 )
 from digest.plan.turns import first_due, next_due
@@ -32,7 +34,7 @@ from digest.store import matches as match_store
 from digest.store import people as people_store
 from digest.store import subscriptions as subscription_store
 from digest.store import views
-from digest.store.subscribers import LETTERS, DestinationState, destination_key, load_places
+from digest.store.subscribers import LETTERS, DestinationState, Place, destination_key, load_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,14 +43,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.cli.context import Installation
-    from digest.cli.saving import Manner
-    from digest.config import Config
     from digest.model.papers import Paper
-    from digest.model.subscriptions import DueSubscription, Subscription
     from digest.store.digests import DigestSummary
     from digest.store.people import Person
-    from digest.store.subscribers import Place
     from digest.store.views import SubscriptionLine
 
 
@@ -291,7 +288,6 @@ def _list_person(
     """Return how somebody who subscribed by themselves stands.
 
     Args:
-        person: who.
         own: the subscription of their own saved queries; None where they only joined others.
         heard: destinations that get anything.
         resting: destinations whose own subscription is paused.
@@ -313,8 +309,6 @@ def describe_turn(
     """Say when a subscription's next digest comes, or why none does, and what waits for it.
 
     Args:
-        here: the installation.
-        line: the subscription.
         write: writes the moment; with its date where it is None.
     """
     waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from digest.config import values
 from digest.config.addresses import expand_home, mask_password
-from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, Secrecy, variable_of
+from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, Secrecy, Setting, variable_of
 from digest.config.values import describe_type, read_line, suggest
 from digest.model.errors import ConfigurationError
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from digest.config.settings import Setting
 
 T = TypeVar("T")
 

@@ -117,7 +117,6 @@ def edit_subscription(
 
     Args:
         text: of the file.
-        name: of the subscription.
         values: key → value to write; None takes the key out, so that the default counts.
         add: `follow` or `to` → what to add; what is there already is not added again.
         remove: `follow` or `to` → what to take out.

@@ -13,8 +13,17 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
-from digest.model.cadences import choose_zone
-from digest.model.subscriptions import Abstracts, Archive, DestinationKind, Grouping, WhenEmpty
+from digest.model.cadences import Cadence, QuietHours, choose_zone
+from digest.model.subscriptions import (
+    Abstracts,
+    Archive,
+    Destination,
+    DestinationKind,
+    Grouping,
+    SavedQuery,
+    Subscription,
+    WhenEmpty,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,9 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from digest.model.announcements import Kind
-    from digest.model.cadences import Cadence, QuietHours
     from digest.model.people import Signup
-    from digest.model.subscriptions import Destination, SavedQuery, Subscription
 
 
 _METADATA = "setting"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from digest.config.addresses import read_smtp_url
 from digest.config.display import write_toml
-from digest.config.providers import add_login
+from digest.config.providers import Provider, add_login
 from digest.model.cadences import Cadence
 from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import Destination, DestinationKind
@@ -19,7 +19,6 @@ from digest.model.subscriptions import Destination, DestinationKind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from digest.config.providers import Provider
 
 _LONGEST_NAME = 40
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from digest.query import find_reasons
+from digest.query import Query, find_reasons
 from digest.query.evaluation import list_needed
 from digest.query.words import squash
 from digest.render.contexts import PastView
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from digest.model.papers import Reason
     from digest.plan.links import LinkMaker
-    from digest.query import Query
 
 PAGE, _TITLES, _BATCH = 50, 3, 25
 """Digests on a page, papers shown of each, and digests searched together."""

@@ -45,9 +45,7 @@ class Finding:
     """What one check found.
 
     Attributes:
-        verdict: how it ended.
         check: what was checked, in a word or two.
-        said: what was found.
         todo: what to do about it; "" where there is nothing.
         more: lines that name addresses, channels or queries, for the operator's own eyes; "" for none.
     """
@@ -118,7 +116,6 @@ def hide(finding: Finding, private: dict[str, str]) -> Finding:
     """Return a finding without what should not be pasted: addresses, channels, tokens, query texts.
 
     Args:
-        finding: what was found.
         private: see `list_private`.
     """
     quoted = _QUOTED if finding.check == CONFIGURATION else ()

@@ -15,13 +15,13 @@ from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import UnknownName
-from digest.model.messages import Coverage, Delivery, DeliveryState, Links, Occasion, Receipt
+from digest.model.messages import Coverage, Delivery, DeliveryState, Digest, Links, Message, Occasion, Receipt
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts
 from digest.plan.turns import next_slot
-from digest.query import PaperIndex, matches, to_arxiv
+from digest.query import Or, PaperIndex, Query, matches, to_arxiv
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
     from digest.arxiv.client import ArxivClient
     from digest.model.clock import Clock
-    from digest.model.messages import Digest, Message
     from digest.model.papers import Paper
     from digest.poll.installation import Progress, Site
-    from digest.query import Or, Query
     from digest.store.matches import MatchRow
 
 
@@ -51,13 +49,7 @@ _MOST_DIGESTS = 1_000
 
 
 def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | None:
-    """Make the digest that a subscription would get if its turn came now; None where nothing waits for it.
-
-    Args:
-        conn: reads.
-        site: the installation.
-        due: the subscription.
-    """
+    """Make the digest that a subscription would get if its turn came now; None where nothing waits for it."""
     rows = _leave_out_excluded(conn, due, match_store.load_pending_matches(conn, due.id, due.plan_after))
     if not rows:
         return None
@@ -125,8 +117,6 @@ def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: 
     """Return the last digest of a subscription, or of one day.
 
     Args:
-        conn: reads.
-        due: the subscription.
         day: the day its slot is named after, or it was planned on; None for the last one.
         zone: where that day is a day; None for the machine's own.
     """

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 from digest.model.announcements import earliest_mailing, latest_mailing
 from digest.model.errors import count
 from digest.model.papers import Paper
-from digest.query import And, Condition, Or, PaperIndex, Query, analyse, find_reasons, matches
+from digest.query import AnalysedPaper, And, Condition, Node, Or, PaperIndex, Query, analyse, find_reasons, matches
 from digest.query.canonical import print_condition
 from digest.query.tree import Not
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from digest.query import AnalysedPaper, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,6 @@ class Moved:
     """A paper that one of two wordings brings and the other does not.
 
     Attributes:
-        paper: the paper.
         met: the clauses through which the one brings it.
         failing: why the other does not.
     """

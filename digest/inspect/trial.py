@@ -19,7 +19,7 @@ from digest.model.people import LONGEST_QUERY
 from digest.model.subscriptions import Grouping
 from digest.model.taxonomy import is_category
 from digest.plan.digests import order_entries
-from digest.query import And, Condition, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
+from digest.query import And, Condition, Node, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
 from digest.query.tree import intern_condition
 from digest.query.wording import describe_query, guess_person
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from digest.model.papers import Paper
     from digest.poll.installation import Site
-    from digest.query import Node
     from digest.store.papers import Reach
 
 
@@ -268,11 +267,7 @@ def list_days(now: datetime) -> list[date]:
 
 
 class TrialDesk:
-    """Tries queries on the papers of the last days, which are read in the background when somebody needs them.
-
-    Args:
-        site: the installation.
-    """
+    """Tries queries on the papers of the last days, which are read in the background when somebody needs them."""
 
     def __init__(self, site: Site) -> None:
         self._site = site

@@ -12,20 +12,17 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from digest.model.announcements import Kind
+from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import QueryError
-from digest.model.subscriptions import ActiveRevision, QueryOutcome
+from digest.model.subscriptions import ActiveRevision, QueryOutcome, Subscription
 from digest.poll.rules import FIRST_DIGEST_PAPERS
-from digest.query import PaperIndex, analyse, matches, parse_query
+from digest.query import PaperIndex, Query, analyse, matches, parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from digest.model.announcements import StoredChange
     from digest.model.papers import ArxivId, Paper
-    from digest.model.subscriptions import Subscription
-    from digest.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +132,6 @@ def match_changes(
     Equal queries (one canonical text) are evaluated once.
 
     Args:
-        changes: what was found.
         revisions: the saved queries in force.
     """
     queries = {revision.canonical: query for revision, query in readable(revisions)}
@@ -204,7 +200,6 @@ def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | 
     """Whether a replacement is the first that could be met of a paper which came out since somebody watches.
 
     Args:
-        change: what was found.
         mark: announcement order of the newest paper at the first harvest; (0, 0) without one.
         since: when the source was first checked (UTC); None before.
     """

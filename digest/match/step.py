@@ -20,7 +20,7 @@ from digest.match.rules import (
     readable,
     select_for_subscription,
 )
-from digest.model.announcements import Kind
+from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import CadenceKind
 from digest.model.errors import count
 from digest.model.messages import Occasion
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.announcements import StoredChange
     from digest.poll.installation import Site
     from digest.store.matches import FirstDigest
 
@@ -64,7 +63,6 @@ def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
     """Make every first digest that is owed and can be made now.
 
     Args:
-        site: the installation.
         awaiting: canonical queries whose first digests stay owed all the same.
     """
     at, given = site.clock.now(), FirstDigests()
@@ -192,7 +190,6 @@ def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] =
     """Match what has been found since the last pass, then give new saved queries their first digest.
 
     Args:
-        site: the installation.
         first_digests: False while arXiv could not be asked: a first digest that shows nothing for want of
             papers would be the only one, so it stays owed.
         awaiting: canonical queries whose first digests stay owed all the same.

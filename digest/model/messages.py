@@ -146,16 +146,13 @@ class Digest:
     """What one subscription gets for one slot, frozen when planned.
 
     Attributes:
-        subscription: its name.
         title: what the digest is called.
         slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…`; unique within the subscription.
-        occasion: why it exists.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
         entries: every paper, in the order shown; see `digest.plan.digests`.
         shown: how many of `entries` are shown in full; the rest are counted and linked.
         queries: (name, text) of the saved queries behind it.
-        coverage: what was checked.
         id: the stored digest's number; 0 before it is stored.
         group_by: what its headings are.
         abstracts: how much of each abstract it shows.
@@ -258,9 +255,7 @@ class Delivery:
     """One part of a digest on its way to one destination.
 
     Attributes:
-        id: its number.
         digest_id: the digest it carries.
-        destination: where to.
         part: 0-based; part 0 is the first message a reader sees.
         parts: how many parts there are.
         state: see `DeliveryState`.
@@ -397,7 +392,6 @@ class EarlierDigest:
 
     Attributes:
         planned_at: when it was frozen (UTC).
-        occasion: why it exists.
         papers: how many it holds.
         coverage: what was checked before it.
     """
@@ -461,8 +455,6 @@ class Transport(Protocol):
         """Hand the message over, once, and return the answer.
 
         Args:
-            message: what.
-            destination: where to.
             is_ours: asked right before the point of no return, where handing it over twice does harm.
 
         Raises:
@@ -474,8 +466,6 @@ class Transport(Protocol):
         """Check whether the message was taken after all; None where it was not.
 
         Args:
-            message: what.
-            destination: where to.
             begun_at: when sending it began, by the clock of the host that sent.
 
         Raises:

@@ -269,7 +269,6 @@ class ActiveRevision:
     Attributes:
         id: the revision's key: another text is another revision.
         query_id: the saved query's key, the same over all revisions.
-        name: its name.
         text: as written, or in its one form where what is written can't be read any more.
         canonical: as printed; equal queries have equal canonical texts.
         active_from_change: changes above this id are matched against it.
@@ -306,7 +305,6 @@ class Wording:
     """What a saved query asked for a while.
 
     Attributes:
-        name: the saved query's.
         text: as written, or in its one form.
         since: from when on (UTC).
         until: up to when; None where it still does.
@@ -323,8 +321,6 @@ class DueSubscription:
     """A subscription as stored, with the saved queries it reads now.
 
     Attributes:
-        id: its key.
-        subscription: as configured.
         state: `SubscriptionState` as text.
         next_due_at: when its next digest is due (UTC); None while nothing makes it due.
         plan_after: only matches of later match runs are planned.

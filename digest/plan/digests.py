@@ -57,13 +57,10 @@ def plan_digest(
     """Freeze one digest.
 
     Args:
-        due: the subscription.
         changes: every change it shows, in any order; several of one paper become one entry.
         queries: its saved queries, parsed, by name; one that cannot be read any more is simply missing.
         seen: what its reader saw before, by paper key.
         coverage: what was checked; `matched` is filled in here.
-        slot: its slot's name.
-        occasion: why it exists.
         now: the moment of planning (UTC).
         datestamps: of papers by their keys, the day arXiv last changed each one's record (UTC).
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
@@ -120,8 +117,6 @@ def plan_deliveries(
     Keys follow from what is delivered where, never from an attempt or a clock.
 
     Args:
-        digest: the digest.
-        destinations: where it goes.
         divide: which papers each of its messages at a destination tells; None for one that tells them all.
         scope: names the subscription apart from every other one anywhere: mail servers and Slack know many
             installations, and a name may be given to another subscription later.
@@ -292,7 +287,6 @@ def find_announcement(change: StoredChange, mailing: date | None, datestamp: dat
     record, which begins on the evening of the announcement, or else was found when it was.
 
     Args:
-        change: what was found.
         mailing: Eastern date of the announcement that brought the paper; None if it is not known.
         datestamp: the day arXiv last changed the paper's record (UTC); None if it is not known.
     """

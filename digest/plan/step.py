@@ -12,12 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.match.rules import read_exclusion, readable
-from digest.model.announcements import Kind, mailing_moment, mailings_between
+from digest.model.announcements import Kind, StoredChange, mailing_moment, mailings_between
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
-from digest.model.messages import Occasion
-from digest.model.subscriptions import WhenEmpty
+from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Occasion, Seen
+from digest.model.subscriptions import ActiveRevision, DueSubscription, WhenEmpty
 from digest.plan.digests import (
+    Shown,
     find_last_papers,
     find_told_until,
     is_told,
@@ -25,15 +26,15 @@ from digest.plan.digests import (
     plan_deliveries,
     plan_digest,
 )
-from digest.plan.links import make_links, remember_tokens
+from digest.plan.links import LinkMaker, make_links, remember_tokens
 from digest.plan.restored import take_as_sent
-from digest.plan.turns import TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
+from digest.plan.turns import Turn, TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
 from digest.poll.coverage import load_coverage, reach_back
-from digest.query import analyse
+from digest.query import AnalysedPaper, Query, analyse
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
-from digest.store.matches import let_go
+from digest.store.matches import DueTurn, MatchRow, let_go
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -41,16 +42,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from digest.model.announcements import StoredChange
-    from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Seen
-    from digest.model.subscriptions import ActiveRevision, DueSubscription
-    from digest.plan.digests import Shown
-    from digest.plan.links import LinkMaker
-    from digest.plan.turns import Turn
     from digest.poll.installation import Site
-    from digest.query import AnalysedPaper, Query
     from digest.store.digests import DigestDraft
-    from digest.store.matches import DueTurn, MatchRow
 
 
 _INSTANT = timedelta(microseconds=1)
@@ -152,10 +145,7 @@ class Drafts:
 
         Args:
             conn: the transaction that stores it.
-            due: the subscription.
             rows: the matches it tells, which were read.
-            slot: its slot's name.
-            occasion: why it exists.
             is_missed: it is sent as the turn before the last, and covers the announcement before the last.
             earlier: without matches to show, what was sent before; see `load_earlier`.
 
@@ -316,7 +306,6 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
     """Plan every digest that is due.
 
     Args:
-        site: the installation.
         patience: how long a digest may wait past its time for an announcement that is still incomplete; None for
             as long as each cadence says.
     """
@@ -483,7 +472,6 @@ def _load_pending(
     """Return what waits to be planned, by those who have anything, without what was excluded since or sent before.
 
     Args:
-        conn: a writing transaction.
         drafts: says of which source and moment.
         plan_after: subscription -> only match runs after this one.
         excluding: those among them that exclude anything.

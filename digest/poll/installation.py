@@ -53,15 +53,11 @@ class Site:
     """One installation at work.
 
     Attributes:
-        config: what the operator configured.
-        store: the database.
-        clock: the time.
         open_renderer: makes `renderer` when it is first needed: most checks find nothing to render.
         client: the way to arXiv, behind the gate.
         open_transport: opens the transport of a kind of destination; called once for each kind in use.
         owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
-        progress: gets what happens.
     """
 
     config: Config
@@ -120,7 +116,6 @@ class Site:
         """Wait so many seconds of the machine's own time; False where that was interrupted.
 
         Args:
-            seconds: how long.
             since: `interrupts` as it was when what is waited for began.
         """
         with self._interrupting:

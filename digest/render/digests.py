@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from digest.model.announcements import Kind
 from digest.model.errors import TemplateError
-from digest.model.messages import Occasion
+from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.render.contexts import PageContext, PostContext
 from digest.render.coverage import (
@@ -26,7 +26,6 @@ from digest.render.text import clean_text, count_papers, name_slot, name_zone, s
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from digest.model.messages import Coverage, Digest, DigestEntry, Links
     from digest.render.environments import Templates
 
 

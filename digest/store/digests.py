@@ -40,11 +40,7 @@ class DigestSummary:
     """A stored digest without its papers.
 
     Attributes:
-        id: its number.
-        subscription: its present name.
         title: what it is called.
-        slot: its slot.
-        occasion: why it exists.
         planned_at: when it was frozen (UTC).
         papers: how many it holds.
         shown: how many of them in full.
@@ -65,8 +61,6 @@ class DigestDraft:
     """A digest ready to be stored.
 
     Attributes:
-        subscription_id: whose.
-        digest: what is shown.
         plans: its parts on their ways.
         consumed: the match runs whose rows it tells.
     """

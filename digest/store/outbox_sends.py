@@ -90,10 +90,8 @@ def begin_sending(
     in the same transaction; where it may not, the delivery and the parts behind it end `suppressed`.
 
     Args:
-        conn: a writing transaction.
         delivery: as claimed; its `remote_address` is kept.
         message: what is sent: `load_message`'s, or as rendered for the first attempt.
-        now: the moment (UTC).
         lease_seconds: how long the attempt may take.
 
     Returns:
@@ -169,12 +167,9 @@ def mark_unsent(
     """Record what becomes of a claimed delivery that was not sent, as far as known.
 
     Args:
-        conn: a writing transaction.
         delivery: as claimed.
         to: `READY` for another attempt, `UNKNOWN` where it may have arrived, `HELD` for the operator, `DEAD` or
             `SUPPRESSED`, and the parts behind it with it.
-        reason: why.
-        now: the moment (UTC).
         not_before: from when on it is claimed or checked again; None for at once.
         shorter: what it shows from now on, since it was refused for its size: the next attempt has other bytes.
 
@@ -197,9 +192,6 @@ def take_unknown(
     """Take deliveries that may have arrived and have settled; nobody else gets them for a while.
 
     Args:
-        conn: a writing transaction.
-        now: the moment (UTC).
-        limit: how many at most.
         kinds: only deliveries on these kinds of destination; None for all.
     """
     picked = (
@@ -320,9 +312,6 @@ def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = F
     it return with it, and the pause of its destination ends.
 
     Args:
-        conn: a writing transaction.
-        delivery_id: which.
-        now: the moment (UTC).
         anyway: send it without a check; it may arrive twice.
 
     Returns:
@@ -357,11 +346,6 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
 
 def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts behind it go on.
-
-    Args:
-        conn: a writing transaction.
-        delivery_id: which.
-        now: the moment (UTC).
 
     Returns:
         False, with nothing changed, where its state does not allow it, or it was never on its way.

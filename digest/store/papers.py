@@ -145,7 +145,6 @@ def load_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivI
     """Return the paper announced last of all that are stored, with its datestamp; None where none is.
 
     Args:
-        conn: a reading transaction.
         is_harvested: only of those that a harvest has shown with their datestamps: another one must show them
             again. What a search or a question for ids brought before it proves nothing of harvests.
     """
@@ -316,7 +315,6 @@ def save_changes(
     Call it in the transaction in which `load_known` read what the changes were compared with.
 
     Args:
-        conn: a writing transaction.
         changes: at most one for each paper.
         hash_text: `digest.compare.content_hash`: texts that hash alike are one text.
         run_id: the poll run that found them.
