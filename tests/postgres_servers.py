@@ -1,4 +1,4 @@
-"""Real PostgreSQL servers that may be crashed, copied to a standby, and replaced by it."""
+"""Real PostgreSQL servers that may be crashed."""
 
 from __future__ import annotations
 

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 _SQLITE_PREFIX = "sqlite:///"
 _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
-_STORE_HINT = (
-    "Write sqlite:///digest.db, or postgresql://name:password@host/database, "
-    "with several hosts as host1:5432,host2:5432."
-)
+_STORE_HINT = "Write sqlite:///digest.db, or postgresql://name:password@host/database."
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
@@ -134,7 +131,7 @@ def read_smtp_url(value: object) -> str:
 
 
 def read_store_url(value: object) -> str:
-    """Read the database's address; several hosts may stand in it, the one that takes writes is used."""
+    """Read the database's address."""
     url = read_line(value)
     if url in (_SQLITE_PREFIX, f"{_SQLITE_PREFIX}:memory:"):
         raise ConfigurationError(f"{url!r} names no file, so nothing would be kept", hint=_STORE_HINT)
@@ -146,7 +143,7 @@ def read_store_url(value: object) -> str:
 def find_remote_hosts(url: str) -> list[str]:
     """Return the other machines that a PostgreSQL address names."""
     parts = urlsplit(url)
-    places = parts.netloc.rpartition("@")[2].split(",") + parse_qs(parts.query).get("host", [""])[-1].split(",")
+    places = [parts.netloc.rpartition("@")[2], *parse_qs(parts.query).get("host", [""])[-1].split(",")]
     hosts = [urlsplit(f"//{place}").hostname for place in places if not place.startswith(("/", "@", "%2F"))]
     return [host for host in hosts if host and host not in LOOPBACK_HOSTS]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from array import array
 from collections.abc import Collection
@@ -233,14 +232,8 @@ SESSION: dict[str, str] = {
 }
 """What each session is set to, unless the URL's `options` say otherwise."""
 
-_HOSTS = "several-hosts"
-
 _READ_ONLY = "25006"
 """The error of a server that takes no writes: a primary that became a standby."""
-
-_AUTHORITY = re.compile(
-    r"(?P<scheme>\w+(?:\+\w+)?://)(?:(?P<user>[^/@]*)@)?(?P<hosts>[^/?]+)(?P<rest>.*)", re.DOTALL
-)
 
 
 def open_postgresql(url: URL, *, pool: int = POOL) -> Engine:
@@ -271,41 +264,6 @@ def open_postgresql(url: URL, *, pool: int = POOL) -> Engine:
     event.listen(engine, "do_connect", _connect)
     event.listen(engine, "handle_error", _leave_standby)
     return engine
-
-
-def spread_hosts(url: str) -> str:
-    """Rewrite libpq's way to name several hosts, `//user@h1:5432,h2:5432/name`, to the one SQLAlchemy reads.
-
-    The one that takes writes is sought, if the URL asks for no other.
-    """
-    found = _AUTHORITY.fullmatch(url)
-    if found is None or "," not in found["hosts"]:
-        return url
-    hosts, ports = zip(*(_split_port(host) for host in found["hosts"].split(",")), strict=True)
-    path, _, query = found["rest"].partition("?")
-    named = [f"host={','.join(hosts)}", f"port={','.join(ports)}", *filter(None, [query])]
-    if "target_session_attrs=" not in query:
-        named.append("target_session_attrs=read-write")
-    user = f"{found['user']}@" if found["user"] is not None else ""
-    return f"{found['scheme']}{user}{path or '/'}?{'&'.join(named)}"
-
-
-def _split_port(host: str) -> tuple[str, str]:
-    name, colon, port = host.rpartition(":")
-    if not colon or host.endswith("]"):
-        name, port = host, "5432"
-    return name.strip("[]"), port
-
-
-def show_url(url: URL) -> str:
-    """Return an address for messages: without its password, several hosts as `spread_hosts` found them."""
-    shown = url.render_as_string(hide_password=True)
-    hosts, ports = url.query.get("host"), url.query.get("port")
-    if not (isinstance(hosts, str) and isinstance(ports, str) and "," in hosts):
-        return shown
-    several = ",".join(map(":".join, zip(hosts.split(","), ports.split(","), strict=False)))
-    plain = url.difference_update_query(["host", "port", "target_session_attrs"]).set(host=_HOSTS)
-    return plain.render_as_string(hide_password=True).replace(_HOSTS, several)
 
 
 def be_patient(conn: Connection) -> None:

@@ -27,7 +27,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store.dialect import POOL, be_patient, metadata, open_postgresql, show_url, spread_hosts, take_turn
+from digest.store.dialect import POOL, be_patient, metadata, open_postgresql, take_turn
 from digest.store.schema import gate, installation, marks
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Store:
         self.engine = engine
         self.dialect = engine.dialect.name
         shown = engine.url.set(drivername=self.dialect).difference_update_query(_SECRETS)
-        self.url_masked = show_url(shown)
+        self.url_masked = shown.render_as_string(hide_password=True)
         self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
         self._file = None if self.path is None else _identify(self.path)
         self._turn = None if self.path is None else threading.Lock()
@@ -230,7 +230,7 @@ def open_store(
     """Open the database at a URL.
 
     Args:
-        url: `sqlite:///path`, `postgresql://user@host/name` or `postgresql://user@h1:5432,h2:5432/name`.
+        url: `sqlite:///path` or `postgresql://user@host/name`.
         create: build the tables where there are none (a SQLite file is made readable by its owner only).
         pool: connections to PostgreSQL at most.
 
@@ -278,7 +278,7 @@ def connect(url: str, *, create: bool = False, pool: int = POOL) -> Store:
 def _read_url(url: str) -> URL:
     hint = "Write sqlite:///path/to/digest.db, or postgresql://user@host/name."
     try:
-        parsed = make_url(spread_hosts(url))
+        parsed = make_url(url)
     except (ArgumentError, ValueError) as error:
         raise ConfigurationError("the database's url can't be understood", hint=hint) from error
     name = parsed.drivername.partition("+")[0]

@@ -47,9 +47,9 @@ def test_an_arxiv_on_this_machine_needs_no_way_to_reach_anybody(load: Load) -> N
     ("place", "hosts"),
     [
         ("db.example.org/d", "db.example.org"),
-        ("digest@db1:5432,[::1]:5432,db2/d", "db1, db2"),
+        ("digest@/d?host=db1,::1,db2&port=5432,5432,5432", "db1, db2"),
         ("/d?host=db3.example.org", "db3.example.org"),
-        ("localhost,127.0.0.1:5433/d", ""),
+        ("127.0.0.1:5433/d", ""),
         ("/d?host=/var/run/postgresql", ""),
         ("db.example.org/d?sslmode=verify-full", ""),
     ],
