@@ -278,12 +278,6 @@ def stem(word: str) -> str:
     return str(_porter.stemWord(word)) if len(word) >= _SHORTEST_STEMMED else word
 
 
-def stem_all(words: Sequence[str]) -> list[str]:
-    """Return the stems of many folded words, none of them kept for later."""
-    stems: list[str] = _porter.stemWords(words)
-    return [found if len(word) >= _SHORTEST_STEMMED else word for word, found in zip(words, stems, strict=True)]
-
-
 _COMMAND = re.compile(r"\\(?:label|color|textcolor|href|[hv]?phantom|[hv]space)\s*\{[^}]*\}|\\([A-Za-z]+)")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]{1,20}")
 _LEFT_OUT = re.compile(r"[\W_e]+")
