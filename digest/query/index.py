@@ -18,7 +18,7 @@ from collections import defaultdict
 from functools import cached_property, reduce
 from itertools import chain, compress, count, islice
 from operator import attrgetter, or_
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from digest.model import taxonomy
 from digest.query.evaluation import STEMMED, TEXTS, WordPattern, analyse, read_name
@@ -67,10 +67,10 @@ class PaperIndex:
     """
 
     def __init__(self, papers: Iterable[Paper]) -> None:
-        coming = iter(papers)
+        coming, shared = iter(papers), dict[object, Any]()
         self._shelves: list[_Shelf] = []
         while some := list(islice(coming, _MOST)):
-            self._shelves.append(_Shelf(some))
+            self._shelves.append(_Shelf(some, shared))
 
     def find(self, queries: Iterable[Query | Node]) -> Iterator[list[int]]:
         """Yield the numbers of the papers that each query means, in growing order."""
@@ -84,25 +84,29 @@ class PaperIndex:
 class _Shelf:
     """Some papers, at most `_MOST`.
 
+    Args:
+        papers: them.
+        shared: values of other shelves, each by itself: equal ones are in memory once.
+
     Attributes:
         size: how many they are.
         fields: what they say, by prefix.
-        texts: of each paper the words of a field in order, by prefix: as `_Words.read` writes them, but stemmed.
+        texts: of each paper the words of a field in order, by prefix: as `_Words.read` writes them.
         names: the distinct names of authors, those with umlauts twice: their parts with `_NEXT` between them.
-        papers_by: number of a name -> the papers that have it.
+        papers_by: of each name the papers that have it.
         minutes: when each paper was first submitted.
     """
 
-    def __init__(self, papers: Sequence[Paper]) -> None:
+    def __init__(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
         self.size = len(papers)
         self.minutes = [int(analyse(paper).submitted_minute) for paper in papers]
-        self.fields = {field: _Field(map(read, papers)) for field, read in _VALUES.items()}
+        self.fields = {field: _Field(map(read, papers), shared) for field, read in _VALUES.items()}
         self.texts: dict[str, list[str]] = {}
         words = _Words()
         for prefix, name in TEXTS.items():
             texts = [words.read(getattr(paper, name)) for paper in papers]
-            self.fields[prefix] = _Field(map(_split, texts), stem if prefix in STEMMED else None)
-            self.texts[prefix] = list(map(_stem_text, texts)) if prefix in STEMMED else texts
+            self.fields[prefix] = _Field(map(_split, texts), shared, stem if prefix in STEMMED else None)
+            self.texts[prefix] = texts
         numbers: dict[str, int] = {}
         readings = {name: _read_name(name) for paper in papers for name in map(attrgetter("name"), paper.authors)}
         known = {
@@ -110,10 +114,9 @@ class _Shelf:
             for name, readings in readings.items()
         }
         self.names = list(numbers)
-        self.papers_by = _list_places(
-            chain.from_iterable([known[author.name] for author in paper.authors]) for paper in papers
-        )
-        self.fields[Prefix.AUTHOR] = _Field((name.split(_NEXT) for name in self.names), fold_umlauts)
+        by = (chain.from_iterable([known[author.name] for author in paper.authors]) for paper in papers)
+        self.papers_by = [papers for _, papers in sorted(_list_places(by, shared).items())]
+        self.fields[Prefix.AUTHOR] = _Field((name.split(_NEXT) for name in self.names), shared, fold_umlauts)
 
 
 def _read_name(name: str) -> list[str]:
@@ -168,7 +171,7 @@ def _split(text: str) -> Sequence[str]:
 
 
 def _stem_text(text: str) -> str:
-    return _AGAIN.join([_enclose(map(stem, one[1:-1].split(_NEXT))) for one in text.split(_AGAIN)]) if text else ""
+    return _AGAIN.join([_enclose(map(stem, one[1:-1].split(_NEXT))) for one in text.split(_AGAIN)])
 
 
 class _Field:
@@ -176,15 +179,22 @@ class _Field:
 
     Args:
         said: what each of them says.
+        shared: as above.
         spell: gives the term under which a word is found; without it that is the word itself.
     """
 
-    def __init__(self, said: Iterable[Iterable[str]], spell: Callable[[str], str] | None = None) -> None:
-        self._places = _list_places(said)
+    def __init__(
+        self,
+        said: Iterable[Iterable[str]],
+        shared: dict[object, Any],
+        spell: Callable[[str], str] | None = None,
+    ) -> None:
+        self._places = _list_places(said, shared)
         self._places.pop(_STOP, None)
-        self._has_terms, self._words = spell is not None, dict[str, str]()
+        self._spell, words = spell, dict[str, str]()
         for word, term in zip(self._places, map(spell, self._places), strict=True) if spell else ():
-            self._words[term] = f"{self._words[term]}{_NEXT}{word}" if term in self._words else word
+            words[term] = f"{words[term]}{_NEXT}{word}" if term in words else word
+        self._words = {shared.setdefault(term, term): found for term, found in words.items() if found != term}
 
     @cached_property
     def _ordered(self) -> tuple[list[str], list[str]]:
@@ -192,9 +202,9 @@ class _Field:
 
     def find(self, term: str) -> bytes:
         """Return where a term is said, as packed numbers."""
-        if not self._has_terms:
-            return self._places.get(term, b"")
-        return self._gather(self._words[term].split(_NEXT)) if term in self._words else b""
+        if term in self._words:
+            return self._gather(self._words[term].split(_NEXT))
+        return self._places.get(term, b"") if self._spell is None or self._spell(term) == term else b""
 
     def find_begun(self, beginning: str) -> bytes:
         """Return where a word is said that begins so, or whose term does; some places perhaps twice."""
@@ -210,13 +220,14 @@ def _cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
     return ordered[first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))]
 
 
-def _list_places(said: Iterable[Iterable[_Said]]) -> dict[_Said, bytes]:
+def _list_places(said: Iterable[Iterable[_Said]], shared: dict[object, Any]) -> dict[_Said, bytes]:
     """Return what is said -> the numbers of those that say it, packed."""
     places: defaultdict[_Said, list[int]] = defaultdict(list)
     for number, words in enumerate(said):
         for word in set(words):
             places[word].append(number)
-    return {word: array("I", numbers).tobytes() for word, numbers in places.items()}
+    packed = ((word, array("I", numbers).tobytes()) for word, numbers in places.items())
+    return {shared.setdefault(word, word): shared.setdefault(numbers, numbers) for word, numbers in packed}
 
 
 def _name_categories(paper: Paper) -> list[str]:
@@ -242,6 +253,7 @@ class _Search:
         self._met: dict[Condition, int] = {}
         self._with_term: dict[tuple[str, str], int] = {}
         self._with_part: dict[str, set[int]] = {}
+        self._stemmed: dict[tuple[str, int], str] = {}
 
     def find(self, node: Node) -> int:
         """Return the papers that a tree means."""
@@ -301,8 +313,16 @@ class _Search:
         found = self._require(self._find_term(prefix, term) for term in run.terms)
         if not found or len(run.terms) == 1:
             return found
-        texts = self._shelf.texts[prefix]
-        return _join_bits(number for number in _list_bits(found) if _has_run(texts[number], run))
+        has_run = _look_for(run)
+        return _join_bits(number for number in _list_bits(found) if has_run(self._read(prefix, number)))
+
+    def _read(self, prefix: Prefix, number: int) -> str:
+        text = self._shelf.texts[prefix][number]
+        if prefix not in STEMMED:
+            return text
+        if (prefix, number) not in self._stemmed:
+            self._stemmed[prefix, number] = _stem_text(text)
+        return self._stemmed[prefix, number]
 
     def _find_people(self, condition: Condition) -> int:
         pattern, names = read_name(condition), self._shelf.names
@@ -311,8 +331,9 @@ class _Search:
         else:
             given = (part for part in pattern.given if len(part) > 1)
             found = set.intersection(*map(self._find_names, (*pattern.anywhere, *pattern.last, *given)))
-        meant = [number for number in found if pattern.find_parts(names[number].split(_NEXT))]
-        return _unpack(b"".join(map(self._shelf.papers_by.__getitem__, meant)))
+        if isinstance(pattern, PersonPattern) or pattern.last:  # it matters where each part is
+            found = {number for number in found if pattern.find_parts(names[number].split(_NEXT))}
+        return _unpack(b"".join(map(self._shelf.papers_by.__getitem__, found)))
 
     def _find_names(self, part: str) -> set[int]:
         """Return the names with a part; a star ends one that may go on."""
@@ -336,16 +357,19 @@ def _unpack(packed: bytes) -> int:
     return _join_bits(memoryview(packed).cast("I"))
 
 
-def _has_run(text: str, run: Run) -> bool:
-    """Tell whether a text has the words of a run at their distances, in one of its readings."""
-    if run.places[-1] == len(run.terms) - 1:  # side by side
-        return _enclose(run.terms) in text
-    for reading in text.split(_AGAIN):
-        words = reading[1:-1].split(_NEXT)
-        for start in [place for place, word in enumerate(words) if word == run.terms[0]]:
-            if all(
-                words[start + far : start + far + 1] == [term]
-                for term, far in zip(run.terms, run.places, strict=True)
-            ):
-                return True
-    return False
+def _look_for(run: Run) -> Callable[[str], bool]:
+    """Return what tells whether a text has the words of a run at their distances, in one of its readings."""
+    if run.places[-1] == len(run.terms) - 1:
+        side_by_side = _enclose(run.terms)
+        return lambda text: side_by_side in text
+    (first, *others), (_, *distances) = run
+
+    def is_met(text: str) -> bool:
+        for reading in text.split(_AGAIN):
+            words = reading[1:-1].split(_NEXT)
+            for start in [place for place, word in enumerate(words) if word == first]:
+                if [words[start + far] for far in distances if start + far < len(words)] == others:
+                    return True
+        return False
+
+    return is_met

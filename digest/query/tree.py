@@ -210,14 +210,9 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
     if condition.prefix is not Prefix.ALL:
         return (condition,)
     shape, text = condition.shape, condition.text
-    words = tuple(intern_condition(prefix, shape, text) for prefix in _WORD_PREFIXES)
-    return (*words, *spread_beyond_words(shape, text))
-
-
-def spread_beyond_words(shape: Shape, text: str) -> tuple[Condition, ...]:
-    """Return those of an `all:` condition's conditions that search for no words: on authors, and for a keyword."""
+    words = (intern_condition(prefix, shape, text) for prefix in _WORD_PREFIXES)
     keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
-    return (*_spread_name(shape, text), *keywords)
+    return (*words, *_spread_name(shape, text), *keywords)
 
 
 def _spell_both(condition: Condition) -> tuple[Condition, ...]:

@@ -423,7 +423,7 @@ def test_each_word_of_a_text_is_found_where_the_single_paper_has_it(
     texts: list[tuple[str, ...]], make_paper: MakePaper
 ) -> None:
     papers = [make_paper(**dict(zip(TEXTS_OF_WORDS.values(), each, strict=True))) for each in texts]
-    shelf = _Shelf(papers)
+    shelf = _Shelf(papers, {})
     for prefix, name in TEXTS_OF_WORDS.items():
         for number, paper in enumerate(papers):
             own = getattr(analyse(paper), name)
@@ -436,18 +436,18 @@ def test_each_word_of_a_text_is_found_where_the_single_paper_has_it(
                 for place, word in enumerate(reading[1:-1].split("\t") if reading else (), first):
                     places.setdefault(word, []).append(place)
             places.pop("\0", None)
-            assert places == own.numbers
+            assert places == own.surfaces
 
 
 @given(names=st.lists(st.lists(ANY_TEXTS, max_size=3), min_size=1, max_size=4))
 def test_names_are_cut_as_those_of_the_single_paper(names: list[list[str]], make_paper: MakePaper) -> None:
     papers = [make_paper(authors=each) for each in names]
-    shelf = _Shelf(papers)
+    shelf = _Shelf(papers, {})
     for number, paper in enumerate(papers):
         own = {spelling for name in analyse(paper).names for spelling in name.spellings if spelling}
         found = {
             tuple(shelf.names[one].split("\t"))
-            for one, by in shelf.papers_by.items()
+            for one, by in enumerate(shelf.papers_by)
             if number in memoryview(by).cast("I")
         }
         assert found == own
