@@ -1,4 +1,4 @@
-"""Sends several deliveries at once per transport.
+"""Sends several deliveries at once per transport, and keeps their leases.
 
 One thread of a lane claims as many as it has threads free to send them, the others send: so a send that hangs
 holds up none behind it, and nothing is claimed that is not on its way.
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from digest.deliver.step import DeliverReport, deliver_one, settle_one, settling_times, take_settled
 from digest.model.clock import SystemClock, monotonic
+from digest.model.errors import StoreError
 from digest.model.subscriptions import DestinationKind
+from digest.store import Store, views
 from digest.store import outbox as outbox_module
-from digest.store import views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -129,7 +130,10 @@ class _Pass:
         Raises:
             StoreError: the database is away; what was on its way has ended.
         """
-        with ThreadPoolExecutor(self._slots + 1, self._lane.name) as self._pool:
+        with (
+            Leases(self._site.store) as self._leases,
+            ThreadPoolExecutor(self._slots + 1, self._lane.name) as self._pool,
+        ):
             while not self._is_over():
                 is_dry = self._claim() == 0
                 if self._is_busy:
@@ -155,8 +159,9 @@ class _Pass:
         now, asked_at = site.clock.now(), monotonic()
         with site.store.begin() as conn:
             claimed = outbox_module.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
+        self._leases.take(claimed, asked_at)
         for delivery in claimed:
-            self._submit(self._sending, partial(self._send, delivery, asked_at))
+            self._submit(self._sending, partial(self._send, delivery))
         self._ask_at = 0.0 if len(claimed) == wanted else monotonic() + _ASK_AGAIN
         return len(claimed)
 
@@ -179,9 +184,12 @@ class _Pass:
             if not self._is_over():
                 settle_one(self._site, one)
 
-    def _send(self, delivery: Delivery, asked_at: float) -> None:
-        """Send one delivery, in a thread that does nothing else meanwhile; it was claimed after `asked_at`."""
-        deliver_one(self._site, self._report, delivery, partial(holds_claim, asked_at))
+    def _send(self, delivery: Delivery) -> None:
+        """Send one delivery, in a thread that does nothing else meanwhile."""
+        try:
+            deliver_one(self._site, self._report, delivery, partial(self._leases.holds, delivery))
+        finally:
+            self._leases.drop(delivery)
         if monotonic() >= self._tell_at:  # as often as anybody reads it
             self._tell_at = monotonic() + _TELL_EVERY
             self._site.progress.update(f"{self._report.total} sent")
@@ -213,10 +221,87 @@ class _Pass:
         return True
 
 
-MARGIN = 660.0
-"""Seconds before its end from which on a claim is not relied upon: a mail server's last answer takes so long."""
+BEAT = 15.0
+"""Seconds between two signs of life: several may fail before a lease of `outbox.CLAIM_LEASE` lapses."""
+
+MARGIN = 10.0
+"""Seconds before its end from which on a lease is not relied upon: what is begun must reach the other side."""
 
 
-def holds_claim(asked_at: float) -> bool:
-    """Whether nobody can have taken back a claim asked for at a moment (of `monotonic`), nor will for a while."""
-    return monotonic() - asked_at < outbox_module.CLAIM_LEASE - MARGIN
+class Leases:
+    """Keeps claims alive from a thread of its own while its context lasts.
+
+    Args:
+        store: where the claims are.
+        beat: seconds between two signs of life.
+        lease: seconds a claim lasts without one.
+        margin: see `MARGIN`.
+    """
+
+    def __init__(
+        self, store: Store, *, beat: float = BEAT, lease: float = outbox_module.CLAIM_LEASE, margin: float = MARGIN
+    ) -> None:
+        self._store, self._beat, self._lease, self._margin = store, beat, lease, margin
+        self._held: dict[tuple[int, int], float] = {}
+        self._lock = threading.Lock()
+        self._pause = SystemClock()
+        self._is_over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._pause.wake()
+        if self._thread is not None:
+            self._thread.join()
+
+    def take(self, claimed: Iterable[Delivery], asked_at: float) -> None:
+        """Begin to keep claims; `asked_at` is `monotonic()` from before they were asked for."""
+        with self._lock:
+            self._held.update({(delivery.id, delivery.token): asked_at for delivery in claimed})
+            if self._held and self._thread is None:
+                self._thread = threading.Thread(target=self._live, name="leases", daemon=True)
+                self._thread.start()
+
+    def drop(self, delivery: Delivery) -> None:
+        """Keep a claim no longer: it came to its end, or lapses."""
+        with self._lock:
+            self._held.pop((delivery.id, delivery.token), None)
+
+    def holds(self, delivery: Delivery) -> bool:
+        """Whether nobody can have taken the claim back, nor will for a while."""
+        with self._lock:
+            confirmed_at = self._held.get((delivery.id, delivery.token))
+        return confirmed_at is not None and monotonic() - confirmed_at < self._lease - self._margin
+
+    def renew(self) -> None:
+        """Give one sign of life; claims that were lost are forgotten.
+
+        Raises:
+            StoreError: the database did not take it.
+        """
+        with self._lock:
+            claims = list(self._held)
+        if not claims:
+            return
+        asked_at = monotonic()
+        with self._store.begin() as conn:
+            renewed = outbox_module.renew(conn, claims, self._lease)
+        with self._lock:
+            for claim in claims:
+                if claim[0] not in renewed:
+                    self._held.pop(claim, None)
+                elif claim in self._held:
+                    self._held[claim] = asked_at
+
+    def _live(self) -> None:
+        while True:
+            self._pause.sleep(self._beat)
+            if self._is_over.is_set():
+                return
+            try:
+                self.renew()
+            except StoreError as error:
+                _log.warning("the database does not record that this process is alive: %s", error.message)

@@ -20,6 +20,7 @@ from sqlalchemy import (
     or_,
     select,
     true,
+    tuple_,
     type_coerce,
     update,
 )
@@ -36,9 +37,8 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
 
-CLAIM_LEASE = 1200.0
-"""Seconds after which a claim lapses: longer than the slowest mail server takes. Only a process that died on
-PostgreSQL lets it come to that."""
+CLAIM_LEASE = 60.0
+"""Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""
 
 UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
 """Outcomes of an attempt that a later answer settles."""
@@ -159,7 +159,7 @@ def claim(
     sent. Destinations that asked for a pause are passed over.
 
     Args:
-        lease_seconds: how long they are kept for this process.
+        lease_seconds: how long they are kept for this process without a sign of life.
         kinds: only deliveries on these kinds of destination; None for all.
     """
     is_blocked = exists().where(
@@ -200,6 +200,32 @@ def release_claim(conn: Connection, delivery: Delivery) -> bool:
     """Give back a delivery that was claimed and not begun: for an orderly stop."""
     mine = (deliveries.c.id == delivery.id, deliveries.c.token == delivery.token)
     return conn.execute(_GIVE_BACK.where(*mine)).rowcount == 1
+
+
+def renew(
+    conn: Connection, claims: Collection[tuple[int, int]], lease_seconds: float = CLAIM_LEASE
+) -> frozenset[int]:
+    """Lengthen the leases of claims still held, begun or not; return the deliveries they are of.
+
+    Args:
+        claims: each as the delivery's id and the claim's token.
+        lease_seconds: how long they are kept without another sign of life.
+    """
+    if not claims:
+        return frozenset()
+    held = (
+        select(deliveries.c.id)
+        .where(
+            deliveries.c.state.in_((DeliveryState.CLAIMED, DeliveryState.SENDING)),
+            tuple_(deliveries.c.id, deliveries.c.token).in_(sorted(claims)),
+        )
+        .order_by(deliveries.c.id)  # in the order in which marks lock them: neither waits for the other
+        .with_for_update(of=deliveries)
+        .cte("held")
+    )
+    renewal = update(deliveries).where(deliveries.c.id.in_(select(held.c.id)))
+    renewal = renewal.values(lease_until=database_clock() + lease_seconds)
+    return frozenset(conn.execute(renewal.returning(deliveries.c.id)).scalars())
 
 
 def next_claimable_at(

@@ -30,8 +30,8 @@ OLD, NEWS = 2, 4
 
 MEDIA = ("mail", "Slack", "feed")
 
-_LEASE = 1201
-"""Seconds after which a claim lapses, and a silent worker counts as gone."""
+_LEASE = 61
+"""Seconds after which a claim that is not kept alive lapses, and a silent worker counts as gone."""
 
 _PREFIX = {"mail": "mailto:", "Slack": "slack:"}
 _owners = itertools.count(1)
@@ -125,7 +125,7 @@ class Mortal:
         self.clock.advance(by)
 
     def let_leases_lapse(self) -> None:
-        """Let the database's own clock go on by a lease, as far as anybody can tell."""
+        """Let the database's own clock go on by a minute, as far as anybody can tell."""
         with self.engine.begin() as conn:
             conn.execute(text(f"UPDATE deliveries SET lease_until = lease_until - {_LEASE}"))
             conn.execute(text(f"UPDATE workers SET seen_at = seen_at - {_LEASE}"))

@@ -19,7 +19,12 @@ def shorten_leases(seconds: float) -> None:
     part = seconds / outbox.CLAIM_LEASE
     for function in (outbox.claim, outbox_sends.begin_sending):
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "lease_seconds": seconds}
-    outbox.CLAIM_LEASE, dispatch.MARGIN = seconds, dispatch.MARGIN * part
+    outbox.renew.__defaults__ = (seconds,)
+    dispatch.Leases.__init__.__kwdefaults__ = {
+        "lease": seconds,
+        "beat": dispatch.BEAT * part,
+        "margin": dispatch.MARGIN * part,
+    }
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -63,7 +63,7 @@ class KillPlan:
         pauses: how often one is stopped for a while and goes on.
         restarts: how often one is asked to stop, and started again, once the killing is over.
         long_pauses: how many of the pauses last longer than a lease.
-        lease: seconds a claim lasts: the product's own are too long to wait for.
+        lease: seconds a claim lasts; the product's own for anything that counts.
         lossy: the part of Slack's answers that is lost behind a message that was stored.
         skew: seconds by which hosts' clocks are ahead or behind, each process under libfaketime; 0 for the test
             clock, by which all live alike. Then nobody is told once a day, since hosts have different days.

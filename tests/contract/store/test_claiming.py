@@ -184,6 +184,29 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
     assert (row.outcome, row.ended_at) == (DeliveryState.UNKNOWN, MORNING)
 
 
+def test_a_lease_is_lengthened_while_its_attempt_lasts(store: Store) -> None:
+    store_digest(store)
+    (mine,) = claim(store)
+    with store.begin() as conn:
+        outbox.begin_sending(conn, mine, make_message(), MORNING, lease_seconds=-1.0)
+        assert outbox_module.renew(conn, [(mine.id, mine.token)]) == {mine.id}
+        assert outbox_module.reap(conn, MORNING) == (0, 0)
+
+
+def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
+    store_digest(store, MAIL, OTHER)
+    began, idle = claim(store)
+    with store.begin() as conn:
+        outbox.begin_sending(conn, began, make_message(), MORNING)
+        outbox_module.adopt_orphans(conn, MORNING)
+        assert outbox_module.renew(conn, [(mine.id, mine.token) for mine in (began, idle)]) == frozenset()
+        assert outbox_module.renew(conn, []) == frozenset()
+    (again,) = claim(store, owner="another")
+    assert again.id == idle.id
+    with store.begin() as conn:
+        assert outbox_module.renew(conn, [(idle.id, idle.token)]) == frozenset()
+
+
 def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store) -> None:
     store_digest(store, MAIL, SLACK)
     for delivery in claim(store):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,6 +41,31 @@ def begin(store: Store, claimed: list[Delivery]) -> list[DeliveryState]:
 def mark(store: Store, claimed: list[Delivery]) -> list[bool]:
     with store.begin() as conn:
         return [outbox.mark_sent(conn, one, Receipt(f"ok {one.id}", "taken"), MORNING) for one in claimed]
+
+
+def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(store: Store) -> None:
+    store_digest(store, *READERS)
+    claimed = claim(store)
+    begin(store, claimed)
+    failures: list[Exception] = []
+    start = threading.Barrier(2)
+
+    def renew() -> None:
+        start.wait()
+        try:
+            for _ in range(20):
+                with store.begin() as conn:
+                    outbox_module.renew(conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]])
+        except Exception as error:  # noqa: BLE001 - whatever a thread raises must fail the test
+            failures.append(error)
+
+    beating = threading.Thread(target=renew)
+    beating.start()
+    start.wait()
+    for count in range(1, len(claimed) + 1):
+        mark(store, claimed[::-1][:count])
+    beating.join()
+    assert failures == []
 
 
 def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_was_ever_sent(

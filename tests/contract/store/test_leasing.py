@@ -1,0 +1,81 @@
+"""Claims in hand: kept by signs of life, given up in time, and never sent under once they were lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import update
+
+from digest.deliver.dispatch import Leases
+from digest.model.clock import SystemClock, monotonic
+from digest.model.messages import DeliveryState
+from digest.store import outbox as outbox_module
+from digest.store import outbox_sends as outbox
+from digest.store.schema import deliveries
+from tests.contract.store.made import MORNING, make_message, store_digest
+
+if TYPE_CHECKING:
+    from digest.model.messages import Delivery
+    from digest.store import Store
+
+ENOUGH = 0.6
+
+
+def claim(store: Store, lease: float = 60.0) -> Delivery:
+    with store.begin() as conn:
+        (delivery,) = outbox_module.claim(conn, owner="me", limit=1, now=MORNING, lease_seconds=lease)
+        outbox.begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=lease)
+    return delivery
+
+
+def test_a_living_process_keeps_what_it_is_sending_beyond_its_lease(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store, lease=0.3)
+    with Leases(store, beat=0.05, lease=0.3, margin=0.05) as leases:
+        leases.take([delivery], monotonic())
+        SystemClock().sleep(ENOUGH)
+        with store.begin() as conn:
+            assert outbox_module.reap(conn, MORNING) == (0, 0)
+        assert leases.holds(delivery)
+    SystemClock().sleep(ENOUGH)
+    with store.begin() as conn:
+        assert outbox_module.reap(conn, MORNING) == (0, 1)
+
+
+def test_a_claim_without_signs_of_life_is_given_up_before_anybody_can_take_it(store: Store) -> None:
+    store_digest(store)
+    asked_at = monotonic()
+    delivery = claim(store)
+    with Leases(store, beat=60.0) as leases:
+        leases.take([delivery], asked_at - outbox_module.CLAIM_LEASE + 10.5)
+        assert leases.holds(delivery)
+        leases.take([delivery], asked_at - outbox_module.CLAIM_LEASE + 10.0)
+        assert not leases.holds(delivery)
+        leases.renew()
+        assert leases.holds(delivery)
+
+
+def test_a_claim_that_somebody_else_has_is_not_held_any_more(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    with Leases(store, beat=60.0) as leases:
+        leases.take([delivery], monotonic())
+        with store.begin() as conn:
+            outbox_module.adopt_orphans(conn, MORNING)
+        leases.renew()
+        assert not leases.holds(delivery)
+
+
+def test_what_came_to_its_end_is_kept_no_longer(store: Store) -> None:
+    store_digest(store)
+    delivery = claim(store)
+    with Leases(store, beat=60.0) as leases:
+        leases.take([delivery], monotonic())
+        leases.drop(delivery)
+        assert not leases.holds(delivery)
+        with store.begin() as conn:
+            conn.execute(update(deliveries).values(lease_until=0.0))
+        leases.renew()
+    with store.begin() as conn:
+        assert outbox_module.reap(conn, MORNING) == (0, 1)
+        assert outbox.take_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN
