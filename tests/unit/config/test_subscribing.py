@@ -152,6 +152,9 @@ def test_an_old_name_is_refused_with_the_new_one(refuse: Refuse, old: str, new: 
     assert new in refuse(QUERIES + table() + old).hint
     if not old.startswith("queries"):
         assert new in refuse(f"{old}\n{SHORT}", top=TOP).hint
+    if old.startswith(("cap", "offered")):
+        assert new in refuse(f"{old}\n{QUERIES}{table()}", top=TOP).hint
+        assert new in refuse(f"{QUERIES}{table()}[defaults]\n{old}").hint
 
 
 def test_the_only_subscription_is_written_at_the_top_of_the_file(load: Load, refuse: Refuse) -> None:
