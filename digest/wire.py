@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Mapping
+
+    import httpx
 
 CONNECT_SECONDS = 10.0
 """The most that connecting may take."""
@@ -125,7 +127,7 @@ class Wire:
                     extensions={"trace": exchange.watch},
                 ) as reply,
             ):
-                read = b"" if reply.status_code in unread else _gather(reply.iter_bytes(), self._limit)
+                read = b"" if reply.status_code in unread else _gather(reply, self._limit)
             exchange.require_going_on()  # a body without a length ends well even if it was cut off
             return HttpAnswer(reply.status_code, dict(reply.headers), read)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
@@ -184,8 +186,8 @@ class _Exchange:
             # A handle of our own: what secures a socket with TLS takes it from its holder.
             self._socket = info["return_value"].get_extra_info("socket").dup()
         elif event == "http11.send_request_headers.started":
-            self.require_going_on()
             self._check()
+            self.require_going_on()  # also where it was broken off during the check
             self._was_out = True
 
     def require_going_on(self) -> None:
@@ -213,9 +215,11 @@ class _Exchange:
         return ExchangeError(reason, was_out=self._was_out)
 
 
-def _gather(pieces: Iterator[bytes], limit: int) -> bytes:
+def _gather(reply: httpx.Response, limit: int) -> bytes:
+    if "," in reply.headers.get("content-encoding", ""):  # a kilobyte packed twice may hold a gigabyte
+        raise AnswerDamaged("the body is packed more than once", was_out=True)
     gathered = bytearray()
-    for piece in pieces:
+    for piece in reply.iter_bytes():
         gathered += piece
         if len(gathered) > limit:
             raise AnswerTooLarge(f"the body has more than {limit:,} bytes", was_out=True)

@@ -120,15 +120,16 @@ def test_no_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
+    ("body", "coding", "kind"),
     [
-        (gzip.compress(b" " * (LIMIT + 1)), AnswerTooLarge),
-        (b"no gzip", AnswerDamaged),
+        (gzip.compress(b" " * (LIMIT + 1)), "gzip", AnswerTooLarge),
+        (b"no gzip", "gzip", AnswerDamaged),
+        (gzip.compress(gzip.compress(b"small")), "gzip, gzip", AnswerDamaged),
     ],
-    ids=["too large unpacked", "damaged"],
+    ids=["too large unpacked", "damaged", "packed twice"],
 )
-def test_a_body_that_cannot_be_used_is_refused(body: bytes, kind: type[ExchangeError]) -> None:
-    packed = Answer(body, headers=(("Content-Encoding", "gzip"),))
+def test_a_body_that_cannot_be_used_is_refused(body: bytes, coding: str, kind: type[ExchangeError]) -> None:
+    packed = Answer(body, headers=(("Content-Encoding", coding),))
     with Place(packed) as place:
         failure = fail(place.url)
     assert type(failure) is kind
@@ -154,6 +155,14 @@ def refuse() -> None:
 def test_what_the_last_check_refuses_does_not_leave() -> None:
     with Place(Answer()) as place, pytest.raises(Refused):
         ask(place.url, check=refuse)
+    assert place.visits == []
+
+
+def test_a_request_that_is_broken_off_during_the_last_check_does_not_leave() -> None:
+    wire = Wire({}, deadline=20, limit=LIMIT)
+    with Place(Answer()) as place, pytest.raises(ExchangeError, match="this process stopped") as caught:
+        wire.ask("GET", place.url, silence=5, check=wire.hang_up)
+    assert not caught.value.was_out
     assert place.visits == []
 
 
