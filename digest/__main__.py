@@ -31,9 +31,9 @@ codecs.register_error("digest", replace_signs)
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    gc.set_threshold(_THRESHOLD)
     from digest.cli import run_cli  # noqa: PLC0415 - keeps `import digest.__main__` free of click
 
-    gc.set_threshold(_THRESHOLD)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # None where a program has neither
             stream.reconfigure(errors="digest")

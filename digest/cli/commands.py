@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -148,6 +147,8 @@ def answer_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageEr
         known: the commands where it was typed.
         group: the words before it, such as `query`; "" at the top.
     """
+    from difflib import get_close_matches  # noqa: PLC0415 - for what is typed wrong alone
+
     said = f"{group} {typed}".strip()
     near = get_close_matches(typed.lower(), list(known), n=1)
     instead = REPLACEMENTS.get(said.lower())

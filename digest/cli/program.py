@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from pathlib import Path
 
 
 def name_command() -> str:
     """Return what to type for `digest`: its path where the shell would not find it by name."""
+    import shutil  # noqa: PLC0415 - its imports are a tenth of what a help text costs
+    from pathlib import Path  # noqa: PLC0415 - the same
+
     called = Path(sys.argv[0])
     if shutil.which("digest") or called.name != "digest":
         return "digest"
