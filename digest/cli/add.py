@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from digest.cli.dialogue import read_followed
+from digest.cli.context import read_followed
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.config.addresses import read_destination

@@ -19,9 +19,8 @@ import click
 
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
-from digest.cli.dialogue import read_followed
 from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
-from digest.config.values import suggest
+from digest.config.values import complete_word, suggest
 from digest.model.clock import Clock, RemoteClock, SystemClock, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
 from digest.model.subscriptions import (
@@ -289,6 +288,15 @@ class Workbench:
             except ArxivError as error:
                 error.hint = advise_again(error)
                 raise
+
+
+def read_followed(text: str) -> Query:
+    """Read what somebody follows: a query, or a category or a word alone, which gets its prefix.
+
+    Raises:
+        QueryError: it can't be read.
+    """
+    return parse_query(complete_word(text.strip()) or text)
 
 
 def advise_again(error: ArxivError) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from digest import tex
+from digest.cli.context import read_followed
 from digest.cli.output import cut, find_width, wrap
 from digest.config.addresses import (
     is_loopback,
@@ -28,10 +29,8 @@ from digest.config.starter import (
     log_in,
     suggest_schedule,
 )
-from digest.config.values import complete_word
 from digest.model.errors import ArxivError, DigestError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.query import parse_query
 from digest.query.wording import describe_query
 
 if TYPE_CHECKING:
@@ -47,15 +46,6 @@ PASSWORD_FILE = "mail.password"  # noqa: S105 - where it is kept
 TOKEN_FILE = "slack.token"  # noqa: S105 - the same
 _WEEK = timedelta(days=7)
 _SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465": "smtps", "not at all": "smtp"}
-
-
-def read_followed(text: str) -> Query:
-    """Read what somebody follows: a query, or a category or a word alone, which gets its prefix.
-
-    Raises:
-        QueryError: it can't be read.
-    """
-    return parse_query(complete_word(text.strip()) or text)
 
 
 def describe_week(digest: Digest) -> str:

@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfoNotFoundError
 import click
 import tzlocal
 
-from digest.cli.context import choose_clock, explain_unreachable, opened_client
-from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue, read_followed
+from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed
+from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue
 from digest.cli.program import name_command
 from digest.config import addresses, find_config, load_config, read_environment
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS

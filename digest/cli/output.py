@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.cells import cell_len
-from rich.console import Console
 
 from digest.model.clock import monotonic
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 @contextmanager
 def showing_progress(*, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
     """Give a function to call with what is done and how much of it; the line is gone at the end."""
+    from rich.console import Console  # noqa: PLC0415 - a twentieth of a run that shows no table
+
     with Console(stderr=True, quiet=quiet).status("") as status:
         yield lambda what, through: status.update(f"{what} {through:,} rows" if through else what)
 
@@ -89,6 +90,8 @@ def print_wrapped(
 
 def shows_colors() -> bool:
     """Whether the output is a terminal that shows colours and links, as rich judges it; NO_COLOR wants neither."""
+    from rich.console import Console  # noqa: PLC0415 - the same
+
     console = Console()
     is_able = console.color_system is not None and not console.legacy_windows
     return sys.stdout.isatty() and is_able and not console.no_color

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from digest.cli.context import Installation, describe_drift, opened
-from digest.cli.delivery import describe_holds
 from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
-from digest.cli.subscription import NONE_YET, describe_turn
-from digest.inspect.preview import foretell_run
 from digest.model.clock import write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
@@ -63,6 +60,9 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
 
 def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     """Print what a run would send now, from what is stored."""
+    from digest.cli.subscription import NONE_YET, describe_turn  # noqa: PLC0415 - a run itself needs none of it
+    from digest.inspect.preview import foretell_run  # noqa: PLC0415 - the same
+
     with opened(ctx, create=False) as site, site.store.read() as conn:
         turns, now = foretell_run(conn, site), site.clock.now()
         ready = load_open(conn, now).counts.get(DeliveryState.READY, 0)
@@ -98,6 +98,8 @@ def _tell(report: PassReport, zone: tzinfo | None) -> None:
     _tell_deliveries(report)
     _tell_left(report, zone)
     if report.holds.ids:
+        from digest.cli.delivery import describe_holds  # noqa: PLC0415 - most runs hold nothing
+
         say(describe_holds(report.holds))
     for alarm in report.watch.due:
         say(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)

@@ -159,3 +159,14 @@ def test_what_was_lost_while_on_its_way_is_not_handed_over(
     pass_by(world, 1)
     assert look(world)[0].delivery.state is DeliveryState.SENT
     assert (len(world.mail.mails), len(world.slack.messages)) == ((1, 0) if to == READER else (0, 2))
+
+
+def test_a_run_that_finds_nothing_to_do_loads_nothing_to_ask_render_or_send_with(world: World) -> None:
+    world.write_config(to=READER)
+    pass_by(world, 2, timedelta(seconds=5))
+    world.environ["PYTHONPROFILEIMPORTTIME"] = "1"
+    done = world.run("run")
+    assert "Nothing new to send" in done.stdout
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "sqlalchemy" in loaded
+    assert loaded & {"httpx", "jinja2", "lxml", "numpy", "rich.console", "slack_sdk", "smtplib"} == set()
