@@ -232,4 +232,4 @@ def test_below_a_query_a_paper_names_the_others(renderer: Renderer) -> None:
     ]
     digest = make_digest(entries, group_by=Grouping.QUERY)
     text = renderer.render_text(digest, Links())
-    assert text.index("PERF (1)") < text.index("Why: also gpu") < text.index("GPU (1)")
+    assert text.index("perf (1)") < text.index("Why: also gpu") < text.index("gpu (1)")
