@@ -21,7 +21,7 @@ from digest.render.coverage import (
     write_span,
 )
 from digest.render.papers import KIND_TITLES, PaperView
-from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten, write_day
+from digest.render.text import WEEK_SLOT, clean_text, count_papers, name_slot, name_zone, shorten, write_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ class DigestView:
         count: how many papers it holds, shown or not.
         headline: `9 papers`, or in few words why there is none.
         kinds: `8 new · 1 replaced`; "" where there are none, and of papers that were known before.
-        span: `covers 3 mailings, 17–19 November`; "" where it stands for one alone.
+        span: `covers 3 mailings, 17–19 November`; "" if it stands for one alone, and if its date says so.
         introduction: what a reader should know first (a first digest, a quiet day, a failure); "" mostly.
         is_first_digest: it looks back with a saved query that is new.
         coverage: what was checked: `coverage.state` and `coverage.sentence`.
@@ -124,7 +124,7 @@ def view_digest(digest: Digest) -> DigestView:
         count=len(digest.entries),
         headline=write_headline(digest),
         kinds=_count_kinds(digest),
-        span=write_span(digest.coverage),
+        span="" if WEEK_SLOT.fullmatch(digest.slot) else write_span(digest.coverage),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
         is_first_digest=digest.occasion.is_look_back,
         coverage=describe_coverage(digest.coverage, digest.zone),
@@ -155,13 +155,13 @@ def write_headline(digest: Digest) -> str:
 
 def write_introduction(digest: Digest) -> str:
     """Say what a reader should know before the papers, "" on an ordinary day."""
-    quoted = [f"“{name}”" for name, _ in digest.queries]
     if digest.entries:
-        said = _introduce_papers(digest.occasion, _join_words(quoted), "its" if len(quoted) == 1 else "their")
+        whose = "its" if len(digest.queries) == 1 else "their"
+        said = _introduce_papers(digest.occasion, _name_queries(digest, "and"), whose)
         return said + _say_cut(digest.coverage)
     if digest.occasion is Occasion.TRIAL:
         return _explain_empty_trial(digest)
-    names = _join_words(quoted, "or")
+    names = _name_queries(digest, "or")
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
             return _explain_quiet_day(digest, names)
@@ -219,7 +219,15 @@ def _explain_empty_trial(digest: Digest) -> str:
     )
 
 
-def _join_words(words: list[str], last: str = "and") -> str:
+def _name_queries(digest: Digest, last: str) -> str:
+    """Name the saved queries in a sentence; those with long names are listed at the digest's end only."""
+    names = _join_words([f"“{name}”" for name, _ in digest.queries], last)
+    if len(names) <= _LONGEST_NAME:
+        return names
+    return "the saved query" if len(digest.queries) == 1 else "the saved queries"
+
+
+def _join_words(words: list[str], last: str) -> str:
     """Write a list as `a`, `a and b`, `a, b and c`, with `last` before the last of them."""
     if len(words) < 2:  # noqa: PLR2004 - one word needs no "and"
         return "".join(words)

@@ -76,7 +76,7 @@ _MONTHS = (
 )
 _ABBREVIATED = 3
 _DAY_SLOT = re.compile(r"(?:mailing:)?(\d{4}-\d{2}-\d{2})")
-_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
+WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
 def write_day(day: date) -> str:
@@ -127,11 +127,11 @@ def name_slot(digest: Digest) -> tuple[str, str]:
     rule.
     """
     coverage = digest.coverage
-    if _WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None and coverage.since is not None:
+    if WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None and coverage.since is not None:
         days = write_days(coverage.since, coverage.mailing)
         year = "" if coverage.since.year != coverage.mailing.year else f" {coverage.mailing.year}"
         return write_days(coverage.since, coverage.mailing, is_short=True), f"{days}{year}"
-    if _WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None:
+    if WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None:
         return write_day(coverage.mailing), write_long_day(coverage.mailing)
     if match := _DAY_SLOT.fullmatch(digest.slot):
         day = date.fromisoformat(match[1])

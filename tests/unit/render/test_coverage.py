@@ -3,14 +3,14 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from digest.model.messages import Coverage
+from digest.model.messages import Coverage, Occasion
 from digest.render.coverage import (
     CoverageState,
     describe_coverage,
     write_span,
 )
-from digest.render.digests import write_headline, write_introduction
-from digest.render.samples import make_coverage, make_digest
+from digest.render.digests import view_digest, write_headline, write_introduction
+from digest.render.samples import make_coverage, make_digest, make_entry
 
 
 def test_of_several_mailings_only_the_last_is_said_not_to_be_out_yet() -> None:
@@ -49,6 +49,17 @@ def test_a_digest_for_several_mailings_says_how_many_and_of_which_days() -> None
     assert write_span(several) == "covers 3 announcements, 17–19 November"
     assert write_span(make_coverage(40)) == ""
     assert write_span(make_coverage(40, since=date(2026, 11, 17))) == ""  # frozen before they were counted
+    weekly = view_digest(make_digest((), slot="2026-W47", coverage=several))
+    assert (weekly.day, weekly.span) == ("17–19 Nov", "")
+
+
+def test_long_queries_do_not_cut_the_sentence_that_names_them() -> None:
+    texts = tuple((text, text) for text in (f"abs:one OR abs:{'two' * 40}", "cat:cs.PF"))
+    assert write_introduction(make_digest((), queries=texts)).endswith("nothing matched the saved queries.")
+    digest = make_digest([make_entry()], queries=texts[:1], occasion=Occasion.FIRST_DIGEST)
+    assert write_introduction(digest) == (
+        "The first digest of the saved query: some of its newest papers. From now on you get only new ones."
+    )
 
 
 @pytest.mark.parametrize(
