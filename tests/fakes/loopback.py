@@ -6,6 +6,7 @@ What is answered is decided by a function from `Request` to `Answer`; this modul
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import select
 import socket
@@ -38,6 +39,8 @@ class Ending(StrEnum):
     WHOLE = "whole"
     CUT = "cut"
     """Half of the announced body, then the connection is closed."""
+    CUT_UNSAID = "cut unsaid"
+    """The same without a length, so that nothing says that more should come."""
     DROP = "drop"
     """No answer; the connection is closed in an orderly way."""
     RESET = "reset"
@@ -46,6 +49,15 @@ class Ending(StrEnum):
     """Silence until the client goes or time is up, then a close."""
     TRICKLE = "trickle"
     """The body byte by byte, too slowly ever to end, as long as the client waits for more."""
+    TRICKLE_UNSAID = "trickle unsaid"
+    """The same without a length."""
+    TRICKLE_HEAD = "trickle head"
+    """The same, status line and all."""
+
+
+_UNSAID = (Ending.CUT_UNSAID, Ending.TRICKLE_UNSAID)
+_CUTS = (Ending.CUT, Ending.CUT_UNSAID)
+_TRICKLES = (Ending.TRICKLE, Ending.TRICKLE_UNSAID, Ending.TRICKLE_HEAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +235,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.answer(self._read_request())
         if answer.delay:
             self.server.stopping.wait(answer.delay)
-        if answer.ending in (Ending.WHOLE, Ending.CUT, Ending.TRICKLE):
+        if answer.ending in (Ending.WHOLE, *_CUTS, *_TRICKLES):
             self._write(answer)
         else:
             self._break_off(answer)
@@ -252,23 +264,33 @@ class _Handler(BaseHTTPRequestHandler):
             answer = answer.pack()
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.media_type)
-        self.send_header("Content-Length", str(len(answer.body)))
+        if answer.ending not in _UNSAID:
+            self.send_header("Content-Length", str(len(answer.body)))
         for name, value in answer.headers:
             self.send_header(name, value)
+        self.close_connection = answer.ending is not Ending.WHOLE
+        if answer.ending is Ending.TRICKLE_HEAD:
+            wire, self.wfile = self.wfile, io.BytesIO()
+            self.end_headers()
+            head, self.wfile = self.wfile.getvalue(), wire
+            self._trickle(head + answer.body)
+            return
         self.end_headers()
-        if answer.ending is Ending.CUT:
-            self.close_connection = True
+        if answer.ending in _TRICKLES:
+            self._trickle(answer.body)
+        elif answer.ending in _CUTS:
             self.wfile.write(answer.body[: len(answer.body) // 2])
-        elif answer.ending is Ending.TRICKLE:
-            self.close_connection = True
-            for byte in answer.body:
-                if self.server.stopping.wait(_POLL):
-                    return
-                self.wfile.write(bytes([byte]))
-                self.wfile.flush()
         else:
             self.wfile.write(answer.body)
         self.wfile.flush()
+
+    def _trickle(self, data: bytes) -> None:
+        self.wfile.flush()
+        for byte in data:
+            if self.server.stopping.wait(_POLL):
+                return
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
 
     def _break_off(self, answer: Answer) -> None:
         self.close_connection = True

@@ -26,6 +26,7 @@ from digest.model.errors import (
     UsageError,
 )
 from digest.model.papers import ArxivId
+from tests.fakes.loopback import Ending
 from tests.fakes.pages import (
     atom_entry,
     atom_feed,
@@ -35,7 +36,7 @@ from tests.fakes.pages import (
     oai_page,
 )
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
-from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Way
+from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,8 +128,8 @@ def test_every_request_is_reported_after_the_gate_was_released(
 
 
 RETRIED = [
-    pytest.param(Reply(way=Way.RESET), ArxivUnreachable, id="reset"),
-    pytest.param(Reply(PAGE, way=Way.CUT_UNSAID), ArxivTruncated, id="body cut off without a length"),
+    pytest.param(Reply(ending=Ending.RESET), ArxivUnreachable, id="reset"),
+    pytest.param(Reply(PAGE, ending=Ending.CUT_UNSAID), ArxivTruncated, id="body cut off without a length"),
     pytest.param(Reply(gzip.compress(PAGE)[:-40], headers=GZIP), ArxivTruncated, id="packed body cut off"),
     pytest.param(Reply(b"no gzip", headers=GZIP), ArxivTruncated, id="packed body damaged"),
     pytest.param(
@@ -217,7 +218,7 @@ def test_an_oai_error_is_final(arxiv: ScriptedArxiv, client: ArxivClient, gate: 
 def test_an_answer_that_never_ends_is_ended(
     arxiv: ScriptedArxiv, connect: Callable[..., ArxivClient], gate: WatchedGate
 ) -> None:
-    arxiv.answer = lambda _: Reply(PAGE, way=Way.DRIP)
+    arxiv.answer = lambda _: Reply(PAGE, ending=Ending.TRICKLE)
     with pytest.raises(ArxivUnreachable, match=r"no whole answer from 127\.0\.0\.1:\d+: .* within 0\.3 seconds"):
         connect(deadline=0.3).search("a", size=1)
     assert gate.outcomes == [FAILED] * 3

@@ -10,8 +10,9 @@ import pytest
 from digest.arxiv.client import ArxivClient
 from digest.arxiv.exchange import RequestLog
 from digest.model.clock import GateOutcome, RequestOutcome, SystemClock
+from tests.fakes.loopback import Ending
 from tests.integration.arxiv.conftest import WatchedGate
-from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Way
+from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
 
 
 def test_the_gate_is_released_when_the_operator_interrupts(
@@ -19,7 +20,7 @@ def test_the_gate_is_released_when_the_operator_interrupts(
 ) -> None:
     # A process that was started in the background ignores the signal, and so would this one.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    arxiv.script(Reply(way=Way.SILENT))
+    arxiv.script(Reply(ending=Ending.HANG))
     main = threading.main_thread().ident
     assert main is not None
 
