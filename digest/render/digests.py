@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_NAME = 120
+_LONGEST_PART = 60
 _LONGEST_QUERY = 300
 MOST_NAMED = 400
 """How many of the papers left out are named by their ids if there is no page to link to. They take four tenths of
@@ -285,7 +286,8 @@ def _count_parts(papers: Sequence[PaperView]) -> str:
     """Say what is left out: of which saved queries or kinds; "" if all is of one."""
     names = [clean_text(paper.under) or KIND_TITLES[paper.kind].lower() for paper in papers]
     totals = Counter(names)
-    return " · ".join(f"{total:,} {name}" for name, total in totals.items()) if len(totals) > 1 else ""
+    parts = [f"{total:,} {shorten(name, _LONGEST_PART)}" for name, total in totals.items()]
+    return shorten(" · ".join(parts), _LONGEST_QUERY) if len(parts) > 1 else ""
 
 
 def find_most(most: int, fits: Callable[[int], bool]) -> int:

@@ -4,12 +4,13 @@ from datetime import UTC, date, datetime
 import pytest
 
 from digest.model.messages import Coverage, Occasion
+from digest.model.subscriptions import Grouping
 from digest.render.coverage import (
     CoverageState,
     describe_coverage,
     write_span,
 )
-from digest.render.digests import view_digest, write_headline, write_introduction
+from digest.render.digests import view_digest, view_papers, view_rest, write_headline, write_introduction
 from digest.render.samples import make_coverage, make_digest, make_entry
 
 
@@ -60,6 +61,12 @@ def test_long_queries_do_not_cut_the_sentence_that_names_them() -> None:
     assert write_introduction(digest) == (
         "The first digest of the saved query: some of its newest papers. From now on you get only new ones."
     )
+
+
+def test_what_is_left_out_of_many_long_queries_is_told_in_little_room() -> None:
+    entries = [make_entry(number, queries=(f"abs:{number} OR {'abs:two OR ' * 20}",)) for number in range(40)]
+    papers = view_papers(make_digest(entries, group_by=Grouping.QUERY))
+    assert len(view_rest(papers, "").parts) <= 300  # Slack takes 3,000 characters in a line
 
 
 @pytest.mark.parametrize(
