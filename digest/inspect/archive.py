@@ -6,15 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from digest.query import Query, find_reasons
-from digest.query.evaluation import list_needed
-from digest.query.words import squash
+from digest.query import PaperIndex, Query, find_reasons
 from digest.render.contexts import PastView
 from digest.render.digests import view_digest
 from digest.render.papers import PaperView
 from digest.render.text import write_long_day
 from digest.store.digests import find_texts, load_frozen, thaw
-from digest.store.papers import load_versions, skim_versions
+from digest.store.papers import load_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +26,7 @@ PAGE, _TITLES, _BATCH = 50, 3, 25
 """Digests on a page, papers shown of each, and digests searched together."""
 
 MOST_FOUND, MOST_READ = 100, 5_000
-"""Papers that a search shows, and how many it reads: as a rule few that it does not find."""
+"""Papers that a search shows, and how many it reads."""
 
 
 def list_past(conn: Connection, maker: LinkMaker, name: str, before: int = 0) -> tuple[list[PastView], int]:
@@ -48,20 +46,18 @@ def search_past(
 
     It ends behind a digest, once enough is found or read.
     """
-    needed = list_needed(query.tree)
     past: list[PastView] = []
     go_on = found = read = 0
     while batch := load_frozen(conn, name, before=go_on or before, limit=_BATCH):
-        keys = {entry["text"] for _, content in batch for entry in content["entries"]}
-        letters = ((key, squash(text)) for key, text in skim_versions(conn, keys))
-        may = {key for key, text in letters if all(any(one in text for one in texts) for texts in needed)}
+        texts = load_versions(conn, {entry["text"] for _, content in batch for entry in content["entries"]})
+        keys, papers = list(texts), list(texts.values())
+        (numbers,) = PaperIndex(papers).find([query])
+        met = {keys[number]: find_reasons(query, papers[number]) for number in numbers}
         for row, content in batch:
-            texts = load_versions(conn, may.intersection(entry["text"] for entry in content["entries"]))
-            met = {key: why for key, paper in texts.items() if (why := find_reasons(query, paper))}
             places = [place for place, entry in enumerate(content["entries"]) if entry["text"] in met]
             if (found and found + len(places) > MOST_FOUND) or read > MOST_READ:
                 return past, go_on
-            go_on, found, read = row.id, found + len(places), read + len(texts)
+            go_on, found, read = row.id, found + len(places), read + len(content["entries"])
             past += [_view(conn, maker, (row, content), places, met)] if places else []
     return past, 0
 

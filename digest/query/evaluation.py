@@ -6,7 +6,6 @@ that a query costs about a microsecond a paper once both are prepared.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +39,6 @@ from digest.query.words import (
     read_parted,
     read_word,
     split_parts,
-    squash,
     stem,
 )
 
@@ -615,40 +613,3 @@ _COMPILERS: Mapping[Prefix, Callable[[Condition], Test]] = {
     Prefix.LICENCE: _compile_licence,
     Prefix.SUBMITTED: _compile_range,
 }
-
-
-_REWRITTEN = re.compile(r"(?<=b)le?\Z|[ei]\Z")
-"""The end of a stem that its words may not have: `sensibility` has `sensibl`, `happy` has `happi`."""
-
-
-def list_needed(node: Node) -> list[set[str]]:
-    """Return what a paper needs to meet the tree: of each set one text at least, `squash`ed, within all it has.
-
-    What it has are its texts, names, categories, DOIs, and its id with the version. It may need more than that.
-    """
-    match node:
-        case And(operands):
-            return list(chain.from_iterable(map(list_needed, operands)))
-        case Or(operands):
-            needed = list(map(list_needed, operands))
-            return [set().union(*(sets[0] for sets in needed))] if all(needed) else []
-        case Condition():
-            return [{squash(text) for part in spread_condition(node) for text in _list_met(part)}]
-        case Not():
-            return []
-
-
-def _list_met(condition: Condition) -> Iterable[str]:
-    """Return texts of which a paper has one if it meets a condition; an empty one where that can't be said."""
-    prefix, text = condition.prefix, condition.text
-    if prefix in (Prefix.AUTHOR, Prefix.PERSON):
-        name = read_name(condition)
-        firsts = name.endings if isinstance(name, PersonPattern) else (name.anywhere or name.last)[:1]
-        return [first.rstrip("*") for first in firsts]
-    if prefix is Prefix.CATEGORY and condition.shape is not Shape.BEGINNING and not taxonomy.is_archive(text):
-        return taxonomy.names_of(text)
-    if prefix in TEXTS:
-        words = WordPattern.compile(condition, is_stemmed=True)
-        stems = [max(run.terms, key=len) for run in words.clauses[0]] if words.clauses else []
-        return [_REWRITTEN.sub("", stem) for stem in stems] or [words.beginning[:-2]]
-    return [text if prefix in (Prefix.ID, Prefix.DOI) else ""]

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
 
 from digest.tex.parting import ALONE, EDGE, GREEK, LEVELS, STAND_INS
-from digest.tex.symbols import SYMBOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -276,26 +275,3 @@ def _fold_accents(text: str) -> str:
 def stem(word: str) -> str:
     """Return Porter's stem of a folded word: `generative` and `generation` share `gener`."""
     return str(_porter.stemWord(word)) if len(word) >= _SHORTEST_STEMMED else word
-
-
-_COMMAND = re.compile(r"\\(?:label|color|textcolor|href|[hv]?phantom|[hv]space)\s*\{[^}]*\}|\\([A-Za-z]+)")
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]{1,20}")
-_LEFT_OUT = re.compile(r"[\W_e]+")
-_LEFT_OUT_OF_ASCII = bytes(code for code in range(128) if not chr(code).isalnum()) + b"e"
-_PRINTED = {name: _LEFT_OUT.sub("", fold_word(text)) for name, (text, _) in SYMBOLS.items()} | {"binom": "choos"}
-
-
-def squash(text: str) -> str:
-    """Return what of raw text is enough to say that a word is not in it: a squashed word is within squashed text.
-
-    These are its letters and digits, folded, without any e, which may only spell an umlaut. TeX's commands are
-    there as they are written, and once more as what they print.
-    """
-    if "\\" in text:
-        text += _COMMAND.sub(lambda command: _PRINTED.get(command[1], ""), text)
-    if not text.isascii():
-        text = _BEYOND_ASCII.sub(lambda run: fold(run[0]).translate(_NAMES_OF_LETTERS), text)
-    text = text.lower()
-    return (
-        text.encode().translate(None, _LEFT_OUT_OF_ASCII).decode() if text.isascii() else _LEFT_OUT.sub("", text)
-    )

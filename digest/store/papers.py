@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Text, bindparam, cast, func, or_, select, tuple_, update
+from sqlalchemy import bindparam, func, or_, select, tuple_, update
 
 from digest.model.announcements import Change, Kind, KnownPaper, StoredChange
 from digest.model.errors import StoreBusy
@@ -286,19 +286,6 @@ def load_versions(conn: Connection, version_ids: Iterable[int]) -> dict[int, Pap
         )
         texts.update({row.id: read_paper(row) for row in conn.execute(found)})
     return texts
-
-
-def skim_versions(conn: Connection, version_ids: Iterable[int]) -> Iterator[tuple[int, str]]:
-    """Yield stored texts by key, with all that queries search for in them one behind the other, in any order."""
-    texts = [
-        versions.c[name] for name in ("title", "abstract", "comment", "journal_ref", "report_no", "categories")
-    ]
-    lists = [cast(versions.c[name], Text) for name in ("authors", "dois")]  # to read their JSON would take longest
-    all_of_it = select(versions.c.id, papers.c.arxiv_id, versions.c.version, *lists, *texts)
-    for chunk in in_chunks(version_ids):
-        found = all_of_it.join(papers, papers.c.id == versions.c.paper_id).where(versions.c.id.in_(chunk))
-        for key, id_, version, authors, dois, *raw in conn.execute(found):
-            yield key, "\n".join((f"{id_}v{version}", f"{authors} {dois}".encode().decode("unicode_escape"), *raw))
 
 
 def save_changes(

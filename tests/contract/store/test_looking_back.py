@@ -21,7 +21,6 @@ from tests.contract.store.made import (
     make_digest,
     make_paper,
     make_subscription,
-    recording,
     save_digest,
     store_match,
     store_papers,
@@ -135,12 +134,3 @@ def test_a_search_ends_behind_a_digest_and_goes_on_from_there(
     monkeypatch.setattr(archive, "MOST_READ", 2)
     past, go_on = search(store, "submittedDate:[2030 TO 2031]")
     assert (past, bool(go_on)) == ([], True)
-
-
-def test_a_search_reads_no_paper_that_lacks_the_word(store: Store) -> None:
-    for day in range(3):
-        keep(store, day, *(make_paper(10 * day + number) for number in range(1, 9)))
-    with recording(store) as statements:
-        search(store, "stopwatches")
-    assert sum("history" in statement for statement in statements) == 0
-    assert len(statements) < 6
