@@ -21,7 +21,7 @@ from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts
 from digest.plan.turns import next_slot
-from digest.query import Or, PaperIndex, Query, matches, to_arxiv
+from digest.query import Or, PaperIndex, Query, to_arxiv
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers
@@ -230,7 +230,7 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
     looked_at = total = 0
     for fetched in islice(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS), 1):
         looked_at, total = len(fetched.page.papers), fetched.page.total
-        found += [paper for paper in fetched.page.papers if matches(query, paper)]
+        found += _select_meant(query, fetched.page.papers)
     now = clock.now()
     candidates = [
         StoredChange(number, Kind.KNOWN, paper, None, (), 0, now, number)
@@ -317,10 +317,12 @@ def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress:
     for fetched in walk_search(client, asked, until=EARLIEST, size=PAGE, asks_twice=True):
         looked_at += len(fetched.page.papers)
         progress.update(f"{looked_at:,} of {fetched.page.total:,} papers")
-        found += [
-            paper
-            for paper in fetched.page.papers
-            if matches(query, paper) and paper.published.date() in span.dates
-        ]
+        met = _select_meant(query, fetched.page.papers)
+        found += [paper for paper in met if paper.published.date() in span.dates]
     progress.end("search", f"{len(found):,} found")
     return sorted(found, key=lambda paper: paper.id, reverse=True)
+
+
+def _select_meant(query: Query | Or, papers: Sequence[Paper]) -> list[Paper]:
+    """Return the papers that a query means, in their order."""
+    return [papers[number] for number in next(PaperIndex(papers).find([query]))]
