@@ -221,6 +221,9 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     at = site.clock.now()
     with site.store.begin() as conn:
         now_at = match_store.load_matched_mark(conn, hold=True)
+        met = [revision.query_id for revision in revisions if revision.id in outcomes]
+        askers = subscription_store.load_subscriptions(conn, subscription_store.load_askers(conn, met))
+        # Last: on PostgreSQL an edit may come between two readings, and what was read before it is what counts.
         if now_at != mark or query_store.active_revisions(conn) != revisions:
             return True
         run_id = match_store.begin_match_run(
@@ -230,8 +233,6 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         kind_of = {change.id: change.kind for change in changes}
         overtaken = find_overtaken(conn, site.config.arxiv.source, changes)
         by_id = {change.id: change for change in changes}
-        met = [revision.query_id for revision in revisions if revision.id in outcomes]
-        askers = subscription_store.load_subscriptions(conn, subscription_store.load_askers(conn, met))
         chosen = {}
         for stored in askers:
             kinds, exclusion = stored.subscription.kinds, read_exclusion(stored.subscription)

@@ -15,6 +15,7 @@ from digest.match.step import match
 from digest.model.clock import ManualClock
 from digest.model.subscriptions import FILE
 from digest.serve.installation import open_site
+from digest.store import subscriptions
 from digest.store.dialect import unpack
 from digest.store.matches import load_matched_mark
 from digest.store.queries import sync_queries
@@ -24,6 +25,8 @@ from tests.contract.store.made import NOW, make_paper, make_subscription, store_
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
+
+    from sqlalchemy import Connection
 
     from digest.model.announcements import StoredChange
     from digest.model.subscriptions import ActiveRevision, QueryOutcome
@@ -92,6 +95,23 @@ def test_an_edit_of_a_saved_query_meanwhile_is_worked_out_too(site: Site, monkey
     assert match(site, first_digests=False).changes == 2
     assert looked_at == [2, 2]
     assert list_told(site.store) == [found[1].id]
+
+
+def test_an_edit_while_matches_are_kept_is_worked_out_too(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    if site.store.dialect != "postgresql":
+        pytest.skip("nobody else writes to SQLite meanwhile")
+    (found,) = store_papers(site.store, [make_paper(1)])
+    load_askers, edits = subscriptions.load_askers, iter(["all:tail OR ti:clocks"])
+
+    def edit(conn: Connection, queries: Collection[int]) -> list[int]:
+        for text in edits:
+            with site.store.begin() as other:
+                sync_queries(other, {"tail": (text, text, "")}, FILE, NOW)
+        return load_askers(conn, queries)
+
+    monkeypatch.setattr(subscriptions, "load_askers", edit)
+    assert match(site, first_digests=False).changes == 1
+    assert list_told(site.store) == [found.id]
 
 
 def test_a_query_saved_meanwhile_is_not_told_of_what_was_found_before(
