@@ -59,7 +59,7 @@ def back_up(
     if store.path is None:
         raise UsageError(
             f"{store.url_masked} is PostgreSQL, which has its own backups",
-            hint=f"Run: pg_dump --format=custom --file=digest.dump '{store.url_masked}'",
+            hint=f"Run: pg_dump --format=custom --file=digest.dump '{store.url_masked.replace(':***@', '@')}'",
         )
     if path.exists() and not replace:
         raise StoreError(f"{path} exists already", hint="Name another file, or add --force to write over it.")

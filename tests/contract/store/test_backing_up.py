@@ -260,6 +260,7 @@ def test_postgresql_has_backups_of_its_own(emptied_postgresql: Callable[[], Stor
     with pytest.raises(UsageError, match="has its own backups") as caught:
         back_up(store, backup.with_name("other.db"), quiet)
     assert "pg_dump --format=custom" in caught.value.hint
+    assert "***" not in caught.value.hint, "pg_dump would take it for the password"
     with pytest.raises(UsageError, match="has its own backups") as caught:
         restore(store.engine.url.render_as_string(hide_password=False), backup)
     assert "pg_restore" in caught.value.hint
