@@ -29,6 +29,7 @@ def table(**keys: str) -> str:
         ({"name": "5"}, "subscriptions no. 1.name: must be text", ""),
         ({"follow": '["perv"]'}, "there is no saved query 'perv'", "Did you mean 'perf'?"),
         ({"follow": '["zzz"]'}, "there is no saved query 'zzz'", '"all:zzz"'),
+        ({"follow": '["cs.*"]'}, "there is no saved query 'cs.*'", '"cat:cs.*"'),
         ({"follow": '"cs.PF"'}, "there is no saved query 'cs.PF'", '"cat:cs.PF"'),
         ({"follow": '"   "'}, "holds an empty query", "cat:"),
         ({"follow": f'"{"GPU " * 126}"'}, "a query of more than 500 characters", "[queries]"),
