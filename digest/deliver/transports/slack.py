@@ -209,6 +209,9 @@ class SlackTransport:
         cursor = ""
         for _ in range(_MOST_PAGES):
             answer = self._client.call(method, form=form | ({"cursor": cursor} if cursor else {}))
+            listed = answer.get("channels" if method == "conversations.list" else "messages")
+            if not isinstance(listed, list):  # no list is no empty list: nothing follows from it
+                raise DeliveryError(f"Slack's answer to {method} can't be read: it has no list")
             yield answer
             cursor = answer.text("response_metadata", "next_cursor")
             if not cursor:

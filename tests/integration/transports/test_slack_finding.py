@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 
 from digest.deliver.transports import slack as slack_transport
-from digest.deliver.transports.slack import SlackTransport
+from digest.deliver.transports.slack import SlackAnswer, SlackClient, SlackTransport
 from digest.model.clock import ManualClock
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
+from digest.model.subscriptions import Destination
 from tests.fakes.slack import CHANNELS, SCOPES, TOKEN, SlackReceiver
 from tests.integration.transports.slack_posts import KEY, NOW, PAPERS, fail_to_send, make_post
 
@@ -32,6 +33,17 @@ def test_a_post_that_never_arrived_is_not_found(receiver: SlackReceiver, slack: 
     receiver.faults.add("drop_before")
     assert fail_to_send(slack).ambiguous
     assert slack.find(make_post(), PAPERS, NOW) is None
+
+
+def test_an_answer_without_a_list_does_not_say_that_nothing_is_there(
+    slack: SlackTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, place = make_post(), Destination.parse("slack:#papers")
+    monkeypatch.setattr(SlackClient, "call", lambda *_, **__: SlackAnswer(200, {}, {"ok": True}))
+    for ask in (lambda: slack.find(post, PAPERS, NOW), lambda: slack.resolve(place)):
+        with pytest.raises(DeliveryError, match="it has no list") as caught:
+            ask()
+        assert not caught.value.permanent
 
 
 @pytest.mark.parametrize("hours", [-25, -23, 23, 25])
