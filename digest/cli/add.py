@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ from digest.model.errors import UsageError
 from digest.query.wording import name_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from digest.cli.saving import FileChange, Manner
     from digest.query import Query
@@ -70,8 +71,9 @@ def plan_addition(
             raise UsageError("--name, --to and --when are for a new subscription", hint=hint)
         text = edits.edit_subscription(file.text, subscription, add={"follow": [followed]})
         return plan_change(file, text.encode())
-    values: dict[str, Any] = {"name": name or make_name(name_query(query.tree)), "follow": followed}
-    others = edits.list_subscriptions(file.text).values()
+    known = edits.list_subscriptions(file.text)
+    values: dict[str, Any] = {"name": name or _choose_name(name_query(query.tree), known), "follow": followed}
+    others = known.values()
     for key, given in (("to", [str(read_destination(one)) for one in places]), ("when", when)):
         usual = [one.get(key) for one in others]
         if given:
@@ -82,3 +84,10 @@ def plan_addition(
         hint = 'Such as: `digest add "cat:cs.PF AND abs:GPU" --to you@example.org`.'
         raise UsageError("--to is missing: no destination is common to all subscriptions", hint=hint)
     return plan_change(file, edits.add_subscription(file.text, values).encode())
+
+
+def _choose_name(text: str, taken: Container[str]) -> str:
+    """Return the name that stands for words, with a number if another subscription has it."""
+    name = make_name(text)
+    numbered = (f"{name}-{number}" for number in count(2))
+    return next(one for one in chain([name], numbered) if one not in taken)

@@ -107,7 +107,8 @@ class ConfigDraft:
         """Return a table; an empty one where none is written, or it is wrong, which is reported."""
         if written is None or isinstance(written, dict):
             return written or {}
-        self.complain(key, f"must be a table, not {describe_type(written)}", f"Write [{key}].")
+        follow = " To follow queries without names, write follow = …" if key == "queries" else ""
+        self.complain(key, f"must be a table, not {describe_type(written)}", f"Write [{key}].{follow}")
         return {}
 
     def _read_setting(

@@ -39,6 +39,7 @@ OLD_NAMES = {
     "first_digest": "look_back",
     "offered": "joinable",
     "queries": "follow",
+    "query": "follow",
     "heartbeat": "always",
     "off": "closed",
     "cross-list": "cross-listed",
@@ -69,7 +70,7 @@ def describe_type(value: object) -> str:
 
 def suggest(word: str, known: Iterable[str], what: str) -> str:
     """Return a hint that names the nearest known word; where none is near all of them, after `what`."""
-    words = list(known)
+    words = list(map(str, known))
     if OLD_NAMES.get(word) in words:
         return f"It is called {OLD_NAMES[word]!r} now."
     near = get_close_matches(word, words, n=1, cutoff=0.6)

@@ -134,6 +134,8 @@ def test_a_new_subscription_goes_where_all_others_go_and_when(file: Path, digest
     digest("add", "ti:zebra", "--name", "zebra", "--to", "feed", "--when", "at once")
     assert (find(file, "zebra")["to"], find(file, "zebra")["when"]) == ("feed", "at once")
     assert "--to is missing" in digest("add", "ti:okapi", expect=2).err
+    digest("add", "abs:zebra", "--to", "feed")
+    assert find(file, "zebra-2")["follow"] == "abs:zebra", "zebra is another subscription"
 
 
 def test_a_query_can_be_added_to_a_subscription_that_is_there(file: Path, digest: Shell) -> None:

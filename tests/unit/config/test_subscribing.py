@@ -147,12 +147,13 @@ def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inher
         ('queries = ["perf"]', "It is called 'follow' now."),
         ('kinds = ["metadata"]', "It is called 'edited' now."),
         ('when_empty = "heartbeat"', "It is called 'always' now."),
+        ('when_empty = "notes"', "Did you mean 'note'?"),
     ],
 )
 def test_an_old_name_is_refused_with_the_new_one(refuse: Refuse, old: str, new: str) -> None:
     assert new in refuse(QUERIES + table() + old).hint
-    if not old.startswith("queries"):
-        assert new in refuse(f"{old}\n{SHORT}", top=TOP).hint
+    top = refuse(f"{old}\n{SHORT}", top=TOP).hint
+    assert "follow = …" in top if old.startswith("queries") else new in top
     if old.startswith(("cap", "offered")):
         assert new in refuse(f"{old}\n{QUERIES}{table()}", top=TOP).hint
         assert new in refuse(f"{QUERIES}{table()}[defaults]\n{old}").hint
