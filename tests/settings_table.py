@@ -28,9 +28,7 @@ def settings_table_markdown() -> str:
     named = ", ".join(f"`{name}`" for name in INHERITED)
     parts = [_write_group(table, settings) for table, settings in groups.items()]
     more = f"A subscription may also set {named}, instead of `[defaults]`."
-    only = (
-        "The only subscription can have all its keys at the top of the file. Without `name` it is called `digest`."
-    )
+    only = "The only subscription can have all its keys at the top of the file. By default it is called `digest`."
     return "\n".join([*parts, f"{more}\n{only}\n"])
 
 
