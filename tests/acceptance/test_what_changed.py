@@ -119,8 +119,8 @@ def test_papers_stand_below_the_saved_query_that_brought_them_and_come_once(
     look(here, clock, TUESDAY + timedelta(hours=12))
     _, text = read_last_mail(here)
     assert (
-        text.index("LATENCY (1) 1. Made-up paper 21")
+        text.index("latency (1) 1. Made-up paper 21")
         < text.index("Why: also perf")
-        < text.index("PERF (1) 2. Made")
+        < text.index("perf (1) 2. Made")
     )
     assert text.count("Made-up paper 21") == 1
