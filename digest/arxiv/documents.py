@@ -40,6 +40,12 @@ _DOCUMENT_TYPE = re.compile(rb"<!doctype", re.IGNORECASE)
 _NAMESPACE = re.compile(rb"(?:(?<=<)|(?<=</))ns\d+:")
 _SHOWN = 60
 
+_CONTROLS = bytes(sorted(set(range(32)) - set(b"\t\n\r")))
+_NO_CHARACTER = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]|\xef\xbf[\xbe\xbf]|&#(x[\da-fA-F]{1,10}|\d{1,10});")
+"""Halves of surrogate pairs, U+FFFE and U+FFFF; and any character written by its number, which may be one."""
+
+_ALLOWED = (range(0x20, 0xD800), range(0xE000, 0xFFFE), range(0x10000, 0x110000))
+
 TRY_AGAIN = "Nothing was stored from it and nothing is lost. The next check asks again."
 
 
@@ -73,6 +79,17 @@ def check_body(body: bytes) -> None:
         raise ArxivUnreadable("the body declares another encoding than UTF-8", hint=TRY_AGAIN)
 
 
+def drop_forbidden(body: bytes) -> bytes:
+    """Return a body without the characters that XML 1.0 forbids (§2.2): one in a title would cost a page."""
+    return _NO_CHARACTER.sub(_keep_allowed, body.translate(None, _CONTROLS))
+
+
+def _keep_allowed(found: re.Match[bytes]) -> bytes:
+    digits = found[1] or b"0"
+    number = int(digits[1:], 16) if digits[:1] == b"x" else int(digits)
+    return found[0] if number in (9, 10, 13) or any(number in span for span in _ALLOWED) else b""
+
+
 class Document:
     """One XML document, read once: iterating gives its entries, and then `root` has everything else.
 
@@ -96,14 +113,16 @@ class Document:
 
     def __iter__(self) -> Iterator[Element]:
         check_body(self._body)
+        body = drop_forbidden(self._body)
+        check_body(body)  # again: what was dropped may have hidden something
         try:
-            yield from self._read()
+            yield from self._read(body)
         except (ParseError, ValueError, LookupError) as error:  # the latter two of encodings that nobody knows
             raise ArxivTruncated(f"the XML breaks off or is damaged: {error}", hint=TRY_AGAIN) from error
 
-    def _read(self) -> Iterator[Element]:
+    def _read(self, body: bytes) -> Iterator[Element]:
         open_elements: list[Element] = []
-        for event, element in iterparse(BytesIO(self._body), ("start", "end")):  # noqa: S314 - see `check_body`
+        for event, element in iterparse(BytesIO(body), ("start", "end")):  # noqa: S314 - see `check_body`
             if event == "start":
                 if not open_elements:
                     self._take_root(element)
@@ -179,15 +198,27 @@ _PARAGRAPH_MARKS = ("\n ", "\n\n", "\n\t", "\r")
 """Every new paragraph has one of these at its beginning."""
 
 _DOI_PREFIX = re.compile(r"\A(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)", re.IGNORECASE)
+_PAPER = "(?:paper|submission|article|manuscript|preprint|work|note)"
+_IS = r"(?:has|is|was)(?:\ (?:been|being|now|hereby|therefore|temporarily))*\ "
 _WITHDRAWN = re.compile(
-    r"\A\W*withdrawn\b|\bwithdrawn by\b|"
-    r"\b(?:this|paper|submission|article|manuscript|preprint|work|note|and) (?:has|is|was)"
-    r"(?: (?:been|now|hereby|therefore|temporarily))* withdrawn\b",
-    re.IGNORECASE,
+    rf"""(?:\A\W*
+    | (?:\A\W* | [.;]\s+ | \b(?:this|the|our|my)\ (?:(?:present|current|above)\ )?){_PAPER}\ (?:{_IS})?
+    | \bthis\ (?:{_PAPER}\ (?:(?!\ to\ )[^.;]){{0,120}}?\band\ )?{_IS}
+    | \b(?:we|i|authors?)(?:\ (?!not\b|never\b)\w+){{0,5}}\ (?=withdraw\ (?:this|the|our|my)\ {_PAPER}\b)
+    | (?<!not\ )(?<!previously\ )(?=withdrawn\ by\ (?:\w+\ ){{0,2}}(?:author|submitter|arxiv|us\b|me\b)))
+    (?:withdrawn?|retracted|removed(?=\ by\ arxiv))\b""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _NOT_THIS_VERSION = re.compile(
     r"\b(?:versions?|v\d+|which|that|replac\w+|supersed\w+|instead of)\b[^.;]*\Z", re.IGNORECASE
 )
+_FROM_ELSEWHERE = re.compile(
+    rf"(?: (?:this|the|our|my) {_PAPER})?"
+    r"(?:,? \(?by (?:\w+ ){0,2}(?:author\(s\)|authors?|us|me)\)?,?)?(?: \w+ly)?"
+    r" (?:from (?!(?:the )?(?:arxiv|archive))|(?:as a )?submission|by (?:the )?(?:journal|publisher|editor))",
+    re.IGNORECASE,
+)
+"""What comes after "withdrawn" where a journal or a conference loses the paper, and not arXiv."""
 
 
 def clean(text: str) -> str:
@@ -232,12 +263,13 @@ def split_dois(*texts: str) -> tuple[str, ...]:
 def says_withdrawn(comment: str) -> bool:
     """Whether a folded comment says that this very version withdraws the paper.
 
-    Conservative: a comment that speaks of another version, or of the paper it replaces, does not count.
+    Conservative: a comment does not count that speaks of another version, of the paper it replaces, or of a
+    journal or conference that the paper is withdrawn from.
     """
-    if comment.isascii() and "withdrawn" not in comment.lower():
-        return False
-    found = _WITHDRAWN.search(comment)
-    return found is not None and _NOT_THIS_VERSION.search(comment[: found.start()]) is None
+    return any(
+        not _NOT_THIS_VERSION.search(comment[: found.start()]) and not _FROM_ELSEWHERE.match(comment, found.end())
+        for found in _WITHDRAWN.finditer(comment)
+    )
 
 
 def read_iso_date(text: str) -> datetime:

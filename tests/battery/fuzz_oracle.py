@@ -2,7 +2,7 @@
 
 "Falsely accepted as complete" means that a reader gives a page, and with it leave to go on, although
 
-- the body breaks off, or is not well-formed, or has a document type;
+- the body breaks off, or is not well-formed without the characters that XML forbids, or has a document type;
 - entries are there, anywhere, that are neither among its papers nor put aside nor named as deleted;
 - a search's own total says that more different entries should have come;
 - a harvest's list has a token that is not given, or goes on from one and does not say that it ends,
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 from lxml import etree
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
+from digest.arxiv.documents import drop_forbidden
 from digest.arxiv.oai import OaiPage, parse_oai
 from digest.model.errors import ArxivError
 from digest.model.papers import ArxivId, Paper
@@ -93,7 +94,7 @@ def _read_plainly(body: bytes) -> etree._Element:
         resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True, encoding="utf-8"
     )
     # Of the declaration only the encoding counts: a version such as 2.0 changes nothing for a reader.
-    root = etree.fromstring(_DECLARATION.sub(b"", body, count=1), parser)
+    root = etree.fromstring(_DECLARATION.sub(b"", drop_forbidden(body), count=1), parser)
     # libxml2 also minds namespaces that are no addresses, which is no question of being well-formed.
     faults = [
         fault
