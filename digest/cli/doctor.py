@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +17,18 @@ from digest.config.addresses import read_operator_places, resolve_destinations
 from digest.config.draft import Mistakes
 from digest.config.values import suggest
 from digest.inspect import doctor
-from digest.inspect.findings import CONFIGURATION, Finding, Verdict, hide, list_private, list_terms, run_checks
+from digest.inspect.findings import (
+    CONFIGURATION,
+    QUERIES,
+    Finding,
+    Verdict,
+    conceal,
+    hide,
+    list_private,
+    list_secrets,
+    mask_query,
+    run_checks,
+)
 from digest.model.errors import ConfigurationError, DigestError, QueryError, StoreError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query import NoteKind, parse_query
@@ -48,53 +60,52 @@ _ORDER = list(Verdict)
 @click.option(
     "--to", "places", metavar="PLACE", multiple=True, help="With --send: send there too, as slack:#papers."
 )
-@click.option("--full", is_flag=True, help="Show addresses, channels and query texts, too.")
+@click.option("--share", is_flag=True, help="Leave out addresses, channels and query texts.")
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, *, quick: bool, send: bool, places: tuple[str, ...], full: bool, as_json: bool
+    ctx: click.Context, *, quick: bool, send: bool, places: tuple[str, ...], share: bool, as_json: bool
 ) -> None:
     """Check everything, and say what to mend and how.
 
     Configuration, database, templates, mail server, the sender's domain, Slack, arXiv, clock, disk and public
     address. Nothing is changed or sent.
 
-    The output is safe to paste: addresses, channels, tokens and query texts are left out. --full shows all but
-    the secrets.
+    Tokens and passwords are never shown. --share leaves out addresses, channels and query texts, too, so that
+    you can paste the output into a report.
 
     \b
     digest doctor --quick
+    digest doctor --share
     digest doctor --send --to mailto:you@example.org
 
     --send sends a message that says it is a test. It goes to the places in alarms.to and to each webhook, and
     to each PLACE. A channel of your readers gets one only if you name it.
 
-    ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 where there is a ✗, else 0.
+    ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 if there is a ✗, else 0.
     """  # noqa: D301 - click reads the backspace, which must be one
     if places and not send:
         raise UsageError("--to says where a test message goes", hint="Add --send, or leave --to away.")
     extra = read_operator_places(list(places))
     set_up_logging(ctx)
-    config, about_config = _read(ctx)
+    config, about_config = _read(ctx, share=share)
+    secrets = list_secrets(config) if config else {}
     private = list_private(config) if config else {}
-    terms = list_terms(config) if config else {}
-    found, is_hidden = list[Finding](), False
+    found = list[Finding]()
     for finding in _examine(ctx, config, about_config, quick=quick, tests=extra if send else None):
-        secrets = terms | private if finding.check == CONFIGURATION else private
-        found.append(finding if full else hide(finding, secrets))
-        is_hidden |= finding != found[-1] and finding.verdict is not Verdict.OK
+        found.append(hide(finding, private) if share else conceal(finding, secrets))
         if not as_json:
-            _print(found[-1])
+            _print(found[-1] if share else replace(found[-1], todo=call_as_here(found[-1].todo)))
     worst = max((one.verdict for one in found), key=_ORDER.index)
     if as_json:
         print_json({"verdict": worst, "checks": found})
     else:
-        _print_verdict(found, is_hidden=is_hidden)
+        _print_verdict(found)
     if worst is Verdict.PROBLEM:
         ctx.exit(1)
 
 
-def _read(ctx: click.Context) -> tuple[Config | None, list[Finding]]:
+def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Finding]]:
     """Return the configuration, None where it can't be used, and the findings about it."""
     try:
         config = open_config(ctx.obj["config_path"])
@@ -103,29 +114,34 @@ def _read(ctx: click.Context) -> tuple[Config | None, list[Finding]]:
         return None, [Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip()) for said, _, todo in mistakes]
     except ConfigurationError as error:
         return None, [Finding(Verdict.PROBLEM, CONFIGURATION, error.message, error.hint)]
-    found, oddities = _check_queries(config)
-    if not found:
-        queries = count(len(config.queries), "saved query", "saved queries")
-        said = f"{config.path} is sound: {queries}, {count(len(config.subscriptions), 'subscription')}"
-        found = [Finding(Verdict.OK, CONFIGURATION, said)]
-    warnings = [Finding(Verdict.WARNING, CONFIGURATION, one) for one in [*config.warnings, *oddities]]
-    return config, [*found, *warnings]
+    queries = count(len(config.queries), "saved query", "saved queries")
+    said = f"{config.path} can be read: {queries}, {count(len(config.subscriptions), 'subscription')}"
+    found = [Finding(Verdict.OK, CONFIGURATION, said)]
+    if not config.subscriptions:
+        todo = "`digest add` makes a subscription."
+        found = [Finding(Verdict.WARNING, CONFIGURATION, f"{said}, so nobody gets a digest", todo)]
+    found += [Finding(Verdict.WARNING, CONFIGURATION, one) for one in config.warnings]
+    return config, [*found, *_check_queries(config, share=share)]
 
 
-def _check_queries(config: Config) -> tuple[list[Finding], list[str]]:
-    """Return the queries that can't be read, and what is allowed in the others and still looks like a slip."""
-    problems, oddities = [], []
+def _check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
+    """Yield the queries that can't be read, and what is allowed in the others and still looks like a slip.
+
+    Args:
+        config: holds them.
+        share: each query is checked, and shown, with other words in it.
+    """
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
-    oddities += [f"{one.place}: no subscription follows it" for one in config.queries if one.name not in followed]
+    for one in config.queries:
+        if one.name not in followed:
+            yield Finding(Verdict.WARNING, QUERIES, f"{one.place}: no subscription follows it")
     for place, text in config.list_texts():
         try:
-            for note in parse_query(text).notes:
+            for note in parse_query(mask_query(text) if share else text).notes:
                 if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
-                    oddities.append(f"{place}: {note.message}")
+                    yield Finding(Verdict.WARNING, QUERIES, f"{place}: {note.message}")
         except QueryError as error:
-            said = f"{place}: {error.message}"
-            problems.append(Finding(Verdict.PROBLEM, CONFIGURATION, said, error.hint, error.pointer()))
-    return problems, oddities
+            yield Finding(Verdict.PROBLEM, QUERIES, f"{place}: {error.message}", error.hint, error.pointer())
 
 
 def _examine(
@@ -225,16 +241,14 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
 def _print(finding: Finding) -> None:
     room, margin = find_width() - _LABEL - 3, " " * (_LABEL + 3)
     first, *others = [*wrap(finding.said, room), *finding.more.splitlines()]
-    arrow, *rest = wrap(call_as_here(finding.todo), room - 2)
+    arrow, *rest = wrap(finding.todo, room - 2)
     click.echo(f"{_MARKS[finding.verdict]} {finding.check:<{_LABEL}} {first}")
     for line in [*others, *([f"→ {arrow}"] if arrow else []), *(f"  {line}" for line in rest)]:
         click.echo(margin + line)
 
 
-def _print_verdict(found: Sequence[Finding], *, is_hidden: bool) -> None:
+def _print_verdict(found: Sequence[Finding]) -> None:
     counts = Counter(one.verdict for one in found)
     bad = [count(counts[one], one.value) for one in (Verdict.PROBLEM, Verdict.WARNING) if counts[one]]
     unchecked = f" {counts[Verdict.UNCHECKED]} not checked." if counts[Verdict.UNCHECKED] else ""
     click.echo(f"\n{', '.join(bad) or 'All is well'}.{unchecked}")
-    if is_hidden:
-        click.echo("Addresses, channels and query texts are left out. `--full` shows them.")

@@ -315,7 +315,7 @@ def _list_needs(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iter
         yield f"the connection to {', '.join(hosts)} is not secure: add ?sslmode=verify-full to store.url"
     if server.username and not draft.values["mail.password"]:
         yield (
-            f"mail.smtp logs in as {server.username} and needs a password: "
+            f"mail.smtp logs in as {server.username!r} and needs a password: "
             "set DIGEST_MAIL_PASSWORD, or name its file with mail.password_file"
         )
     if not draft.values["slack.token"] and any(one.kind is DestinationKind.SLACK for one in destinations):

@@ -8,13 +8,16 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import DigestError
 from digest.model.subscriptions import DestinationKind
+from digest.model.taxonomy import is_archive
 from digest.query.tree import Prefix
+from digest.query.words import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,6 +30,9 @@ _log = logging.getLogger("digest.doctor")
 
 CONFIGURATION = "configuration"
 """The check whose findings repeat values of `digest.toml`."""
+
+QUERIES = "queries"
+"""The check of what the saved queries say."""
 
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
@@ -103,8 +109,6 @@ _SHAPES = (
 """What shows by its shape: tokens, mail addresses and users of hosts, channels and their ids."""
 
 _QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
-_TERM = re.compile(r"[^\W_][\w.-]{2,}")
-_SYNTAX = {"and", "or", "not", "andnot", *(one.value for one in Prefix)}
 _VALUES = (
     (re.compile(r"\b(?:mailto|slack|slack-webhook|discord|file):[^\s,;]+"), "…"),
     (re.compile(r"https?://[^\s,;)\"'`]+"), "https://…"),
@@ -112,19 +116,28 @@ _VALUES = (
 """Values of the file, as mistakes in it repeat them."""
 
 
-def hide(finding: Finding, private: dict[str, str]) -> Finding:
-    """Return a finding without what should not be pasted: addresses, channels, tokens, query texts.
+def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
+    """Return a finding without what should not be shared: addresses, channels, query texts.
+
+    Of what to do about it, only these go: its own words and examples stay.
 
     Args:
         private: see `list_private`.
     """
-    quoted = _QUOTED if finding.check == CONFIGURATION else ()
-    values = _VALUES if finding.check == CONFIGURATION else ()
-    said = _hide(finding.said, private, (*quoted, *values, *_SHAPES))
-    return replace(finding, said=said, todo=_hide(finding.todo, private, (*values, *_SHAPES)), more="")
+    values = (*_QUOTED, *_VALUES) if finding.check == CONFIGURATION else ()
+    said = _hide(finding.said, private, (*values, *_SHAPES))
+    more = finding.more if finding.check == QUERIES else ""  # of a query that `mask_query` has masked
+    return replace(finding, said=said, todo=_hide(finding.todo, private, _SHAPES), more=more)
 
 
-def _hide(text: str, private: dict[str, str], shapes: Iterable[tuple[re.Pattern[str], str]]) -> str:
+def conceal(finding: Finding, secrets: Mapping[str, str]) -> Finding:
+    """Return a finding without secrets; see `list_secrets`."""
+    parts = (finding.said, finding.todo, finding.more)
+    said, todo, more = (_hide(text, secrets, _SHAPES[:1]) for text in parts)
+    return replace(finding, said=said, todo=todo, more=more)
+
+
+def _hide(text: str, private: Mapping[str, str], shapes: Iterable[tuple[re.Pattern[str], str]]) -> str:
     for literal in sorted(private, key=len, reverse=True):
         text = re.sub(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", private[literal], text)
     for shape, instead in shapes:
@@ -132,14 +145,42 @@ def _hide(text: str, private: dict[str, str], shapes: Iterable[tuple[re.Pattern[
     return text
 
 
-def list_terms(config: Config) -> dict[str, str]:
-    """Return the words of all queries, as mistakes in them repeat them, each with what stands in its place."""
-    terms = {term for _, text in config.list_texts() for term in _TERM.findall(text)}
-    return dict.fromkeys((term for term in terms if term.lower() not in _SYNTAX), "…")
+_WORD = re.compile(r"[^\W\d_][\w.'-]*")
+_TYPED = re.compile(r"(?<=[?&])((?:query|search_query|terms-\d+-term)=)([^&#]*)")
+_PERSON = re.compile(r"(?<=arxiv\.org/a/)[^/?#]+")
+_CATEGORY = re.compile(r"[a-z-]+\.[A-Z]{2}")
+_SYNTAX = {"and", "or", "not", "andnot", *(one.value.lower() for one in Prefix)}
+
+
+def mask_query(text: str) -> str:
+    """Return a query with made-up words; its form stays, so what is wrong with that is still found.
+
+    Operators, prefixes, categories and words too common to search for are nobody's secret.
+    """
+    if "://" in text:
+        text = _PERSON.sub("lindquell_k_1", text)
+        return _TYPED.sub(lambda found: found[1] + mask_query(unquote(found[2])), text)
+    masked: dict[str, str] = {}
+
+    def mask(found: re.Match[str]) -> str:
+        word = found[0].lower()
+        is_open = word in _SYNTAX or word in STOP_WORDS or is_archive(word) or _CATEGORY.fullmatch(found[0])
+        letter = ascii_lowercase[len(masked) % 26]
+        return found[0] if is_open else masked.setdefault(word, f"word{letter * (1 + len(masked) // 26)}")
+
+    return _WORD.sub(mask, text)
+
+
+def list_secrets(config: Config) -> dict[str, str]:
+    """Return what no screen shows at all, each with what is shown in its place."""
+    secrets = [config.slack.token, config.mail.password, config.alarms.ping_url]
+    secrets += [one.url for one in config.webhooks.values()]
+    secrets += [url for urls in config.incoming.values() for url in urls.values()]
+    return {secret: "<secret>" for secret in secrets if secret}
 
 
 def list_private(config: Config) -> dict[str, str]:
-    """Return what no screen that is pasted may show, each with what stands in its place."""
+    """Return what is not shown to strangers, each with what is shown in its place; secrets too."""
     mail, server = config.mail, urlsplit(config.mail.smtp)
     hosts = {
         server.hostname: "<mail server>",
@@ -149,20 +190,15 @@ def list_private(config: Config) -> dict[str, str]:
         urlsplit(config.store.url).path.strip("/") * config.store.url.startswith("postgresql"): "<database>",
     }
     places = [*config.alarms.to, *(place for one in config.subscriptions for place in one.destinations)]
-    secrets = [
-        config.slack.token,
-        mail.password,
-        config.alarms.ping_url,
-        *(one.url for one in config.webhooks.values()),
-    ]
-    secrets += [url for urls in config.incoming.values() for url in urls.values()]
+    channels = dict.fromkeys(one.address for one in places if one.kind is DestinationKind.SLACK)
     private = {
         **{host: word for host, word in hosts.items() if host and host not in LOOPBACK_HOSTS},
         **{place.address: "<file>" for place in places if place.kind is DestinationKind.FILE},
         **{place.address: "<address>" for place in places if place.kind is DestinationKind.MAIL},
-        **dict.fromkeys([config.arxiv.contact, unquote(server.username or "")], "<address>"),
+        **{address: f"<channel {number}>" for number, address in enumerate(channels, 1)},
+        config.arxiv.contact: "<address>",
         **dict.fromkeys((text for _, text in config.list_texts()), "<query>"),
-        **dict.fromkeys(secrets, "<secret>"),
+        **list_secrets(config),
         str(config.folder): ".",
     }
     return {literal: word for literal, word in private.items() if literal}

@@ -107,7 +107,7 @@ def inspect_slack(
     else:
         yield Finding(Verdict.OK, "Slack", "the app has all scopes it needs")
     for destination, name in channels.items():
-        what = f"the channel of {name}"
+        what = f"{destination.address} ({name})"
         try:
             yield _inspect_channel(client, destination, transport.resolve(destination), what)
         except DeliveryError as error:

@@ -29,14 +29,14 @@ def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("clinic")
 def test_all_well(digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixture
-    show(golden, "doctor", digest("doctor").out)
+    show(golden, "doctor-share", digest("doctor", "--share").out)
 
 
 def test_all_well_in_full_with_a_test_message(clinic: Clinic, digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixtures
     clinic.edit("[slack]", '[alarms]\nto = "mailto:ops@hidden-institute.net"\n\n[slack]')
-    text = digest("doctor", "--full", "--send").out
+    text = digest("doctor", "--send").out
     text = re.sub(re.escape(str(clinic.folder)), "…", text)
-    show(golden, "doctor-full", re.sub(r"(?<=250 ).*|p=MII\w+", "…", text))
+    show(golden, "doctor", re.sub(r"(?<=250 ).*|p=MII\w+", "…", text))
 
 
 def test_trouble(clinic: Clinic, digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixtures

@@ -44,14 +44,14 @@ def test_where_all_is_well_each_check_says_so(digest: Shell) -> None:
     assert [one["check"] for one in said["checks"]] == ALL
 
 
-def test_nothing_is_sent_and_nothing_private_is_shown_unless_asked_for(clinic: Clinic, digest: Shell) -> None:
+def test_nothing_is_sent_and_what_is_shared_shows_nothing_private(clinic: Clinic, digest: Shell) -> None:
     for options in ((), ("--json",), ("--quick",)):
-        said = digest("doctor", *options)
+        said = digest("doctor", "--share", *options)
         assert [word for word in PRIVATE if word in said.out + said.err] == []
     assert (clinic.mail.mails, clinic.slack.messages) == ((), ())
-    full = digest("doctor", "--full").out
-    assert "hidden-channel" in full
-    assert TOKEN not in full
+    own = digest("doctor").out
+    assert "hidden-channel" in own
+    assert TOKEN not in own
 
 
 def test_whoever_lets_people_subscribe_is_told_what_is_missing(clinic: Clinic, digest: Shell) -> None:
@@ -67,22 +67,23 @@ def test_trouble_everywhere_is_told_at_once_and_shows_nothing_private(clinic: Cl
     clinic.answers.clear()
     clinic.edit(f"{clinic.arxiv.url}/oai", "http://127.0.0.1:9/oai")
     (clinic.folder / "digest.db").write_text("hidden" * 1_000)
-    found = examine(digest, expect=1)
-    troubled = {"configuration", "database", "arXiv", "mail server", "SPF", "DKIM", "Slack", "base_url"}
+    found = examine(digest, "--share", expect=1)
+    troubled = {"queries", "database", "arXiv", "mail server", "SPF", "DKIM", "Slack", "base_url"}
     assert {name for name, (verdict, _) in found.items() if verdict == "problem"} == troubled
     assert found["DMARC"][0] == "warning"
-    text = digest("doctor", expect=1).out
+    text = digest("doctor", "--share", expect=1).out
     assert [word for word in PRIVATE if word in text + str(found)] == []
-    assert "ti:(hiddenquery OR" in digest("doctor", "--full", expect=1).out
+    assert "ti:(worda OR" in text
+    assert "ti:(hiddenquery OR" in digest("doctor", expect=1).out
 
 
 def test_a_file_that_cannot_be_used_is_told_without_its_values(clinic: Clinic, digest: Shell) -> None:
     clinic.edit('contact = "contact@hidden-institute.net"', 'contact = "hidden"\ncaps = 3')
     clinic.edit('to = ["slack:#hidden-channel"', 'kinds = ["hidden"]\nto = ["slack:hidden-channel"')
-    found = digest("doctor", "--json", expect=1).json["checks"]
+    found = digest("doctor", "--share", "--json", expect=1).json["checks"]
     assert [one["check"] for one in found] == ["configuration"] * 4 + ["all else"]
     assert "hidden" not in str(found)
-    assert "'hidden' is not a kind" in digest("doctor", "--full", expect=1).out
+    assert "'hidden' is not a kind" in digest("doctor", expect=1).out
 
 
 @pytest.mark.usefixtures("fresh")
@@ -151,20 +152,30 @@ def test_a_test_goes_to_alarms_webhooks_and_places_named_and_to_no_reader(clinic
     digest("doctor", "--quick", "--send", "--to", "slack:#hidden-channel")
     assert len(clinic.slack.messages) == 1
     clinic.answers["/hook"] = Answer(b"who are you?", 401)
-    verdict, words = examine(digest, "--quick", "--send", expect=1)["test message"]
+    verdict, words = examine(digest, "--quick", "--share", "--send", expect=1)["test message"]
     assert (verdict, "401" in words, "hidden" in words) == ("problem", True, False)
 
 
-@pytest.mark.parametrize("query", ["secretword:x", "http://export.arxiv.org/api/query?search_query=au:secretname"])
-def test_of_a_query_that_looks_like_a_slip_no_word_is_shown(clinic: Clinic, digest: Shell, query: str) -> None:
+@pytest.mark.parametrize(
+    "query",
+    [
+        "secretword:x",
+        "http://export.arxiv.org/api/query?search_query=au:secretname",
+        "https://arxiv.org/search/?query=secretname&searchtype=author",
+        "https://arxiv.org/a/secretname_j_1",
+        "abs:secretword or write OR kinds AND cat:cs.PF",
+    ],
+)
+def test_of_a_query_that_is_shared_no_word_is_shown(clinic: Clinic, digest: Shell, query: str) -> None:
     clinic.edit("[queries]", f'[queries]\nmine = "{query}"')
-    assert "secret" not in digest("doctor", "--quick", expect=int(":x" in query)).out
-    assert "secret" in digest("doctor", "--quick", "--full", expect=int(":x" in query)).out
+    expect = int(":x" in query)
+    assert "secret" not in digest("doctor", "--quick", "--share", expect=expect).out
+    assert "…" not in digest("doctor", "--quick", expect=expect).out
 
 
 def test_a_sign_of_life_is_tried_too(clinic: Clinic, digest: Shell) -> None:
     clinic.edit("[slack]", '[alarms]\nping_url = "http://127.0.0.1:9/hidden"\n\n[slack]')
-    verdict, words = examine(digest, "--quick", "--send", expect=1)["sign of life"]
+    verdict, words = examine(digest, "--quick", "--share", "--send", expect=1)["sign of life"]
     assert (verdict, "hidden" in words) == ("problem", False)
 
 

@@ -35,7 +35,7 @@ def test_the_doctor_names_what_cannot_be_read(digest: Shell, world: World) -> No
     world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
     digest("doctor", "--quick")
     world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
-    said = digest("doctor", "--quick", "--full", expect=1)
+    said = digest("doctor", "--quick", expect=1)
     assert "subscriptions.perf-team.exclude: 'Lindquell' is not a full name" in " ".join(said.out.split())
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.inspect.doctor import judge_clock
-from digest.inspect.findings import Finding, Verdict, hide, run_checks
+from digest.inspect.findings import Finding, Verdict, hide, mask_query, run_checks
 
 NOW = datetime(2026, 11, 20, 8, 20, tzinfo=UTC)
 
@@ -49,6 +49,27 @@ def test_addresses_channels_tokens_and_queries_are_left_out(said: str, shown: st
     assert hide(Finding(Verdict.OK, "x", said, more=said), {"ti:gpu": "<query>"}) == Finding(
         Verdict.OK, "x", shown
     )
+
+
+def test_what_to_do_keeps_its_own_words_and_examples() -> None:
+    todo = 'Write mailto:you@example.org, or kinds = ["new"]. `to` takes slack:NAME, too.'
+    assert hide(Finding(Verdict.PROBLEM, "configuration", "x", todo), {"ti:new": "<query>"}).todo == todo
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("abs:gpu AND NOT ti:(gpu or CPU)", "abs:worda AND NOT ti:(worda or wordb)"),
+        ("math.NT cat:hep-th the zeta*", "math.NT cat:hep-th the worda*"),
+        ("submittedDate:[20260101 TO *]", "submittedDate:[20260101 TO *]"),
+        (
+            "https://arxiv.org/search/?query=a+zeta&searchtype=all",
+            "https://arxiv.org/search/?query=a+worda&searchtype=all",
+        ),
+    ],
+)
+def test_a_query_keeps_its_form_without_its_words(query: str, shown: str) -> None:
+    assert mask_query(query) == shown
 
 
 def test_values_of_the_file_are_left_out_of_its_mistakes() -> None:
