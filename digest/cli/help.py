@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from digest.cli.output import cut, find_width
 from digest.config.values import suggest
 from digest.model.errors import UsageError
 
@@ -43,21 +44,35 @@ _EMPTY_LINE = re.compile(r"(?m)^(?:\x1b\[[\d;]*m| )+$")
 
 
 @click.command()
-@click.argument("words", metavar="[TOPIC|COMMAND]", nargs=-1)
+@click.argument("words", metavar="[TOPIC|COMMAND|WORD]", nargs=-1)
 @click.pass_context
 def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Read the manual: TOPIC is one of its pages. Without TOPIC, list the pages.
 
+    Any other WORD is searched for in all pages.
+
     \b
     digest help queries
     digest help subscription pause
+    digest help docker
     """  # noqa: D301 - click reads the backspace, which must be one
     if not words:
         _list_topics()
-    elif len(words) == 1 and words[0].lower() in TOPICS:
+        return
+    if len(words) == 1 and words[0].lower() in TOPICS:
         _show(read_page(words[0].lower()))
-    else:
-        click.echo(_find_command(ctx, words).get_help())
+        return
+    found, unknown = _find_command(ctx, words)
+    if unknown is None:
+        click.echo(found.get_help())
+    elif not _list_sections(words):
+        group = found.command
+        known = group.list_commands(found) if isinstance(group, click.Group) else []
+        raise UsageError(
+            f'The manual does not have "{" ".join(words)}", and there is no such command.',
+            hint=suggest(unknown, (*(() if found.parent else TOPICS), *known), "")
+            or "`digest help` lists the pages.",
+        )
 
 
 def read_page(topic: str) -> str:
@@ -73,25 +88,36 @@ def _list_topics() -> None:
         click.echo(f"  {topic:<{width}}{title}")
 
 
-def _find_command(ctx: click.Context, words: tuple[str, ...]) -> click.Context:
-    """Return the context of the command that these words call.
-
-    Raises:
-        UsageError: they name neither a topic nor a command.
-    """
+def _find_command(ctx: click.Context, words: tuple[str, ...]) -> tuple[click.Context, str | None]:
+    """Return the context of the command that these words call, and the first word that calls none."""
     found = ctx.find_root()
-    for number, word in enumerate(words):
+    for word in words:
         group = found.command
-        known = group.list_commands(found) if isinstance(group, click.Group) else []
         child = group.get_command(found, word) if isinstance(group, click.Group) else None
         if child is None:
-            said, topics = " ".join(words[: number + 1]), () if number else TOPICS
-            raise UsageError(
-                f'The manual has no page "{said}", and there is no such command.',
-                hint=suggest(word, (*topics, *known), "") or "`digest help` lists the pages.",
-            )
+            return found, word
         found = click.Context(child, info_name=word, parent=found)
-    return found
+    return found, None
+
+
+def _list_sections(words: tuple[str, ...]) -> bool:
+    """Print where the manual has all these words, each with the first line that has one; say if any has."""
+    found = []
+    for topic in TOPICS:
+        for section in re.split(r"(?m)^#+ ", read_page(topic)):
+            if all(word.casefold() in section.casefold() for word in words):
+                title, *lines = section.splitlines()
+                lines = [line for line in lines if words[0].casefold() in line.casefold() and line[:3] != "```"]
+                found.append((topic, title, (lines or [""])[0].strip("| ")))
+    if not found:
+        return False
+    width, room = max(map(len, TOPICS)) + 2, find_width()
+    click.echo(f'The manual has "{" ".join(words)}" here. `digest help TOPIC` shows a page.\n')
+    for topic, title, line in found:
+        click.echo(f"  {topic:<{width}}{title}")
+        if line:
+            click.echo(f"  {'':<{width}}  {cut(line, room - width - 4)}")
+    return True
 
 
 def _show(page: str) -> None:

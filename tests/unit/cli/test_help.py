@@ -78,6 +78,14 @@ def test_the_name_of_a_command_shows_the_help_of_that_command() -> None:
     assert ask("run").stdout.startswith("Usage: digest run ")
 
 
+@pytest.mark.parametrize("words", [["docker"], ["Docker"], ["docker", "build"]])
+def test_any_other_word_is_searched_for_in_all_pages(words: list[str]) -> None:
+    assert ask(*words).stdout.splitlines()[2:] == [
+        "  running    A container",
+        " " * 15 + "docker build --tag digest .",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
@@ -85,7 +93,7 @@ def test_the_name_of_a_command_shows_the_help_of_that_command() -> None:
         (["statsu"], "Did you mean 'status'?"),
         (["subscription", "pausse"], "Did you mean 'pause'?"),
         (["zzz"], "`digest help` lists the pages."),
-        (["run", "more"], "`digest help` lists the pages."),
+        (["run", "zzz"], "`digest help` lists the pages."),
     ],
 )
 def test_a_word_that_is_no_page_and_no_command_names_the_nearest(
@@ -93,5 +101,5 @@ def test_a_word_that_is_no_page_and_no_command_names_the_nearest(
 ) -> None:
     assert run_cli(["help", *words]) == 2
     error, said = capsys.readouterr().err.splitlines()
-    assert error == f'error: The manual has no page "{" ".join(words)}", and there is no such command.'
+    assert error == f'error: The manual does not have "{" ".join(words)}", and there is no such command.'
     assert said == f"hint:  {hint}"
