@@ -117,6 +117,13 @@ _SHORTEST_STEMMED = 3
 _porter = Stemmer.Stemmer("porter")
 _porter.maxCacheSize = 0  # `stem` keeps the cache, bounded and shared
 
+_AMENDED = re.compile(r"(log|bl)(?:[iy](?:ed|ing)?s?|ies)\Z")
+"""How a word ends that has -logi or -bli after Porter's first step. His published program, and so arXiv's index,
+makes these -log and -ble; PyStemmer does not."""
+
+_MEASURE = re.compile(r"[aeiou][^aeiou]|(?:[^aeiouy]|^y)y[^aeiou]")
+"""A vowel with a consonant after it: what Porter asks of the letters before such an ending."""
+
 
 class Word(NamedTuple):
     """One word of a text, or part of a word, at code points `start` to `end` (exclusive).
@@ -274,4 +281,10 @@ def _fold_accents(text: str) -> str:
 @lru_cache(maxsize=2**17)
 def stem(word: str) -> str:
     """Return Porter's stem of a folded word: `generative` and `generation` share `gener`."""
-    return str(_porter.stemWord(word)) if len(word) >= _SHORTEST_STEMMED else word
+    if len(word) < _SHORTEST_STEMMED:
+        return word
+    found = str(_porter.stemWord(word))
+    ending = _AMENDED.search(word) if found.endswith(("logi", "bli")) else None
+    if ending and _MEASURE.search(word, 0, ending.start()):
+        return str(_porter.stemWord(f"{word[: ending.end(1)]}e"))  # -loge becomes -log as well
+    return found

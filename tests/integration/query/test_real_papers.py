@@ -91,6 +91,14 @@ def test_a_query_means_this_many_of_the_fifteen(text: str, count: int, seed: lis
     assert sum(matches(query, paper) for paper in seed) == count
 
 
+def test_words_in_logy_and_bly_find_what_arxivs_stems_find() -> None:
+    near = re.compile("topolog|technolog|possib", re.IGNORECASE)
+    papers = read_papers("data", "papers_2016-08_09.jsonl.gz")
+    ready = [analyse(paper) for paper in papers if near.search(paper.abstract)]
+    queries = [parse_query(f"abs:{word}") for word in ("topology", "technological", "possibly")]
+    assert [sum(matches(query, paper) for paper in ready) for query in queries] == [826, 369, 1863]
+
+
 def own_queries(paper: AnalysedPaper) -> Iterator[str]:
     """Yield queries made from what a paper says of itself."""
     yield f"id:{paper.paper.id}"
