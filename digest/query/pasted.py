@@ -2,9 +2,9 @@
 
     export.arxiv.org/api/query?search_query=…&id_list=…       the search interface
     arxiv.org/search/?query=…&searchtype=…                     the search page, also /search/cs
-    arxiv.org/search/advanced?terms-0-term=…                   the longer search form; its dates are left out
+    arxiv.org/search/advanced?terms-0-term=…                   the longer search form
     arxiv.org/a/warner_s_1                                     what one author wrote
-    arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds
+    arxiv.org/list/cs.PF/new, rss.arxiv.org/rss/cs.PF+cs.DC    listings and feeds, also /catchup/cs.PF/2026-08-20
     arxiv.org/abs/2603.10026                                   one paper
     search_query=…&id_list=…, query=…&searchtype=…             what stands behind the ? of a search
     cat:cs.AI+AND+abs:%22tail%20latency%22&start=0             what stands behind search_query=
@@ -47,11 +47,18 @@ _SEARCHED = frozenset(("search_query", "id_list", "query"))
 """Parameters that may have blanks which were not encoded."""
 
 _AUTHOR_PAGE = re.compile(r"a/([A-Za-z\-]+(?:_[A-Za-z\-]+)*_[A-Za-z]+)_\d+(?:\.\w+)?/?")
-_LISTING = re.compile(r"(?:list|archive|rss|atom|year)/([A-Za-z.+-]+?)(?:/.*)?")
+_LISTING = re.compile(r"(?:list|archive|rss|atom|year|catchup)/([A-Za-z.+-]+?)(?:/([\d/-]*).*)?")
 _TERM = re.compile(r"terms-(\d+)-term")
 _PAPER = re.compile(r"(?:abs|pdf|html|format)/(.+?)(?:\.pdf)?/?")
 _ADVANCED = re.compile(r"search/advanced/?")
 _SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
+_ENCODED = re.compile(r"<?https?%", re.IGNORECASE)
+_OTHER_SITE = re.compile(
+    r"<?(?:https?://)?(?:(?P<orcid>(?:[\w-]+\.)*orcid\.org\b\S*|(?:arxiv\.org/a/)?(?:\d{4}-){3}\d{3}[\dX]\S*)"
+    r"|(?:[\w-]+\.)*(?:scholar\.google|semanticscholar|inspirehep)\.[a-z.]+(?:/\S*)?)",
+    re.IGNORECASE,
+)
+_SITE_HINT = 'Write words instead, such as abs:"tail latency", or a name, such as author:"Josiah S. Carberry".'
 _HINT = "Paste the address of a search, a listing, an author or a paper, or write the query itself."
 
 _PLAIN = re.compile(r"\w[\w.*?-]*")
@@ -68,7 +75,7 @@ _FIELDS: Mapping[str, Prefix] = {
     "doi": Prefix.DOI,
     "cross_list_category": Prefix.CATEGORY,
 }
-"""What the search page calls a field -> ours. Classes, ORCID and author ids are known to arXiv alone."""
+"""What the search page calls a field -> ours. Classes and ORCID iDs are known to arXiv alone."""
 
 _PHYSICS = (
     "astro-ph cond-mat gr-qc hep-ex hep-lat hep-ph hep-th math-ph nlin nucl-ex nucl-th physics quant-ph".split()  # noqa: SIM905  # thirteen quoted words read worse
@@ -86,6 +93,16 @@ _SUBJECTS: Mapping[str, Sequence[str]] = {
 """What the longer search form calls its subjects -> the archives each stands for."""
 
 _OPERATORS = {"OR": "OR", "NOT": "ANDNOT"}
+_SAYS_NOTHING = re.compile(
+    r"(?:advanced|abstracts|abs|size|start|skip|show|order|source|searchtype|query|search_query|version|utm_\w+"
+    rf"|terms-.*|date-date_type|classification-(?:{'|'.join(_SUBJECTS)}|physics_archives))=.*"
+    r"|date-filter_by=all_dates|classification-include_cross_list=include"
+)
+"""Parameters of a search that are read elsewhere, or say how results are shown."""
+
+_IN_WORDS = {"classification-include_cross_list": "that cross-lists are excluded"} | dict.fromkeys(
+    ("date-filter_by", "date-year", "date-from_date", "date-to_date"), "its dates"
+)
 _PAGING = re.compile(r"(?:&(?:id_list=|(?:start|max_results|size)=\d*|(?:sortBy|sortOrder|order)=[\w-]*))+\s*\Z")
 _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", re.IGNORECASE)
 """Signs of the language, and letters beyond ASCII: no text has these but one from an address."""
@@ -106,21 +123,28 @@ def read_pasted(text: str) -> Pasted | None:
         QueryError: it is an address, but of a page that is no search, or asks for what only arXiv knows.
     """
     stripped = text.strip()
+    while _ENCODED.match(stripped):
+        stripped = unquote(stripped)
+    if site := _OTHER_SITE.fullmatch(stripped):
+        message = "arXiv does not tell ORCID iDs" if site["orcid"] else "Only addresses at arXiv are understood"
+        raise QueryError(message, text=text, position=0, hint=_SITE_HINT)
     if found := _ADDRESS.fullmatch(stripped) or _PART.fullmatch(stripped):
         parameters = _read_parameters(found["query"] or "")
         if parameters is not None:
-            return _describe("an address at arXiv", _Address(text, found, parameters).read())
+            address = _Address(text, found, parameters)
+            return _describe("an address at arXiv", address.read(), address.lost)
     decoded = _decode(stripped)
     if row := _read_row(decoded):
         return _describe("any of several categories", row)
     return None if decoded == stripped else _describe("a part of an address", decoded)
 
 
-def _describe(described: str, query: str) -> Pasted:
+def _describe(described: str, query: str, lost: Sequence[str] = ()) -> Pasted:
     shown = " ".join(query.split())
     if len(shown) > _LONGEST_SHOWN:
         shown = f"{shown[: _LONGEST_SHOWN - 1]}…"
-    return Pasted(query, f"{described}, read as {shown}")
+    not_kept = f"; not kept: {', '.join(dict.fromkeys(lost))}" if lost else ""
+    return Pasted(query, f"{described}, read as {shown}{not_kept}")
 
 
 def _read_parameters(query: str) -> dict[str, str] | None:
@@ -167,13 +191,14 @@ def _write_categories(names: Sequence[str]) -> str:
 
 
 class _Address:
-    """Reads one address, of which the parameters are known."""
+    """Reads one address, of which the parameters are known; `lost` is what the query does not keep, in words."""
 
     def __init__(self, text: str, address: re.Match[str], parameters: Mapping[str, str]) -> None:
         self._text = text
         self._parameters = parameters
+        self.lost: list[str] = []
         if address.re is _ADDRESS:
-            self._path, self._start = address["path"], text.find(address["path"])
+            self._path, self._start = unquote(address["path"]), text.find(address["path"])
         else:
             self._path, self._start = ("search" if "query" in parameters else "api/query"), 0
 
@@ -186,11 +211,13 @@ class _Address:
         if found := _SEARCH.fullmatch(path):
             return self._read_search(re.findall(r"[^,]+", found["archives"] or ""))
         if found := _AUTHOR_PAGE.fullmatch(path):
+            self.lost.append("which person of this name it is")
             return f"au:{found[1]}"
         if found := _LISTING.fullmatch(path):
+            self.lost += [f"the date {found[2].strip('/')}"] if found[2] else []
             return _write_categories(list(filter(None, found[1].split("+"))) or [""])
         if found := _PAPER.fullmatch(path):
-            return f'id:"{unquote(found[1])}"'
+            return f'id:"{found[1]}"'
         raise self._fail("This page of arXiv is not a search", _HINT)
 
     def _fail(self, message: str, hint: str) -> QueryError:
@@ -218,7 +245,10 @@ class _Address:
             if found and clauses:
                 term = f"({' AND '.join(clauses)})" if len(clauses) > 1 else clauses[0]
                 written = self._parameters.get(f"terms-{found[1]}-operator", "AND")
-                query = f"{query} {_OPERATORS.get(written, 'AND')} {term}" if query else term
+                if written == "NOT" and not query and self.lost:
+                    self.lost.append(f"NOT {term}")
+                else:
+                    query = f"{query} {_OPERATORS.get(written, 'AND')} {term}" if query else term
         archives = [
             archive
             for subject, known in _SUBJECTS.items()
@@ -232,16 +262,29 @@ class _Address:
 
     def _read_clauses(self, query: str, field: str) -> list[str]:
         kind = self._parameters.get(field, "all")
+        if kind == "author_id":
+            return [f"au:{re.sub(r'_[0-9]+$', '', self._parameters[query])}"]
         if kind not in _FIELDS:
-            message = f"What arXiv calls {kind!r} can't be searched for here: arXiv's interfaces do not give it"
-            raise self._fail(message, f"Known fields: {' '.join(_FIELDS)}.")
+            self.lost.append(f"{self._parameters.get(query, '')} as {kind}")
+            return []
         return list(_write_clauses(_FIELDS[kind], self._parameters.get(query, "")))
 
     def _limit(self, query: str, archives: Sequence[str]) -> str:
-        limits = [_write_categories(archives)] if archives else []
-        if not query and not limits:
+        if not query and self.lost:
+            message = f"{self.lost[0]} can't be searched for here: arXiv's interfaces do not give it"
+            raise self._fail(message, f"Known fields: {' '.join(_FIELDS)}.")
+        if not query and not archives:
             raise self._fail("This address searches for nothing", _HINT)
-        return " AND ".join([f"({query})" if query and limits else query, *limits] if query else limits)
+        self.lost += _name_lost(self._parameters)
+        limit = _write_categories(archives) if archives else ""
+        return f"({query}) AND {limit}" if query and limit else query or limit
+
+
+def _name_lost(parameters: Mapping[str, str]) -> Iterator[str]:
+    """Yield what parameters of a search ask for and no query can, in words."""
+    for name, value in parameters.items():
+        if not _SAYS_NOTHING.fullmatch(f"{name}={value}"):
+            yield _IN_WORDS.get(name) or f"{name}={value}"
 
 
 def _write_clauses(prefix: Prefix, value: str) -> Iterator[str]:
@@ -249,9 +292,22 @@ def _write_clauses(prefix: Prefix, value: str) -> Iterator[str]:
     if prefix in (Prefix.ID, Prefix.DOI, Prefix.CATEGORY):
         pieces = [value]
     else:
-        pieces = value.split(";") if prefix is Prefix.AUTHOR else _PIECE.findall(value)
+        pieces = _list_people(value.replace("+", " ")) if prefix is Prefix.AUTHOR else _PIECE.findall(value)
     for piece in pieces:
         bare = piece.replace('"', "").strip()
         if any(map(str.isalnum, bare)):
             is_plain = bare == piece.strip() and _PLAIN.fullmatch(bare)
             yield f"{prefix}:{bare}" if is_plain else f'{prefix}:"{bare}"'
+
+
+def _list_people(value: str) -> list[str]:
+    """Return the parts of an author search, each of which one author must have (`services/index/authors.py`).
+
+    Without a sign between them, words may be different people's. Several commas, with which arXiv finds
+    nobody, part people here.
+    """
+    if value.count('"') and value.count('"') % 2 == 0:
+        return value.split('"')
+    if ";" in value:
+        return value.split(";")
+    return [value] if value.count(",") == 1 else re.split(r"," if "," in value else r"\s+", value)

@@ -177,19 +177,32 @@ API = "https://export.arxiv.org/api/query?search_query="
         ("export.arxiv.org/api/query?id_list=2603.10026,hep-th/9901001v2", "id:2603.10026 OR id:hep-th/9901001v2"),
         (" <http://export.arxiv.org/api/query?search_query=au:del_maestro>\n", 'au:"del maestro"'),
         (f'{API}ti:"tail latency" AND cat:cs.PF&start=0', 'ti:"tail latency" AND cat:cs.PF'),
-        # the search page: all words must occur; authors are parted by semicolons
+        # the search page: all words must occur, each word of an author search in some author
         (
             "https://arxiv.org/search/?query=graph+%22neural+network%22&searchtype=title",
             'ti:graph AND ti:"neural network"',
         ),
         ("arxiv.org/search/?query=tail+latency&searchtype=all&source=header", "all:tail AND all:latency"),
         ("arxiv.org/search/?searchtype=author&query=Smith%2C+J%3B+T%C3%B6z%C3%BCn", 'au:"smith, j" AND au:tözün'),
+        ("arxiv.org/search/?query=Hinton+LeCun&searchtype=author", "au:hinton AND au:lecun"),
+        ("arxiv.org/search/?query=Y.+LeCun&searchtype=author", "au:y AND au:lecun"),
+        ("arxiv.org/search/?query=lecun_y+hinton_g&searchtype=author", 'au:"lecun, y" AND au:"hinton, g"'),
+        ("arxiv.org/search/?query=LeCun,+Y&searchtype=author", 'au:"lecun, y"'),
+        (
+            "arxiv.org/search/?query=Hinton,+LeCun,+Bengio&searchtype=author",
+            "au:hinton AND au:lecun AND au:bengio",
+        ),
+        ("arxiv.org/search/?query=Yann+LeCun;Hinton&searchtype=author", 'au:"yann lecun" AND au:hinton'),
+        (
+            "arxiv.org/search/?query=%22Yann+LeCun%22+Geoffrey+Hinton&searchtype=author",
+            'au:"yann lecun" AND au:"geoffrey hinton"',
+        ),
         ("arxiv.org/search/math,cs?query=graph&searchtype=abstract", "abs:graph AND (cat:math OR cat:cs)"),
         ("arxiv.org/search/?query=smit*%3B+Foo,+J*&searchtype=author", 'au:smit* AND au:"foo, j*"'),
         ("arxiv.org/search/?query=cs.*&searchtype=cross_list_category", "cat:cs"),
         ("arxiv.org/search/?query=10.1000%2FAbC&searchtype=doi", "doi:10.1000/AbC"),
         ("arxiv.org/search/?query=C%2B%2B+transf*+-x1&searchtype=comments", "co:c AND co:transf* AND co:x1"),
-        # the longer search page: terms are joined as written, subjects are archives, dates are left out
+        # the longer search page: terms are joined as written, subjects are archives
         (
             (
                 "arxiv.org/search/advanced?terms-0-operator=AND&terms-0-term=graph+neural&terms-0-field=title"
@@ -211,9 +224,19 @@ API = "https://export.arxiv.org/api/query?search_query="
         ("https://rss.arxiv.org/rss/cs.PF+cs.DC", "cat:cs.PF OR cat:cs.DC"),
         ("https://arxiv.org/abs/2603.10026v2", "id:2603.10026v2"),
         ("https://arxiv.org/pdf/hep-th/9901001.pdf", "id:hep-th/9901001"),
+        ("https://arxiv.org/catchup/cs.CL/2026-08-20?abs=True", "cat:cs.CL"),
+        ("<https://www.arxiv.org/list/cs.CL/recent/#item1>", "cat:cs.CL"),
+        ("https://rss.arxiv.org/atom/cs.CL%2Bmath.NT", "cat:cs.CL OR cat:math.NT"),
+        ("arxiv.org/search/advanced?terms-0-term=warner_s_1&terms-0-field=author_id", 'au:"warner, s"'),
         ("https://browse.arxiv.org:443/abs/2603.10026", "id:2603.10026"),
         # encoded once more by whatever passed it on
         ("arxiv.org/search/?query=%2522tail%2520latency%2522&searchtype=title", 'ti:"tail latency"'),
+        ("arxiv.org/search/?query=Hinton%252BLeCun&searchtype=author", "au:hinton AND au:lecun"),
+        (
+            "http%3A%2F%2Farxiv.org%2Fsearch%2F%3Fquery%3Dtail%2Blatency%26searchtype%3Dtitle",
+            "ti:tail AND ti:latency",
+        ),
+        ("https%253A%252F%252Farxiv.org%252Flist%252Fcs.CL%252Fnew", "cat:cs.CL"),
     ],
 )
 def test_an_address_is_read_as_the_query_that_brings_the_same(address: str, reading: str) -> None:
@@ -221,6 +244,45 @@ def test_an_address_is_read_as_the_query_that_brings_the_same(address: str, read
     assert print_tree(query.tree) == reading
     assert (query.text, parse_query(query.pasted_as).tree) == (address, query.tree)
     assert query.notes[0].kind is NoteKind.READ_AS
+
+
+FORM = "https://arxiv.org/search/advanced?advanced=&terms-0-operator=AND&terms-0-term=gpu&terms-0-field=title"
+
+
+@pytest.mark.parametrize(
+    ("address", "reading", "lost"),
+    [
+        (
+            f"{FORM}&size=50&order=-announced_date_first&abstracts=show&start=50&date-filter_by=all_dates",
+            "ti:gpu",
+            "",
+        ),
+        (f"{FORM}&classification-include_cross_list=include&date-date_type=submitted_date", "ti:gpu", ""),
+        (f"{FORM}&date-filter_by=specific_year&date-year=2020&date-from_date=", "ti:gpu", "its dates"),
+        (f"{FORM}&date-filter_by=past_12", "ti:gpu", "its dates"),
+        (
+            f"{FORM}&classification-statistics=y&classification-include_cross_list=exclude",
+            "ti:gpu AND cat:stat",
+            "that cross-lists are excluded",
+        ),
+        (f"{FORM}&include_older_versions=y&colour=red", "ti:gpu", "include_older_versions=y, colour=red"),
+        (f"{FORM}&terms-1-term=05C80&terms-1-field=msc_class", "ti:gpu", "05C80 as msc_class"),
+        (
+            f"{FORM.replace('title', 'orcid')}&terms-1-operator=NOT&terms-1-term=x1&terms-2-term=x2",
+            "all:x2",
+            "gpu as orcid, NOT all:x1",
+        ),
+        ("https://arxiv.org/catchup/cs.CL/2026-08-20", "cat:cs.CL", "the date 2026-08-20"),
+        ("https://arxiv.org/list/cs.CL/2608?skip=0&show=25", "cat:cs.CL", "the date 2608"),
+        ("https://arxiv.org/year/cs/2016", "cat:cs", "the date 2016"),
+        ("https://arxiv.org/list/cs.CL/pastweek?skip=0&show=25", "cat:cs.CL", ""),
+        ("https://arxiv.org/a/warner_s_1", 'au:"warner, s"', "which person of this name it is"),
+    ],
+)
+def test_what_an_address_asks_for_and_a_query_cannot_is_named(address: str, reading: str, lost: str) -> None:
+    query = parse_query(address)
+    assert print_tree(query.tree) == reading
+    assert query.notes[0].message.partition("; not kept: ")[2] == lost
 
 
 @pytest.mark.parametrize(
@@ -240,6 +302,15 @@ def test_an_address_is_read_as_the_query_that_brings_the_same(address: str, read
         ("https://arxiv.org/search/advanced?advanced=", "search/", "searches for nothing"),
         ("https://arxiv.org/abs/2603.10026 and more", "https", "An address must stand alone"),
         (f"{API}ti:a1&start=0 AND cat:cs.PF", "https", "An address must stand alone"),
+        ("arxiv.org/search/?query=0000-0002-1825-0097&searchtype=orcid", "search/", "can't be searched for here"),
+        ("https://orcid.org/0000-0002-1825-0097", "https", "does not tell ORCID iDs"),
+        ("www.orcid.org/0000-0002-1825-0097/", "www", "does not tell ORCID iDs"),
+        ("0000-0002-1825-009X", "0000", "does not tell ORCID iDs"),
+        ("https://arxiv.org/a/0000-0002-1825-0097", "https", "does not tell ORCID iDs"),
+        ("<https://scholar.google.com/citations?user=abc&hl=en>", "<https", "Only addresses at arXiv"),
+        ("scholar.google.de/scholar?q=gpu", "scholar", "Only addresses at arXiv"),
+        ("https://www.semanticscholar.org/author/Sam-Ple/168888", "https", "Only addresses at arXiv"),
+        ("inspirehep.net/authors/1018687", "inspire", "Only addresses at arXiv"),
         ("https://example.org/list/cs.PF/new", "https", "Only addresses at arXiv"),
     ],
 )

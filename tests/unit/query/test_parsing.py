@@ -182,7 +182,7 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ("autor:Lindquell_K", 0, "autor: is not a known prefix", "Did you mean author:?"),
         ("author:smith", 7, "'smith' is not a full name", "au:lindquell finds everybody"),
         ("author:Percy Liang OR x1", 7, "'Percy' is not a full name", 'Write author:"Percy Liang".'),
-        ("https://scholar.google.com/scholar?q=gpu", 0, "Only addresses at arXiv", "needs quotes"),
+        ("https://dblp.org/search?q=gpu", 0, "Only addresses at arXiv", "needs quotes"),
         ("a1 https://arxiv.org/abs/2603.10026", 3, "An address must stand alone", "id:2603.10026"),
         ("a1 ti:", 3, "nothing to search for", "ti:word"),
         ("ti: AND a1", 0, "nothing to search for", "ti:word"),
