@@ -7,12 +7,21 @@ delivery in the outbox like any other. A letter holds nothing that the person wr
 from __future__ import annotations
 
 import logging
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.model import secrets
 from digest.model.messages import Coverage, Delivery, DeliveryPlan, Digest, Message, Occasion
-from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, Ask, Wish
+from digest.model.people import (
+    FRESH,
+    LETTERS_TO_ADDRESS,
+    REQUESTS,
+    REQUESTS_OF_NETWORK,
+    REQUESTS_OF_WIDE_NETWORK,
+    Ask,
+    Wish,
+)
 from digest.plan.links import LinkMaker, make_links, remember_preferences
 from digest.store import digests as digest_store
 from digest.store import people as people_store
@@ -51,7 +60,11 @@ def take_request(
     Where a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
     """
     signup_store.start_counting(conn)
-    limits = {"all": REQUESTS, count_name(maker, network): REQUESTS_OF_NETWORK}
+    limits = {"all": REQUESTS} if ask in (Ask.SUBSCRIBE, Ask.MOVE) else {}
+    if "/" in network:
+        wide = ip_network(network).supernet(new_prefix=16 if "." in network else 32)
+        limits[count_name(maker, str(wide))] = REQUESTS_OF_WIDE_NETWORK
+    limits[count_name(maker, network)] = REQUESTS_OF_NETWORK
     met = [signup_store.find_free(conn, name, limit, at) for name, limit in limits.items()]
     free_at = max((moment for moment in met if moment is not None), default=None)
     for name in limits if free_at is None else (signup_store.REFUSED,):
@@ -106,9 +119,12 @@ def count_name(maker: LinkMaker, what: str) -> str:
 
 
 def _count_mailbox(maker: LinkMaker, address: str) -> str:
-    """Return the name to count an address under; `ada+anything@…` is read where `ada@…` is."""
-    name, _, host = address.partition("@")
-    return count_name(maker, f"{name.partition('+')[0]}@{host}")
+    """Return the name to count an address under: mail to `ada+any@…` is read by `ada@…`, and Gmail drops dots."""
+    name, _, host = address.lower().rpartition("@")
+    name = name.partition("+")[0]
+    if host in ("gmail.com", "googlemail.com"):
+        name, host = name.replace(".", ""), "gmail.com"
+    return count_name(maker, f"{name}@{host}")
 
 
 def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> None:

@@ -22,7 +22,16 @@ from digest.deliver.letters import queue_letters, take_request
 from digest.deliver.people import Preferences
 from digest.model.clock import ManualClock
 from digest.model.errors import UnknownName, UsageError
-from digest.model.people import LETTERS_TO_ADDRESS, MOST_QUERIES, REQUESTS, REQUESTS_OF_NETWORK, Ask, Signup, Wish
+from digest.model.people import (
+    LETTERS_TO_ADDRESS,
+    MOST_QUERIES,
+    REQUESTS,
+    REQUESTS_OF_NETWORK,
+    REQUESTS_OF_WIDE_NETWORK,
+    Ask,
+    Signup,
+    Wish,
+)
 from digest.model.subscriptions import EVERYTHING
 from digest.plan.links import make_links
 from digest.poll.installation import Site
@@ -212,10 +221,44 @@ def test_an_address_gets_three_letters_a_day_and_no_more_whoever_asks(office: Of
     assert office.count_letters() == 6
 
 
-def test_another_word_behind_a_plus_sign_is_no_other_mailbox(office: Office) -> None:
-    for number in range(5):
-        office.ask(to=f"ada+{number}@example.org")
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        [f"ada+{number}@example.org" for number in range(5)],
+        [
+            "rest@gmail.com",
+            "r.est@gmail.com",
+            "re.s.t@googlemail.com",
+            "Rest+a.b@GoogleMail.com",
+            "rest+@gmail.com",
+        ],
+    ],
+)
+def test_however_a_mailbox_is_spelled_it_is_the_same(office: Office, spellings: list[str]) -> None:
+    for address in spellings:
+        office.ask(to=address)
     assert [office.queue(), office.count_letters()] == [3, 3]
+    assert len(office.links(spellings[1])) == 1, "stored as written"
+    for address in ("r.est@example.org", "re.st@example.org"):  # dots count elsewhere
+        office.ask(to=address)
+    assert office.queue() == 2
+
+
+@pytest.mark.parametrize(
+    ("narrow", "other"), [("10.1.{}.0/24", "10.2.0.0/24"), ("2001:db8:{}::/48", "2001:db9::/48")]
+)
+def test_many_networks_of_a_wider_one_lock_nobody_else_out_and_all_of_them_nobody_who_is_known(
+    office: Office, narrow: str, other: str
+) -> None:
+    office.subscribe()
+    given = [office.ask(of=narrow.format(number)) for number in range(REQUESTS.most)]
+    assert given.count(None) == REQUESTS_OF_WIDE_NETWORK.most
+    assert office.ask(of=other) is None
+    with office.store.begin() as conn:
+        for _ in range(REQUESTS.most):
+            signup_store.count_request(conn, "all", office.now)
+    assert office.ask(of=other) is not None
+    assert office.ask(Wish(), Ask.LINK, of=other) is None
 
 
 def test_who_has_nothing_gets_no_link_and_both_are_the_same_row(office: Office) -> None:
