@@ -35,6 +35,9 @@ BODY_SECONDS = 10.0
 BAD = 400
 """From this status on an answer is a refusal."""
 
+HUNG_UP = 499
+"""The status in the log if the client hung up before its turn, as nginx has it."""
+
 _NETWORK_BITS = {4: 24, 6: 48}
 """How much of an address names a network: what one customer of a provider gets, or little more."""
 
@@ -210,7 +213,7 @@ class AccessLog:
             milliseconds = round((monotonic() - began) * 1000)
             fields = {"status": status, "milliseconds": milliseconds}
             name = name_path(scope["path"])
-            level = logging.DEBUG if name in _FREQUENT and status < BAD else logging.INFO
+            level = logging.DEBUG if name in _FREQUENT and (status < BAD or status == HUNG_UP) else logging.INFO
             _log.log(level, "%s %s", scope["method"], name, extra={"fields": fields})
 
 
@@ -231,7 +234,7 @@ def name_network(request: Request, config: Config) -> str:
     trusted = {_read_address(text) for text in config.web.trusted_proxies}
     if peer in trusted:
         said = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
-        clients = (_read_address(text.strip()) for text in reversed(said))
+        clients = (_read_address(text) for text in reversed(said) if text.strip())
         peer = next((client for client in clients if client not in trusted), None)
     if peer is None:
         return ""
@@ -239,7 +242,12 @@ def name_network(request: Request, config: Config) -> str:
 
 
 def _read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address; one of IPv4 where it is written as one of IPv6, too."""
+    """Return an address, with a port, quotes or neither; one of IPv4 where it is written as one of IPv6, too."""
+    text = text.strip(' \t"')
+    if "]" in text:
+        text = text.partition("]")[0].removeprefix("[")
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:

@@ -84,6 +84,25 @@ def test_only_a_proxy_of_ours_says_who_asks_and_what_stands_left_of_that_is_the_
     assert network("127.0.0.1", "1.1.1.1", "203.0.113.7") == "203.0.113.0/24"
 
 
+@pytest.mark.parametrize(
+    ("hop", "expected"),
+    [
+        ("203.0.113.7:4711", "203.0.113.0/24"),
+        (' "203.0.113.7:4711" ', "203.0.113.0/24"),
+        ("[2001:db8::1]:443", "2001:db8::/48"),
+        ('"[2001:db8::1]"', "2001:db8::/48"),
+        ("[::ffff:203.0.113.7]:443", "203.0.113.0/24"),
+        ("[fe80::1%25eth0]:443", "fe80::/48"),
+        ("203.0.113.7:4711, 10.0.0.5:80, [::1]:443, ", "203.0.113.0/24"),
+        ("203.0.113.7, unknown", ""),
+        ("203.0.113.7, 1:2", ""),
+        ("203.0.113.7, ]", ""),
+    ],
+)
+def test_a_proxy_may_add_ports_brackets_and_quotes(hop: str, expected: str) -> None:
+    assert network("127.0.0.1", hop) == expected
+
+
 @pytest.mark.parametrize("forwarded", [(), ("",), ("10.0.0.5, ::1",), ("unknown",), ("203.0.113.7, _hidden",)])
 def test_a_client_that_no_proxy_names_is_unknown(forwarded: tuple[str, ...]) -> None:
     assert network("127.0.0.1", *forwarded) == ""
