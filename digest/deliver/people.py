@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from digest.deliver import unsubscribe
 from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
-from digest.model.errors import UnknownName, UsageError
-from digest.model.people import KINDS, LONGEST_QUERY, MOST_QUERIES, UNDO, Ask, OwnQuery, Wish
+from digest.model.errors import QueryError, UnknownName, UsageError
+from digest.model.people import KINDS, LONGEST_QUERY, MOST_BEGINNINGS, MOST_QUERIES, UNDO, Ask, OwnQuery, Wish
 from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import (
     EVERYTHING,
@@ -26,7 +26,7 @@ from digest.model.subscriptions import (
 )
 from digest.plan.links import LinkMaker, make_links, remember_preferences
 from digest.plan.turns import Turns, first_due, next_due
-from digest.query import parse_query
+from digest.query import Query, parse_query
 from digest.store import matches as match_store
 from digest.store import people as people_store
 from digest.store import queries as query_store
@@ -134,36 +134,41 @@ def make_wish(
         has_feed=has_feed,
         joins=tuple(name for name in offered if name in joins),
     )
-    wish = wish.add_query(read_words(text)) if text.strip() else wish
+    wish = wish.add_query(read_text(text).expression) if text.strip() else wish
     check_wish(wish)
     return wish
 
 
-def read_words(text: str) -> str:
+def read_text(text: str) -> Query:
     """Return the query that somebody means by what they typed: words, a query, a category alone, an address.
 
     Raises:
-        QueryError: it can't be read.
+        QueryError: it can't be read, or asks for more than a person's query may.
     """
-    words = text.strip()
-    if len(words) > LONGEST_QUERY:
-        return words  # see `check_wish`
-    return parse_query(f"cat:{words}" if taxonomy.is_category(words) else words).expression
+    place, words, hint = LONGEST_QUERY, text.strip(), "Split it in two."
+    if len(text) > LONGEST_QUERY:
+        raise QueryError(
+            f"This is longer than {LONGEST_QUERY:,} characters", text=text[:place], position=place, hint=hint
+        )
+    query = parse_query(f"cat:{words}" if taxonomy.is_category(words) else text)
+    if query.canonical.count("*") > MOST_BEGINNINGS:
+        place = len("*".join(text.split("*")[: MOST_BEGINNINGS + 1]))
+        message = f"This has more than {MOST_BEGINNINGS} beginnings of words (with a *)"
+        raise QueryError(message, text=text[: place + 1], position=place, hint=hint)
+    return query
 
 
 def check_wish(wish: Wish) -> None:
     """Refuse what nobody may have.
 
     Raises:
-        QueryError: a saved query can't be read.
-        UsageError: there are too many, or one is too long, or no kind of announcement is wanted.
+        QueryError: a saved query can't be read, or asks for too much.
+        UsageError: there are too many, or no kind of announcement is wanted.
     """
     if len(wish.queries) > MOST_QUERIES:
         raise UsageError(f"at most {MOST_QUERIES} saved queries are possible", hint="Delete some of them.")
     for query in wish.queries:
-        if len(query.text) > LONGEST_QUERY:
-            raise UsageError(f"a saved query has at most {LONGEST_QUERY:,} characters", hint="Make two of it.")
-        parse_query(query.text)
+        read_text(query.text)
     if not wish.kinds:
         raise UsageError("no kind of paper is chosen", hint="Tick at least one, such as new papers.")
     Cadence.parse(wish.cadence)
@@ -219,7 +224,7 @@ def save_query(
         require_own(preferences)
     if name and name not in {one.name for one in wish.queries}:
         raise UnknownName("you have no such saved query any more", hint="Go back to your subscriptions.")
-    text = read_words(text)
+    text = read_text(text).expression
     canonical = _canonical(text)
     twin = next((one.name for one in wish.queries if _canonical(one.text) == canonical), name)
     if name and twin != name:

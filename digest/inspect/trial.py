@@ -12,12 +12,11 @@ from datetime import timedelta
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
+from digest.deliver.people import read_text
 from digest.model.announcements import Kind, earliest_mailing, has_mailing, latest_mailing, mailing_moment
 from digest.model.errors import DigestError, QueryError, count
 from digest.model.messages import DigestEntry
-from digest.model.people import LONGEST_QUERY
 from digest.model.subscriptions import Grouping
-from digest.model.taxonomy import is_category
 from digest.plan.digests import order_entries
 from digest.query import And, Condition, Node, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
@@ -70,19 +69,6 @@ _EMPTY = "No papers are stored here yet. Look again tomorrow, and see what a que
 _TOO_BROAD = f"it brings more than {BROAD:.0f} papers a day, more than most people read"
 _BY_PERSON = "papers by this person"
 _NOT_OFFERED = "This service stores only what its own saved queries find, so others cannot be tried here."
-
-
-def read_text(text: str) -> Query:
-    """Read what somebody typed.
-
-    Raises:
-        QueryError: it cannot be read, or is longer than a person's query may be.
-    """
-    if len(text) > LONGEST_QUERY:
-        message, hint = f"This is longer than {LONGEST_QUERY:,} characters", "Split it into several saved queries."
-        raise QueryError(message, text=text[:LONGEST_QUERY], position=LONGEST_QUERY, hint=hint)
-    words = text.strip()
-    return parse_query(f"cat:{words}" if is_category(words) else text)
 
 
 def view_problem(error: QueryError) -> ProblemView:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MOST_QUERIES = 10
 """Saved queries of one person."""
 
-LONGEST_QUERY = 2_000
-"""Characters of one of them."""
+LONGEST_QUERY, MOST_BEGINNINGS = 2_000, 20
+"""Characters of one of them, and how many beginnings of words (`transf*`) it may have: each finds many words."""
 
 UNCONFIRMED = timedelta(hours=48)
 """How long a request waits for its button; then nothing of it is kept."""

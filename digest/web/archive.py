@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
+from digest.deliver.people import read_text
 from digest.inspect.archive import list_past, search_past
 from digest.model import secrets
 from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Links
 from digest.model.subscriptions import Archive, DueSubscription
 from digest.plan.links import make_links, make_refs_url
-from digest.query import parse_query
 from digest.render.contexts import ArchiveContext
 from digest.render.digests import view_query
 from digest.render.text import clean_text
 from digest.store.database import TokenPurpose, load_token
 from digest.store.digests import load_digest, load_frozen
 from digest.store.subscriptions import load_subscriptions
+from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached, shell_of
 
 if TYPE_CHECKING:
@@ -65,9 +65,6 @@ def render_digest(site: Site, digest_id: int, links: Links) -> bytes:
     return site.renderer.render_page(digest, links).encode()
 
 
-_searching = BoundedSemaphore(2)  # others wait, since digests have to be sent meanwhile
-
-
 def show_archive(request: Request) -> Response:
     """Show the past digests of a subscription, newest first, or what a search finds in them."""
     shell, asked = shell_of(request), request.query_params
@@ -90,14 +87,13 @@ def show_archive(request: Request) -> Response:
 def _look_back(conn: Connection, site: Site, due: DueSubscription, search: str, before: int) -> ArchiveContext:
     name, maker, query, problem = due.subscription.name, make_links(conn, site.config), None, None
     try:
-        query = parse_query(search) if search else None
+        query = read_text(search) if search else None
     except QueryError as error:
         problem = error
     if query is None:
         past, go_on = list_past(conn, maker, name, before)
     else:
-        with _searching:
-            past, go_on = search_past(conn, maker, name, query, before)
+        past, go_on = search_past(conn, maker, name, query, before)
     asked = {"q": search} if query else {}
     return ArchiveContext(
         title=clean_text(due.subscription.title or name),
@@ -137,7 +133,7 @@ def serve_icon(request: Request) -> Response:
 
 ROUTES = [
     Route("/d/{token}", show_digest),
-    Route("/a/{token}", show_archive),
+    Route("/a/{token}", as_search(show_archive, field="q")),
     Route("/robots.txt", serve_robots),
     Route("/favicon.svg", serve_icon),
     Route("/favicon.ico", serve_icon),

@@ -1,4 +1,4 @@
-"""Lets only so many connections be open at once, and no request's head be without an end.
+"""Lets only so many connections be open and so many searches run at once, and no head be without an end.
 
 Without these limits clients stop the work. Their sockets take the descriptors that mails and posts need, and
 a head without an end takes the memory. A proxy in front does the rest: it waits for slow clients.
@@ -6,13 +6,24 @@ a head without an end takes the memory. A proxy in front does the rest: it waits
 
 from __future__ import annotations
 
+import asyncio
 import resource
+from functools import wraps
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
+from anyio import CapacityLimiter, to_thread
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from digest.web.endpoints import RETRY_AFTER, shell_of
+from digest.web.guards import HUNG_UP, name_network
+
 if TYPE_CHECKING:
-    import asyncio
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
 
 HEAD_LIMIT = 32 * 1024
 """Bytes of a request that are no body: its head, the sizes of its chunks, and trailers.
@@ -100,3 +111,63 @@ class Connection(HttpToolsProtocol):
         """Count no body: that has a limit of its own."""
         self._head -= len(body)
         super().on_body(body)
+
+
+SEARCHES, OF_NETWORK, QUEUE = 3, 2, 100
+"""Searches at work at once, those for one network, and all that may be at work or wait."""
+
+HANGING_UP = 0.05
+"""Seconds that each search waits at least: by then a client has gone that asked and hung up at once."""
+
+
+class Searches:
+    """Searches through papers, at work or waiting. They belong to the server's event loop.
+
+    They have threads of their own, so that no other page waits for them. Those that wait have no thread.
+    """
+
+    def __init__(self) -> None:
+        self._count, self._threads, self._turns = 0, CapacityLimiter(SEARCHES), asyncio.Semaphore(SEARCHES)
+        self._networks: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def run(self, endpoint: Callable[[Request], Response], request: Request) -> Response:
+        """Call an endpoint when it is its turn, but never for a client that has hung up; return its answer."""
+        shell = shell_of(request)
+        await asyncio.sleep(HANGING_UP)
+        if await _has_hung_up(request):
+            return Response(status_code=HUNG_UP)
+        if self._count >= QUEUE:
+            message, hint = "Too many people search at the moment.", "Try again in a minute."
+            return shell.pages.fail(503, message, hint, {"Retry-After": RETRY_AFTER})
+        network = name_network(request, shell.site.config)
+        of_network = self._networks.setdefault(network, asyncio.Semaphore(OF_NETWORK))
+        self._count += 1
+        try:
+            async with of_network, self._turns:
+                if await _has_hung_up(request):
+                    return Response(status_code=HUNG_UP)
+                return await to_thread.run_sync(endpoint, request, limiter=self._threads)
+        finally:
+            self._count -= 1
+
+
+async def _has_hung_up(request: Request) -> bool:
+    return any([await request.is_disconnected() for _ in range(2)])  # the first look may meet the body
+
+
+def as_search(
+    endpoint: Callable[[Request], Response], *, field: str = ""
+) -> Callable[[Request], Awaitable[Response]]:
+    """Let an endpoint's requests take turns with all that search through papers.
+
+    Args:
+        field: of the address; a request that leaves it empty searches for nothing. "" if every request searches.
+    """
+
+    @wraps(endpoint)
+    async def answer(request: Request) -> Response:
+        if field and not request.query_params.get(field, "").strip():
+            return await run_in_threadpool(endpoint, request)
+        return await shell_of(request).searches.run(endpoint, request)
+
+    return answer

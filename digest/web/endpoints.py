@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.inspect.trial import TrialDesk
     from digest.poll.installation import Site
+    from digest.web.connections import Searches
 
 
 _log = logging.getLogger("digest.web")
@@ -74,6 +75,7 @@ class Shell:
     Attributes:
         feeds: every feed there is, in memory.
         trials: tries queries.
+        searches: let those that search through papers take turns.
         render_digest: returns the page of a digest, by its number, with links; the last ones are kept.
         pulse: signs of life of the jobs; None where this process has none.
         secret: returns what the installation's tokens are derived from.
@@ -82,6 +84,7 @@ class Shell:
     site: Site
     feeds: FeedDesk
     trials: TrialDesk
+    searches: Searches
     render_digest: Callable[[int, Links], bytes]
     pulse: Pulse | None
     pages: Pages
@@ -186,8 +189,8 @@ _WAITING = (
 )
 
 
-def show_liveness(_request: Request) -> Response:
-    """Say that the process answers."""
+async def show_liveness(_request: Request) -> Response:
+    """Say that the process answers, however many threads are at work."""
     return JSONResponse({"alive": True})
 
 

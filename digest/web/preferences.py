@@ -35,6 +35,7 @@ from digest.render.contexts import PreferencesContext, QueryContext
 from digest.render.text import name_zone, write_day, write_long_day
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
+from digest.web.connections import as_search
 from digest.web.endpoints import mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.guards import name_network
@@ -318,6 +319,6 @@ def _save_query(name: str, visit: Visit) -> str:
 
 ROUTES = [
     Route("/p/{token}", serve_preferences, methods=["GET", "POST"]),
-    Route("/p/{token}/query", serve_query, methods=["GET", "POST"]),
-    Route("/p/{token}/query/{name}", serve_query, methods=["GET", "POST"]),
+    Route("/p/{token}/query", as_search(serve_query), methods=["GET", "POST"]),
+    Route("/p/{token}/query/{name}", as_search(serve_query), methods=["GET", "POST"]),
 ]

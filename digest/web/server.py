@@ -17,7 +17,7 @@ from digest.inspect.trial import TrialDesk
 from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
 from digest.web import archive, endpoints, preferences, private, signup, start
-from digest.web.connections import Connections, count_room
+from digest.web.connections import Connections, Searches, count_room
 from digest.web.endpoints import (
     Pages,
     Shell,
@@ -47,8 +47,8 @@ PAGES = 64
 def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     """Make the web shell of an installation.
 
-    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own but
-    that of feeds: who waits for one to be made waits on no thread.
+    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own, but who waits
+    for a feed to be made, or for the turn of a search, waits on no thread.
 
     Args:
         pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
@@ -75,7 +75,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app.router.redirect_slashes = False
     render = lru_cache(PAGES)(partial(archive.render_digest, site))
     secret = cache(partial(_load_secret, site))
-    app.state.shell = Shell(site, FeedDesk(site), TrialDesk(site), render, pulse, pages, secret)
+    app.state.shell = Shell(site, FeedDesk(site), TrialDesk(site), Searches(), render, pulse, pages, secret)
     # Around the whole of it, so that answers to errors are guarded too.
     limited = BodyLimit(app, fail=pages.fail)
     return AccessLog(SecurityHeaders(KnownHosts(limited, find_hosts(web), fail=pages.fail), headers))

@@ -12,6 +12,7 @@ from digest.poll.coverage import load_coverage
 from digest.render.contexts import ArchiveLink, StartContext, TrialContext
 from digest.render.coverage import describe_coverage
 from digest.web.archive import list_public_archives
+from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached, find_contact, shell_of
 from digest.web.signup import fill_form
 
@@ -56,4 +57,8 @@ def serve_script(request: Request) -> Response:
     return answer_cached(request, script.encode(), "text/javascript")
 
 
-ROUTES = [Route("/", show_start), Route("/live", show_trial), Route("/live.js", serve_script)]
+ROUTES = [
+    Route("/", as_search(show_start, field="q")),
+    Route("/live", as_search(show_trial)),
+    Route("/live.js", serve_script),
+]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import resource
 import signal
 import socket
@@ -9,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -18,9 +20,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from digest.model.clock import monotonic
+from digest.render import Renderer
 from digest.web import WebServer
-from digest.web.connections import HEAD_LIMIT
-from tests.integration.web.world import World, live_in, wait_until
+from digest.web.connections import HANGING_UP, HEAD_LIMIT, QUEUE, SEARCHES, Searches, as_search
+from digest.web.endpoints import Pages
+from tests.integration.web.world import Served, World, live_in, serving, wait_until
 
 _log = logging.getLogger("tests")
 
@@ -213,3 +217,75 @@ def test_where_all_wait_for_their_answers_no_other_is_let_in(doors: Doors) -> No
             assert is_closed(late)
         doors.may_answer.set()
         assert [busy.recv(1000)[-7:] for busy in (one, two, three)] == [b"at last"] * 3
+
+
+def hang_up(url: str, number: int) -> None:
+    """Ask for a dear query of one's own, from a network of one's own, and go before it is answered."""
+    query = "+OR+".join(f"{chr(97 + place)}{number:03}*" for place in range(19))
+    network = f"X-Forwarded-For: 10.{number // 250}.{number % 250}.7:80"
+    with socket.create_connection(address(url), timeout=10) as one:
+        one.sendall(f"GET /live?q=sh*+OR+{query} HTTP/1.1\r\nHost: localhost\r\n{network}\r\n\r\n".encode())
+
+
+def list_searches(process: Served) -> list[str]:
+    """Return the status of each search that a process answered or let go."""
+    return re.findall(r'GET /live" status=(\d+)', "\n".join(process.log))
+
+
+def test_what_clients_that_hung_up_asked_for_is_not_looked_for_while_others_are_answered(world: World) -> None:
+    with (
+        world.serve(before=("--verbose",)) as process,
+        httpx.Client(base_url=process.url, headers={"X-Forwarded-For": "192.0.2.1"}) as client,
+    ):
+        wait_until(lambda: client.get("/readyz").status_code == 200 and len(world.mail.mails) == 2)
+        wait_until(lambda: "data-wait" not in client.get("/live?q=gpu").text)
+        ours = len(list_searches(process))
+        for number in range(300):
+            hang_up(process.url, number)
+        leave = re.search(r"/u/[\w-]+", str(world.mail.mails[0].message["List-Unsubscribe"]))
+        assert leave is not None
+        assert client.get("/livez").status_code == 200
+        assert client.post(leave[0], data={"List-Unsubscribe": "One-Click"}).status_code == 200
+        assert "1 paper in" in client.get("/live?q=gpus").text
+        wait_until(lambda: len(list_searches(process)) == ours + 301)
+        assert list_searches(process)[ours:].count("200") == 1, "none was searched for but ours"
+        process.stop()
+
+
+def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_there_are_too_many() -> None:
+    came, may_answer = list[str](), threading.Event()
+
+    def search(request: Request) -> Response:
+        came.append(request.url.query)
+        assert may_answer.wait(20)
+        return PlainTextResponse("found")
+
+    config = SimpleNamespace(web=SimpleNamespace(trusted_proxies=("127.0.0.1",)))
+    app = Starlette(routes=[Route("/search", as_search(search)), Route("/small", as_search(search, field="q"))])
+    pages = Pages(Renderer())
+    app.state.shell = SimpleNamespace(searches=Searches(), site=SimpleNamespace(config=config), pages=pages)
+    with serving(app) as url, ExitStack() as stack:
+
+        def ask(number: int, network: str) -> socket.socket:
+            one = stack.enter_context(socket.create_connection(address(url), timeout=20))
+            head = f"GET /search?{number} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {network}\r\n\r\n"
+            one.sendall(head.encode())
+            return one
+
+        ours = [ask(number, "10.0.0.1") for number in range(3)]
+        wait_until(lambda: len(came) == 2)
+        ask(3, "10.0.1.1")
+        wait_until(lambda: "3" in came)
+        ours += [ask(number, f"10.1.{number}.1") for number in range(4, QUEUE)]
+        given_up = ours.pop()
+        threading.Event().wait(3 * HANGING_UP)
+        refused = httpx.get(f"{url}/search?x")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
+        assert "Too many people search at the moment." in refused.text
+        assert len(came) == SEARCHES
+        assert threading.active_count() < 20
+        given_up.close()
+        may_answer.set()
+        assert all(one.recv(1000).endswith(b"found") for one in ours)
+        assert httpx.get(f"{url}/small").text == "found"
+    assert sorted(came) == sorted(["", *map(str, range(QUEUE - 1))])

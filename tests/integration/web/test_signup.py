@@ -206,7 +206,7 @@ def test_known_and_unknown_addresses_are_answered_alike(office: Desk, path: str)
     ("changes", "said"),
     [
         ({"q": "ti:(gpu OR"}, "OR has nothing after it"),
-        ({"q": "x" * 2001}, "A saved query has at most 2,000 characters"),
+        ({"q": "x" * 2001}, "This is longer than 2,000 characters"),
         ({"q": " ", "joins": []}, "Nothing is chosen yet"),
         ({"q": "", "joins": "queues", "feed": "yes"}, "A feed is made of what you follow"),
         ({"joins": "perf-team"}, "Something is chosen that is not offered"),

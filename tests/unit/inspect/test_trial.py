@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.trial import describe_mails, describe_rate, list_narrower, list_wider, read_text, view_problem
+from digest.deliver.people import read_text
+from digest.inspect.trial import describe_mails, describe_rate, list_narrower, list_wider, view_problem
 from digest.model.errors import QueryError
 from digest.query import parse_query
 from digest.query.canonical import print_tree
@@ -39,6 +40,11 @@ def find_problem(text: str) -> ProblemView:
         ("submittedDate:yesterday gpu", "yesterday", "gpu"),
         ("the AND of", "the", ""),
         ("cat:", "cat:", '"cat"'),
+        (
+            " OR ".join(f"{a}*" for a in "abcdefghijklmnopqrstu"),
+            "*",
+            " OR ".join(f"{a}*" for a in "abcdefghijklmnopqrst"),
+        ),
     ],
 )
 def test_a_mistake_is_marked_at_its_place_with_the_nearest_form_that_works(
