@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from digest.model.errors import DeliveryError
     from digest.model.messages import Share
 
@@ -130,3 +133,58 @@ def _pause_before(waited: timedelta, jitter: float) -> timedelta:
 def shorten_share(share: Share) -> Share | None:
     """Return what a message shows after it was too large: half of its papers; None if it showed none."""
     return replace(share, shown=share.shown // 2) if share.shown else None
+
+
+_OF_RECIPIENT = re.compile(r"(?:^|: )[45]\.1\.(?:[1236]|10)\b")
+_OF_US = re.compile(
+    r"client host|helo|ehlo|sender|relay\w* (?:access )?(?:is )?(?:not|denied|prohibited)|(?:not|unable to) relay"
+    r"|block(?:ed using| ?list)|blacklist|reverse|\bptr\b|\bspf\b|dkim|dmarc|authenticat",
+    re.IGNORECASE,
+)
+_OF_US_FOR_NOW = re.compile(
+    r"(?!.*gr[ea]ylist).*(?:(?:client host|helo command|sender address) rejected|relay access denied)",
+    re.IGNORECASE,
+)
+"""What Postfix says with a 4xx code, though only the operator can mend it."""
+
+_OF_US_BY_CODE = re.compile(r"5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE)
+_OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
+"""A word that a server may say to one recipient alone: an address, a number of its own; but no reply code."""
+
+
+def names_recipient(reason: str) -> bool:
+    """Whether a refusal is about its recipient for certain, by its code (RFC 3463): nobody has such an address."""
+    return _OF_RECIPIENT.search(reason) is not None
+
+
+def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
+    """Whether a mail server's refusal is about this machine or its sender, and so concerns every recipient.
+
+    Servers say so at RCPT, too, since many judge nothing before.
+
+    Args:
+        text: what it said after the reply's code.
+        has_read: it judges the mail itself, too: then a code of its policy may be about what that says.
+    """
+    said = re.sub(r"\S+@\S+", "", text)
+    if names_recipient(text):
+        return False
+    if code < 500:  # noqa: PLR2004 - what begins with 4 may pass
+        return _OF_US_FOR_NOW.match(said) is not None
+    return _OF_US.search(said) is not None or (not has_read and _OF_US_BY_CODE.match(said) is not None)
+
+
+def is_of_all(refusals: Collection[str]) -> bool:
+    """Whether refusals of mail are for a reason of ours: several readers', all alike, by no reader's code.
+
+    Args:
+        refusals: the address of each mail, a colon, and why it was refused.
+    """
+    told = [refusal.partition(": ")[::2] for refusal in refusals]
+    alike = {_OF_ONE.sub("", _name_parts(address).sub("", answer)) for address, answer in told}
+    return len(alike) == 1 and len(dict(told)) > 1 and not any(map(names_recipient, alike))
+
+
+def _name_parts(address: str) -> re.Pattern[str]:
+    parts = map(re.escape, (address, *address.split("@")))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE)

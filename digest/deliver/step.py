@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.deliver.letters import write_letter
-from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
+from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, is_of_all, shorten_share
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.model.messages import Delivery, DeliveryState, Digest, Message, Occasion, Receipt
@@ -27,6 +27,7 @@ from digest.store import subscribers, views
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from datetime import datetime
 
     from digest.config import Config
     from digest.poll.installation import Site
@@ -259,6 +260,21 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
     _mark_stubbornly(site, delivery, mark)
     line = f"{delivery.destination}: {error.message}"
     report.note_failure(steps[-1], f"{line}; {foretell(site.config, kind)}" if steps[-1] is Step.ASK else line)
+
+
+def hold_refused_alike(site: Site, report: DeliverReport, since: datetime) -> None:
+    """Leave mails to the operator that a pass gave up, begun at a moment (UTC), if all were refused alike.
+
+    Raises:
+        StoreError: the database is away.
+    """
+    mail = DestinationKind.MAIL
+    refused = [line for line in report.dead if line.startswith(f"{mail}:")]
+    if mail not in report.sent and is_of_all([line.removeprefix(f"{mail}:") for line in refused]):
+        with site.store.begin() as conn:
+            outbox.hold_failed(conn, mail, site.owner, since)
+        report.held += refused
+        report.dead = [line for line in report.dead if line not in refused]
 
 
 def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from digest.deliver.dispatch import Lane, deliver
+from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
 from digest.deliver.letters import queue_letters
-from digest.deliver.step import DeliverReport, settling_times
+from digest.deliver.step import DeliverReport, hold_refused_alike, settling_times
 from digest.match.step import MatchReport, match
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
@@ -166,12 +166,11 @@ class Steps:
         self, lane: Lane | None = None, *, should_stop: Callable[[], bool] = lambda: False
     ) -> DeliverReport:
         """Send what is due, on some kinds of destination or on all."""
+        began_at = self._site.clock.now()
         queue_letters(self._site)
         self._site.progress.begin("deliver", "")
-        if lane is None:
-            self.report.deliver = deliver(self._site)
-        else:
-            self.report.deliver = deliver(self._site, lanes=[lane], should_stop=should_stop)
+        self.report.deliver = deliver(self._site, lanes=[lane] if lane else LANES, should_stop=should_stop)
+        hold_refused_alike(self._site, self.report.deliver, began_at)
         return self.report.deliver
 
     def publish(self) -> FeedReport:

@@ -182,6 +182,13 @@ def mark_unsent(
     return take_step(conn, delivery.id, Transition(to, now, reason, waits), _MAY_BECOME[to], token=delivery.token)
 
 
+def hold_failed(conn: Connection, kind: DestinationKind, owner: str, since: datetime) -> None:
+    """Leave to the operator what a process gave up on a kind of destination since a moment (UTC)."""
+    theirs = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, deliveries.c.owner == owner)
+    held = update(deliveries).where(*theirs, deliveries.c.ended_at >= since, goes_by([kind]))
+    conn.execute(held.values(state=DeliveryState.HELD, ended_at=None))
+
+
 def take_unknown(
     conn: Connection,
     now: datetime,

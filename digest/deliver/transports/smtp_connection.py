@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from email_validator import EmailNotValidError, validate_email
 
+from digest.deliver.rules import names_recipient, refuses_us
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import Receipt, require_ours
@@ -199,7 +200,7 @@ GO_AHEAD = 354
 CLOSING = 421
 """The server ends the connection (RFC 5321 §3.8)."""
 _NO_ROOM = 552
-_TRANSIENT = range(400, 500)
+_REFUSALS = range(400, 600)
 _PERMANENT = range(500, 600)
 
 _BEFORE_ANY_RECIPIENT = (Stage.GREETING, Stage.LOGIN, Stage.SENDER)
@@ -238,38 +239,40 @@ def judge_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError:
 
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
     what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
-    say 421 or 454 for one recipient for ever. A reply without a usable code after the final dot leaves it open
+    say 421 or 454 for one recipient for ever. What refuses this machine or its sender waits for the operator,
+    wherever it is said. A reply without a usable code after the final dot leaves it open
     whether the mail was taken.
     """
     text = read_reply(reply)
     is_early = stage in _BEFORE_ANY_RECIPIENT
     is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
     is_general = is_early and code != _NO_ROOM
+    is_of_us = code in _REFUSALS and refuses_us(code, text, has_read=stage is Stage.FINAL)
     return DeliveryError(
         f"the mail server answered {code} at {stage}: {text}",
-        permanent=code in _PERMANENT,
-        ambiguous=stage is Stage.FINAL and code not in _TRANSIENT and code not in _PERMANENT,
-        whole_transport=is_login or is_general,
-        hint=_hint_for(stage, code, text, is_login=is_login),
+        permanent=code in _PERMANENT or is_of_us,
+        ambiguous=stage is Stage.FINAL and code not in _REFUSALS,
+        whole_transport=is_login or is_general or is_of_us,
+        hint=_hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
     )
 
 
-def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool) -> str:
+def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool, is_of_us: bool) -> str:
     enhanced = _ENHANCED.match(text)
     category = enhanced["category"] if enhanced else ""
     if is_login:
         return "Check the login name and the password. Many providers want an app password: `digest help mail`."
-    if category == "5.7":
+    if is_of_us or (category == "5.7" and stage is Stage.FINAL):
         return (
-            "The server's policy refuses the mail. Ask its operator about relaying, and check the sender's"
-            " domain (SPF, DKIM, DMARC) and block lists."
+            "The server's policy refuses this machine, its sender or the mail, not the reader. Check `mail.from`,"
+            " `mail.helo`, the sender's domain (SPF, DKIM, DMARC) and block lists, or ask the server's operator."
         )
     if code == _NO_ROOM or category == "5.2":
         return "The mailbox is full or switched off, or the mail too large: a smaller `show` shortens it."
     if stage is Stage.SENDER:
-        return "Check the `from` address: the server does not take mail from it."
+        return "Check `mail.from`: the server does not take mail from it."
     if stage is Stage.RECIPIENT and code in _PERMANENT:
-        return "Check the address, or take it out of the subscription."
+        return f"Check the address{', or take it out of the subscription' if names_recipient(text) else ''}."
     return ""
 
 

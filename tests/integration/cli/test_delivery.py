@@ -117,3 +117,41 @@ def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: She
     assert f"Delivery 4 will be sent by {WHEN}." in said
     assert "Delivery 13 may have arrived and was not sent: `digest delivery show 13`" in said
     assert f"Delivery 13 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
+
+
+def have_three_readers_written_to(world: World, digest: Shell) -> list[int]:
+    """Have the last mail of each of three readers go out once more with the next run."""
+    with world.open_store().begin() as conn:
+        places = "destination LIKE 'mailto:%' GROUP BY destination"
+        ids = [row[0] for row in conn.exec_driver_sql(f"SELECT max(id) FROM deliveries WHERE {places}")]
+        conn.exec_driver_sql(f"UPDATE deliveries SET state = 'dead' WHERE id IN ({', '.join(map(str, ids))})")
+    world.mail.script.clear()
+    digest("delivery", "retry", *map(str, ids))
+    return sorted(ids)
+
+
+@pytest.mark.parametrize(
+    ("replies", "held"),
+    [
+        (["554 5.7.1 <unknown[172.17.0.2]>: Client host rejected: Access denied"] * 3, 3),
+        (["450 4.7.1 <demo>: Helo command rejected: Host not found"] * 3, 3),
+        (["550 5.1.8 <d@digest.example>: Sender address rejected: Domain not found"], 1),
+        (["550 no"] * 3, 3),
+        (["550 no"] * 2, 0),
+        (["550 5.1.1 no such mailbox"] * 3, 0),
+    ],
+)
+def test_a_refusal_of_us_waits_for_the_operator_and_costs_no_reader_a_message(
+    world: World, digest: Shell, replies: list[str], held: int
+) -> None:
+    ids = have_three_readers_written_to(world, digest)
+    for reply in replies:
+        world.mail.script.reply("RCPT", reply)
+    said = digest("run", "--json", expect=4).json
+    assert (len(said["deliver"]["held"]), len(said["deliver"]["dead"])) == (held, len(replies) - held)
+    assert (len(said["holds"]["ids"]), "take it out" in said["holds"]["reason"]) == (held, False)
+    before = len(world.mail.mails)
+    digest("delivery", "retry", "--held")
+    digest("run")
+    assert len(world.mail.mails) == before + held
+    assert len(ids) == 3

@@ -59,12 +59,31 @@ def test_a_reply_outside_the_protocol_leaves_the_fate_open_only_after_the_final_
         (Stage.SENDER, 552, b"5.3.4 message too big", False),
         (Stage.SENDER, 421, b"4.3.2 shutting down", True),
         (Stage.RECIPIENT, 421, b"4.7.0 try again later", False),
-        (Stage.RECIPIENT, 454, b"4.7.1 relay access denied", False),
+        (Stage.RECIPIENT, 454, b"4.7.0 try again later", False),
         (Stage.LOGIN, 454, b"4.7.0 temporary authentication failure", True),
         (Stage.FINAL, 421, b"4.3.0 closing", False),
         (Stage.RECIPIENT, 550, b"5.1.1 no such mailbox", False),
         (Stage.RECIPIENT, 452, b"4.2.2 mailbox full", False),
         (Stage.FINAL, 554, b"5.7.1 looks like spam", False),
+        (Stage.RECIPIENT, 554, b"5.7.1 <unknown[172.17.0.2]>: Client host rejected: Access denied", True),
+        (Stage.RECIPIENT, 550, b"5.1.8 <d@no.example>: Sender address rejected: Domain not found", True),
+        (Stage.RECIPIENT, 450, b"4.7.1 <[172.17.0.2]>: Helo command rejected: Host not found", True),
+        (Stage.RECIPIENT, 450, b"4.7.25 Client host rejected: cannot find your hostname, [172.17.0.2]", True),
+        (Stage.RECIPIENT, 454, b"4.7.1 <r@example.org>: Relay access denied", True),
+        (Stage.RECIPIENT, 504, b"5.5.2 <demo>: Helo command rejected: need fully-qualified hostname", True),
+        (Stage.RECIPIENT, 550, b"5.7.1 no", True),
+        (Stage.RECIPIENT, 550, b"relay not permitted", True),
+        (Stage.RECIPIENT, 550, b"REJECTED because of HELO", True),
+        (Stage.DATA, 554, b"5.7.1 Service unavailable; Client host [192.0.2.1] blocked using bl.example", True),
+        (Stage.FINAL, 550, b"5.7.26 unauthenticated: SPF and DKIM did not pass", True),
+        (Stage.RECIPIENT, 550, b"5.7.23 <r@x.example>: Recipient address rejected: due to SPF fail", True),
+        (Stage.RECIPIENT, 450, b"4.2.0 <r@x.example>: Recipient address rejected: Greylisted", False),
+        (Stage.RECIPIENT, 450, b"4.7.1 Client host rejected: Greylisting in action", False),
+        (Stage.RECIPIENT, 451, b"4.3.0 Temporary lookup failure", False),
+        (Stage.RECIPIENT, 550, b"5.1.1 <r@x.example>: User unknown in relay recipient table", False),
+        (Stage.RECIPIENT, 556, b"5.1.10 sender and recipient: null MX", False),
+        (Stage.RECIPIENT, 550, b"<helo.sender@x.example>: no", False),
+        (Stage.RECIPIENT, 554, b"5.7.1 <r@x.example>: Recipient address rejected: Access denied", False),
     ],
 )
 def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_this_one(
@@ -80,11 +99,13 @@ def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_t
         (Stage.RECIPIENT, 552, b"5.2.2 quota exceeded", "full"),
         (Stage.RECIPIENT, 550, b"5.1.1 unknown", "Check the address"),
         (Stage.LOGIN, 535, b"5.7.8 no", "password"),
-        (Stage.SENDER, 553, b"5.1.8 sender not allowed", "`from`"),
+        (Stage.RECIPIENT, 450, b"4.7.1 Helo command rejected: Host not found", "`mail.helo`"),
+        (Stage.SENDER, 553, b"5.1.8 sender not allowed", "`mail.from`"),
     ],
 )
 def test_a_refusal_tells_the_operator_what_to_look_at(stage: Stage, code: int, reply: bytes, word: str) -> None:
     assert word in judge_reply(stage, code, reply).hint
+    assert "take it out" not in judge_reply(stage, code, reply).hint or word == "Check the address"
 
 
 @given(st.binary(max_size=2000))
