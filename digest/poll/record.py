@@ -386,7 +386,9 @@ class RecordedRun:
                 conn, papers, self._judge, run_id=self._id, at=at, as_of=page.page.response_date
             )
             set_aside = ((entry.position, entry.error, entry.snippet) for entry in quarantined)
-            runs.quarantine_entries(conn, self._id, self._pages, set_aside, at)
+            runs.quarantine_entries(
+                conn, self._id, self._pages, set_aside, at, readable=[paper.id for paper in papers]
+            )
             self._count(papers, changes, len(quarantined))
             runs.note_page(
                 conn,

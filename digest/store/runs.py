@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from hashlib import sha256
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, case, exists, func, insert, not_, select, true, update
+from sqlalchemy import and_, bindparam, case, delete, exists, func, insert, not_, select, true, update
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap, LastLooks, PollSummary, RunOutcome, Source
+from digest.store.dialect import in_chunks
 from digest.store.dialect import insert as upsert_into
 from digest.store.gate import is_current
 from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, requests
@@ -24,16 +27,31 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
 
+_NAMED = re.compile(rb"(?:oai:arXiv\.org:|arxiv\.org/abs/)([!-;=-~]{1,40}?)(?:v\d+)?<")
+
+
 def quarantine_entries(
-    conn: Connection, run_id: int, page: int, entries: Iterable[tuple[int, str, bytes]], at: datetime
+    conn: Connection,
+    run_id: int,
+    page: int,
+    entries: Iterable[tuple[int, str, bytes]],
+    at: datetime,
+    *,
+    readable: Iterable[ArxivId] = (),
 ) -> None:
-    """Set aside entries that could not be read: their place on the page, what is wrong, and their beginning."""
-    rows = [
-        {"run_id": run_id, "page": page, "position": place, "error": error, "snippet": snippet, "seen_at": at}
-        for place, error, snippet in entries
-    ]
+    """Set aside entries that could not be read: their place on the page, what is wrong, and their beginning.
+
+    Each is there once, by the id in it or else by its bytes, until it is among those that could be read.
+    """
+    rows = {}
+    for place, error, snippet in entries:
+        found = _NAMED.search(snippet)
+        name = found[1].decode() if found else sha256(snippet).hexdigest()
+        rows[name] = {"position": place, "error": error, "snippet": snippet, "name": name}
+    for chunk in in_chunks([*map(str, readable), *rows]):
+        conn.execute(delete(quarantine).where(quarantine.c.name.in_(chunk)))
     if rows:
-        conn.execute(insert(quarantine), rows)
+        conn.execute(insert(quarantine).values(run_id=run_id, page=page, seen_at=at), [*rows.values()])
 
 
 def log_request(conn: Connection, request: Mapping[str, object]) -> None:

@@ -113,6 +113,7 @@ quarantine = Table(
     col.number("position"),
     col.text("error"),
     col.blob("snippet"),
+    col.text("name", unique=True),
     col.moment("seen_at"),
 )
 

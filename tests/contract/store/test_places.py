@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from digest.model.papers import ArxivId
 from digest.store import views
 from digest.store.runs import quarantine_entries, start_run
 from digest.store.subscribers import DestinationState, leave, load_places
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 
 ODD = (0, "it has no title", b"<entry>")
+HARVESTED = (1, "no title", b"<record><header><identifier>oai:arXiv.org:math/0309136</identifier><x>1</x>")
+FOUND = (2, "no title", b"<entry><id>http://arxiv.org/abs/math/0309136v2</id>")
 
 
 def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_became_of_it(store: Store) -> None:
@@ -33,6 +36,16 @@ def test_entries_set_aside_can_be_counted_from_a_moment_on(store: Store) -> None
         run = start_run(conn, source="harvest", at=NOW)
         quarantine_entries(conn, run, 0, [ODD], NOW)
         quarantine_entries(conn, run, 1, [ODD, ODD], NOW + DAY)
-        assert views.count_quarantined(conn) == 3
-        assert views.count_quarantined(conn, since=NOW + DAY) == 2
+        assert views.count_quarantined(conn) == views.count_quarantined(conn, since=NOW + DAY) == 1
         assert views.count_quarantined(conn, since=NOW + 2 * DAY) == 0
+
+
+def test_an_entry_set_aside_by_several_checks_counts_once_until_it_can_be_read(store: Store) -> None:
+    id_ = ArxivId.parse("math/0309136")
+    with store.begin() as conn:
+        run = start_run(conn, source="harvest", at=NOW)
+        for entries in ([HARVESTED], [FOUND, HARVESTED], [ODD, FOUND]):
+            quarantine_entries(conn, run, 0, entries, NOW)
+        assert [entry.position for entry in views.load_quarantined(conn, 9)] == [2, 0]
+        quarantine_entries(conn, run, 1, [], NOW, readable=[id_, id_])
+        assert [entry.position for entry in views.load_quarantined(conn, 9)] == [0]
