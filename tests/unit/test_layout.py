@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 30}
-MOST_FILES, MOST_LINES = 209, {"digest": 48_824, "tests": 57_356}
+MOST_FILES, MOST_LINES = 209, {"digest": 49_400, "tests": 58_200}
 HEAVY = (
     "alembic",
     "anyio",
