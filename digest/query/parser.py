@@ -17,6 +17,7 @@ from digest.query.pasted import read_pasted
 from digest.query.queries import Query
 from digest.query.tokens import (
     MAX_LENGTH,
+    PREFIX_WITHIN,
     WILDCARDS,
     CloseToken,
     EndToken,
@@ -47,6 +48,7 @@ from digest.query.tree import (
     spread_keyword,
 )
 from digest.query.words import Word, is_stop_word, split_words
+from digest.query.written import straighten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,6 +103,9 @@ def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
             )
         if operator := _OPERATOR_IN_QUOTES.search(term.value):
             message = f"{operator[0]} is a word to search for here; between quotes it joins nothing"
+            source.note(NoteKind.READ_AS, term.position, message)
+        if prefix := PREFIX_WITHIN.search(term.value):
+            message = f"{prefix[0]} is searched for as a word; between quotes it is no prefix"
             source.note(NoteKind.READ_AS, term.position, message)
         return term.value, False
     value = term.value.rstrip("*")
@@ -351,12 +356,12 @@ def parse_query(text: str) -> Query:
 
 def _open_source(text: str) -> tuple[QuerySource, str]:
     """Return the text to read: the text itself, or the query made of something pasted, to be read again."""
-    pasted = read_pasted(text) if len(text) <= MAX_LENGTH else None
-    if pasted is None:
-        return QuerySource(text), ""
-    source = QuerySource(pasted.text)
-    source.note(NoteKind.READ_AS, 0, pasted.message)
-    return source, pasted.text
+    written = straighten(text)
+    pasted = read_pasted(written) if len(written) <= MAX_LENGTH else None
+    source = QuerySource(written if pasted is None else pasted.text)
+    if pasted is not None:
+        source.note(NoteKind.READ_AS, 0, pasted.message)
+    return source, "" if source.text == text else source.text
 
 
 class _Parser:

@@ -26,6 +26,7 @@ from urllib.parse import parse_qsl, unquote
 from digest.model import taxonomy
 from digest.model.errors import QueryError
 from digest.query.tree import Prefix
+from digest.query.written import join_categories, open_quotes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -109,10 +110,6 @@ _ESCAPE = re.compile(r"%(?:2[\dA-F]|3[A-F]|5[BD]|[C-F][\dA-F]%[89AB][\dA-F])", r
 
 _PLUS = re.compile(r'("[^"]*")|\+')
 _JOINING = re.compile(rf'"[^"]*"|(\+(?:(?:AND|OR|ANDNOT|NOT)\+|TO\+[\d*]|(?:{"|".join(Prefix)}):))', re.IGNORECASE)
-_NAME = r"[a-z]+(?:-[a-z]+)?(?:\.[A-Za-z-]{2,})?"
-_BETWEEN = r"\s*[+,]\s*"
-_ROW = re.compile(rf"(?P<prefix>cat:\s*)?(?P<names>{_NAME}(?:{_BETWEEN}{_NAME})+)")
-
 _LONGEST_SHOWN = 200
 
 
@@ -134,8 +131,12 @@ def read_pasted(text: str) -> Pasted | None:
             address = _Address(text, found, parameters)
             return _describe("an address at arXiv", address.read(), address.lost)
     decoded = _decode(stripped)
-    if row := _read_row(decoded):
-        return _describe("any of several categories", row)
+    opened = open_quotes(decoded)
+    joined = join_categories(opened)
+    if joined != opened:
+        return _describe("any of several categories", joined)
+    if opened != decoded:
+        return _describe("a query between quotes", opened)
     return None if decoded == stripped else _describe("a part of an address", decoded)
 
 
@@ -172,18 +173,6 @@ def _decode(text: str) -> str:
 
 def _has_joining_plus(text: str) -> bool:
     return "+" in text and any(found[1] for found in _JOINING.finditer(text))
-
-
-def _read_row(text: str) -> str:
-    """Return a query for categories in a row, "" where the text is something else."""
-    found = _ROW.fullmatch(text)
-    if found is None:
-        return ""
-    names = re.split(_BETWEEN, found["names"])
-    is_known = all(taxonomy.is_archive(name) or taxonomy.is_category(name) for name in names)
-    # Without a prefix `math, physics` are words.
-    is_named = found["prefix"] or any("." in name or "-" in name for name in names)
-    return _write_categories(names) if is_known and is_named else ""
 
 
 def _write_categories(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
@@ -128,11 +129,16 @@ class EndToken:
 
 Token = OperatorToken | OpenToken | CloseToken | TermToken | EndToken
 
-_PREFIXES = {prefix.casefold(): prefix for prefix in Prefix}
-_OTHER_SPELLINGS = {"title": Prefix.TITLE, "arxiv": Prefix.ID, "lastupdateddate": Prefix.SUBMITTED}
-_LIKELY_MEANT = {
-    **_PREFIXES,
+PREFIXES = {prefix.casefold(): prefix for prefix in Prefix} | {
+    "title": Prefix.TITLE,
     "abstract": Prefix.ABSTRACT,
+    "arxiv": Prefix.ID,
+    "lastupdateddate": Prefix.SUBMITTED,
+}
+"""What may be written before a colon, in any case -> what it means."""
+
+_LIKELY_MEANT = {
+    **PREFIXES,
     "auth": Prefix.AUTHOR,
     "authors": Prefix.AUTHOR,
     "comment": Prefix.COMMENT,
@@ -152,7 +158,17 @@ _BARE = re.compile(rf"[^{_END}]+")
 _WORD = re.compile(rf"[^{_END}]*")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
-_PREFIX = re.compile(r"([A-Za-z_]+):")
+_PREFIX = re.compile(r"([^\W\d]+)(\s*):")
+PREFIX_WITHIN = re.compile(
+    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=\w)|[=;](?=[^\W\d]|[\"{CURLY_QUOTES}]))", re.IGNORECASE
+)
+"""A prefix within a word, or one with a sign beside the colon's key."""
+_NEGATIVE = "-!–−"
+"""What may stand for NOT directly before a word; word processors make the last two of the first."""
+_VALUE_BEHIND = re.compile(r'"[^"]*"|[\w.-]*\w')
+_SIGNS_AROUND = re.compile(r"^\W+|\W+$")
+_NEGATED_VALUE = re.compile(rf"[{_NEGATIVE}](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
+_ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
 _OPENING = re.compile(rf'["{CURLY_QUOTES}]')
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
@@ -209,7 +225,7 @@ class Scanner:
             case ")":
                 self._place += 1
                 return CloseToken(start)
-            case "-" if self._is_minus():
+            case sign if sign in _NEGATIVE and self._is_negation(sign):
                 self._place += 1
                 return OperatorToken(Operator.NOT, start)
             case sign if _OPENING.match(sign):
@@ -217,37 +233,56 @@ class Scanner:
             case _:
                 return self._scan_word(start)
 
-    def _is_minus(self) -> bool:
-        before = self._text[: self._place][-1:]
-        behind = self._text[self._place + 1 : self._place + 2]
-        follows_gap = not before or before == "(" or _BLANKS.fullmatch(before) is not None
-        return follows_gap and behind not in ("", ")", "-") and _BLANKS.fullmatch(behind) is None
+    def _is_negation(self, sign: str) -> bool:
+        before, behind = self._text[: self._place][-1:], self._text[self._place + 1 :][:1]
+        has_gap = before in ("", "(", *_NEGATIVE) or _BLANKS.fullmatch(before) is not None
+        if sign != "!":  # a dash with blanks around it parts words
+            return has_gap and behind not in ("", ")", "-") and _BLANKS.fullmatch(behind) is None
+        is_blank = _BLANKS.fullmatch(behind) is not None
+        return (has_gap or not is_blank) and bool(self._text[self._place + 1 :].lstrip()[:1].strip(")"))
 
     def _scan_word(self, start: int) -> Token:
         prefix = self._scan_prefix(start)
         if prefix is not None:
             return self._scan_value(prefix, start)
-        word = self._take_bare()
+        word = self._take_bare(start)
         if word.upper() in Operator.__members__:
             return OperatorToken(Operator[word.upper()], start)
         if word in ("|", "||"):
             self._source.fail(start, f"{word} is not an operator", "Write OR.")
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
 
-    def _take_bare(self) -> str:
+    def _take_bare(self, start: int, prefix: Prefix = Prefix.ALL) -> str:
         is_doi = self._text.startswith("10.", self._place)
         word = self._match(_BARE_DOI if is_doi else _BARE)[0]
+        if not is_doi and prefix not in (Prefix.ID, Prefix.DOI):
+            self._refuse_signs(word, start)
         self._place += len(word)
         return word
+
+    def _refuse_signs(self, word: str, start: int) -> None:
+        """Refuse a word with a prefix or an operator in it, which would be read as letters."""
+        if found := PREFIX_WITHIN.search(self._text[self._place : self._place + len(word) + 1]):
+            place = self._place + found.start()
+            value = _VALUE_BEHIND.match(self._text, self._place + found.end())
+            form = f"{PREFIXES[found[1].casefold()]}:{value[0] if value else 'word'}"
+            before = _SIGNS_AROUND.sub("", self._text[start:place]) if self._text[place - 1] != ":" else ""
+            form = f"({before} AND {form})" if before else form
+            self._source.fail(
+                place, f"{found[0]} is no prefix here", f"A word with a colon in it needs quotes. Write {form}."
+            )
+        if found := _ALTERNATIVES.search(word):
+            hint = f"Write ({word[: found.start()]} OR {word[found.end() :]})."
+            self._source.fail(self._place + found.start(), f"{found[0]} is not an operator", hint)
 
     def _scan_prefix(self, start: int) -> Prefix | None:
         written = _PREFIX.match(self._text, start)
         if written is None:
             return None
-        name = written[1].casefold()
-        known = _PREFIXES.get(name) or _OTHER_SPELLINGS.get(name)
+        name = unicodedata.normalize("NFKC", written[1]).casefold()
+        known = PREFIXES.get(name)
         if known is None:
-            if re.match(r"[^\s)]", self._text[written.end() : written.end() + 1]):
+            if not written[2] and re.match(r"[^\s)]", self._text[written.end() : written.end() + 1]):
                 self._refuse_prefix(written[1], start, self._text[written.end() :])
             return None
         self._place = written.end()
@@ -267,7 +302,7 @@ class Scanner:
         """Tell whether an operator or another prefix stands here, which the prefix before can't mean."""
         word = self._match(_WORD)[0]
         prefix = _PREFIX.match(word)
-        is_prefix = prefix is not None and prefix[1].casefold() in {*_PREFIXES, *_OTHER_SPELLINGS}
+        is_prefix = prefix is not None and prefix[1].casefold() in PREFIXES
         return is_prefix or word.startswith("-") or word.upper() in Operator.__members__
 
     def _refuse_prefix(self, name: str, start: int, behind: str) -> NoReturn:
@@ -299,12 +334,15 @@ class Scanner:
         match self._next():
             case "(":
                 self._place += 1
-                return OpenToken(prefix, start)
+                return OpenToken(prefix, self._place - 1)
             case sign if _OPENING.match(sign):
                 return self._scan_quoted(prefix, start)
             case _:
                 value_position = self._place
-                value = self._take_bare()
+                if found := _NEGATED_VALUE.match(self._text, value_position):
+                    hint = f"Write NOT {prefix}:{found[1]}."
+                    self._source.fail(value_position, f"{self._next()} means NOT only before a prefix", hint)
+                value = self._take_bare(start, prefix)
                 return TermToken(prefix, value, is_quoted=False, position=start, value_position=value_position)
 
     def _scan_quoted(self, prefix: Prefix | None, start: int) -> TermToken:

@@ -23,8 +23,12 @@ def find_problem(text: str) -> ProblemView:
 @pytest.mark.parametrize(
     ("text", "marked", "suggestion"),
     [
-        ("abstract:GPU AND cat:cs.PF", "abstract:GPU", "abs:GPU AND cat:cs.PF"),
-        ("abstract:GPU AND (tail OR latency", "abstract:GPU", "abs:GPU AND (tail OR latency)"),
+        ("abstr:GPU AND cat:cs.PF", "abstr:GPU", "abs:GPU AND cat:cs.PF"),
+        ("abstr:GPU AND (tail OR latency", "abstr:GPU", "abs:GPU AND (tail OR latency)"),
+        ("x1 AND cat=cs.PF", "cat=cs.PF", "x1 AND cat:cs.PF"),
+        ("cat:cs.PF,abs:GPU", "abs:GPU", "(cat:cs.PF AND abs:GPU)"),
+        ("x1 abs:-GPU", "-GPU", "x1 NOT abs:GPU"),
+        ("GPU|CUDA AND x1", "|CUDA", "(GPU OR CUDA) AND x1"),
         ("gpu AND", "AND", "gpu"),
         ("abs:GPU AND (", "(", "abs:GPU"),
         ("abs:GPU AND ti:", "ti:", "abs:GPU"),
