@@ -20,6 +20,7 @@ from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store import outbox_sends as outbox
 from digest.store import views
 from digest.store.outbox_sends import Holds, load_holds
+from digest.store.subscribers import load_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -189,21 +190,28 @@ def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
 @command.command()
 @click.argument("delivery_ids", metavar="[ID…]", type=_ID, nargs=-1)
 @click.option("--held", "all_held", is_flag=True, help="Everything that needs you, unless it may have arrived.")
+@click.option("--failed", "all_failed", is_flag=True, help="Everything that failed and may still be sent.")
 @click.option("--anyway", is_flag=True, help="Send also what may have arrived: it may come twice.")
 @click.pass_context
-def retry(ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, anyway: bool) -> None:
+def retry(
+    ctx: click.Context, delivery_ids: tuple[int, ...], *, all_held: bool, all_failed: bool, anyway: bool
+) -> None:
     """Send ID… with the next run, though it failed or needs you.
 
     What may have reached a Slack channel is searched for there first, and sent only if it is missing.
     """
-    if all_held == bool(delivery_ids):
+    if all_held + all_failed + bool(delivery_ids) != 1:
         raise UsageError(
-            "say which deliveries to send: their IDs, or --held for all that need you",
+            "say which deliveries to send: their IDs, --held for all that need you, or --failed",
             hint=f"`{LISTING}` shows where each stands.",
         )
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as here, here.store.begin() as conn:
         chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
+        if all_failed:
+            failed = views.list_deliveries(conn, (DeliveryState.DEAD,), limit=_MOST_LINES)
+            chosen = [one.delivery.id for one in failed if not load_refusal(conn, one.delivery.id)]
+            say(f"{count(len(chosen), 'failed message')} of {len(failed):,} may still be sent.")
         if all_held and not chosen:
             click.echo("Nothing needs you that could be sent.")
         if left:

@@ -119,6 +119,24 @@ def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: She
     assert f"Delivery 13 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
 
 
+def test_all_that_failed_is_sent_but_to_nobody_who_unsubscribed_or_whose_mail_was_cancelled(
+    world: World, digest: Shell
+) -> None:
+    ids = have_three_readers_written_to(world, digest)
+    world.mail.script.reply("RCPT", "550 5.1.1 no such mailbox", times=3)
+    digest("run", expect=4)
+    failed = [one["id"] for one in digest("delivery", "list", "--state", "failed", "--json").json]
+    digest("subscription", "unsubscribe", "gpu-mail", "reader@digest.example")
+    digest("delivery", "cancel", str(ids[-1]))
+    said = digest("delivery", "retry", "--failed").out
+    assert said.startswith(f"{len(failed) - 2} failed messages of {len(failed) - 1} may still be sent.\n"), said
+    before = len(world.mail.mails)
+    digest("run")
+    sent = {mail.recipients[0] for mail in world.mail.mails[before:]}
+    assert (len(world.mail.mails) - before, "reader@digest.example" in sent) == (len(failed) - 2, False)
+    assert digest("delivery", "retry", "--failed").out == "0 failed messages of 1 may still be sent.\n"
+
+
 def have_three_readers_written_to(world: World, digest: Shell) -> list[int]:
     """Have the last mail of each of three readers go out once more with the next run."""
     with world.open_store().begin() as conn:
