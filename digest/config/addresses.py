@@ -26,6 +26,10 @@ _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
+_HOST_NAME = re.compile(
+    r"(?=[^.].{0,252}$)(?!.*(?:^|\.)\d+$)(?:(?:^|\.)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+",
+    re.ASCII | re.IGNORECASE,
+)
 _LAST_PORT = 65535
 _PORTS = f"A port is {_LAST_PORT} at most."
 
@@ -46,6 +50,14 @@ def read_mail_address(value: object) -> str:
         return normalise_address(read_line(value))
     except UsageError as error:
         raise ConfigurationError(error.message, hint=error.hint) from error
+
+
+def read_host_name(value: object) -> str:
+    """Read a machine's name, in small letters."""
+    name = read_line(value)
+    if not _HOST_NAME.fullmatch(name):
+        raise ConfigurationError(f"{name!r} is not a host name", hint="Write a name such as mail.example.org.")
+    return name.lower()
 
 
 def read_reachable(value: object) -> str:

@@ -74,6 +74,7 @@ def load_config(
     parts = {table: _read_part(draft, table) for table in TABLES}
     if not draft.values["arxiv.contact"]:
         parts["arxiv"]["contact"] = draft.values["arxiv.contact"] = draft.values["mail.from"]
+    parts["mail"]["helo"] = draft.values["mail.helo"] or draft.values["mail.from"].rpartition("@")[2]
     queries = _read_queries(draft)
     subscriptions = _read_subscriptions(draft, [query.name for query in queries])
     named = {query.name for query in queries}

@@ -173,6 +173,11 @@ class MailSettings:
         "smtp://localhost:25",
         "The mail server: smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465.",
     )
+    helo: str = declare(
+        addresses.read_host_name,
+        "",
+        "The name this machine gives itself to the mail server. Default: the domain of `mail.from`.",
+    )
     password: str = declare(
         values.read_line, "", "The password of the user in `mail.smtp`.", secrecy=Secrecy.SECRET
     )

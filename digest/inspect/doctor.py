@@ -103,7 +103,9 @@ def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
     server = urlsplit(config.mail.smtp)
     encrypted = "not encrypted" if server.scheme == "smtp" else "encrypted"
     login = "logged in" if server.username else "no login asked for"
-    yield Finding(Verdict.OK, "mail server", f"connected, {encrypted}, {login}", more=config.mail.smtp)
+    yield Finding(
+        Verdict.OK, "mail server", f"connected as {config.mail.helo}, {encrypted}, {login}", more=config.mail.smtp
+    )
 
 
 def check_domain(config: Config) -> Iterator[Finding]:

@@ -35,6 +35,7 @@ def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
         "from_address": mail.from_address,
         "password": mail.password,
         "ca_file": mail.ca_file,
+        "helo": mail.helo,
     }
 
 

@@ -35,6 +35,7 @@ class SmtpTransport:
         user: whom to log in as, where the URL does not say; "" for no login.
         password: of that user.
         ca_file: PEM certificates trusted besides the system's.
+        helo: the name this machine gives itself, as in `MailServer`.
         patience: time-outs, and how long a connection is kept.
 
     Raises:
@@ -49,6 +50,7 @@ class SmtpTransport:
         user: str = "",
         password: str = "",
         ca_file: Path | None = None,
+        helo: str = "",
         patience: Patience | None = None,
     ) -> None:
 
@@ -60,7 +62,7 @@ class SmtpTransport:
                 f"mail can't be sent from {from_address!r}: {error}",
                 hint="Write a bare address such as digest@example.org.",
             ) from error
-        self._server = parse_mail_server(url, user=user, password=password, ca_file=ca_file)
+        self._server = parse_mail_server(url, user=user, password=password, ca_file=ca_file, helo=helo)
         # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
         self._tls = None if self._server.security is Security.NONE else self._server.open_tls()
         self._resting: list[SmtpConnection] = []

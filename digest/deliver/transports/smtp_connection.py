@@ -7,6 +7,7 @@ nobody can tell (RFC 1047) and only the caller's policy can decide.
 
 from __future__ import annotations
 
+import io
 import re
 import smtplib
 import socket
@@ -15,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from email_validator import EmailNotValidError, validate_email
@@ -94,6 +95,7 @@ class MailServer:
         user: whom to log in as; "" for no login.
         password: the password of `user`.
         ca_file: PEM certificates trusted besides the system's; None for the system's alone.
+        helo: the name this machine gives itself; "" for the one it finds.
     """
 
     host: str
@@ -102,6 +104,7 @@ class MailServer:
     user: str = ""
     password: str = field(default="", repr=False)
     ca_file: Path | None = None
+    helo: str = ""
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -125,7 +128,9 @@ class MailServer:
         return context
 
 
-def parse_mail_server(url: str, *, user: str = "", password: str = "", ca_file: Path | None = None) -> MailServer:
+def parse_mail_server(
+    url: str, *, user: str = "", password: str = "", ca_file: Path | None = None, helo: str = ""
+) -> MailServer:
     """Read a mail server's URL; `user` counts where the URL names none.
 
     Raises:
@@ -146,6 +151,7 @@ def parse_mail_server(url: str, *, user: str = "", password: str = "", ca_file: 
         user=_read_user(parts) or user,
         password=password,
         ca_file=ca_file,
+        helo=helo,
     )
     _check_login(server)
     return server
@@ -333,7 +339,7 @@ class Patience:
     """How long to wait and how much to ask of one connection.
 
     Attributes:
-        command: seconds for each answer.
+        command: seconds for each answer, all of it.
         final: seconds for the answer to the final dot: a shorter wait makes copies (RFC 5321 §4.5.3.2.6).
         idle: seconds after which a silent connection is not used again.
         mails: mails after which a connection is closed.
@@ -460,10 +466,10 @@ class SmtpConnection:
         return link
 
     def _connect(self) -> smtplib.SMTP:
-        host, port, seconds = self._server.host, self._server.port, self._patience.command
+        place, seconds = (self._server.host, self._server.port, self._server.helo), self._patience.command
         if self._server.security is Security.TLS:
-            return _SecureLink(self._hold, host, port, timeout=seconds, context=self._tls)
-        return _Link(self._hold, host, port, timeout=seconds)
+            return _SecureLink(self._hold, *place, timeout=seconds, context=self._tls)
+        return _Link(self._hold, *place, timeout=seconds)
 
     def _hold(self, line: socket.socket) -> None:
         """Keep a handle of our own: what secures a socket takes it from its holder."""
@@ -513,12 +519,47 @@ class SmtpConnection:
         self._link = self._handle = None
 
 
+_LONGEST_ANSWER = 65_536
+
+
+class _Answers(io.RawIOBase):
+    """What a server says. An answer has the socket's time and some bytes as a whole, however it dribbles."""
+
+    def begin(self, line: socket.socket) -> None:
+        """Begin to wait for an answer."""
+        self._line = line
+        self._ends_at, self._room = monotonic() + (line.gettimeout() or 0.0), _LONGEST_ANSWER
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - as io has it
+        seconds, patience = self._ends_at - monotonic(), self._line.gettimeout()
+        if seconds <= 0 or self._room <= 0:
+            raise TimeoutError("the answer did not end in time")
+        self._line.settimeout(seconds)
+        try:
+            size = self._line.recv_into(buffer)
+        finally:
+            self._line.settimeout(patience)
+        self._room -= size
+        return size
+
+
 class _Link(smtplib.SMTP):
     """smtplib's side of a connection, whose socket is shown to somebody as soon as it stands."""
 
-    def __init__(self, hold: Callable[[socket.socket], None], host: str, port: int, *, timeout: float) -> None:
+    def __init__(
+        self, hold: Callable[[socket.socket], None], host: str, port: int, helo: str, *, timeout: float
+    ) -> None:
         self._hold = hold
-        super().__init__(host, port, timeout=timeout)
+        super().__init__(host, port, helo or None, timeout=timeout)
+
+    def getreply(self) -> tuple[int, bytes]:
+        if self.file is None:
+            self.file = io.BufferedReader(_Answers())
+        self.file.raw.begin(self.sock)
+        return super().getreply()
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         # Where smtplib connects, kept apart for what secures or replaces that.
@@ -542,12 +583,13 @@ class _SecureLink(smtplib.SMTP_SSL, _Link):
         hold: Callable[[socket.socket], None],
         host: str,
         port: int,
+        helo: str,
         *,
         timeout: float,
         context: ssl.SSLContext | None,
     ) -> None:
         self._hold = hold
-        smtplib.SMTP_SSL.__init__(self, host, port, timeout=timeout, context=context)
+        smtplib.SMTP_SSL.__init__(self, host, port, helo or None, timeout=timeout, context=context)
 
 
 def _choose_options(link: smtplib.SMTP, sender: Mailbox, recipient: Mailbox, data: bytes) -> str:

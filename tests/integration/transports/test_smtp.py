@@ -138,6 +138,36 @@ def test_silence_after_the_final_dot_is_ambiguous_and_waited_for_longer_than_any
     assert waited >= 0.8
 
 
+@pytest.mark.parametrize("piece", [b"220-wait\r\n", b"2", b"220-" + b"x" * 1000 + b"\r\n"])
+@pytest.mark.parametrize(
+    "place", ["GREETING", "EHLO", "TLS", "AUTH", "MAIL", "RCPT", "DATA", "END", "RSET", "QUIT"]
+)
+def test_a_server_that_dribbles_has_one_deadline_for_each_answer(
+    open_mail: OpenMail, place: str, piece: bytes
+) -> None:
+    is_named = {"user": "digest", "password": "secret"} if place == "AUTH" else {}
+    scheme = "smtp+starttls" if place == "TLS" else "smtp"
+    replies = {"STARTTLS": "220 go on", "RCPT": "550 no" if place == "RSET" else "250 ok"}
+    offers = ("STARTTLS", "AUTH PLAIN")
+    with WireServer(dribbles=(place, piece), replies=replies, offers=offers) as server:
+        transport = open_mail(
+            f"{scheme}://{server.address}", patience=Patience(command=0.4, final=0.6), **is_named
+        )
+        started = monotonic()
+        if place == "QUIT":
+            transport.send(make_mail(), READER)
+        else:
+            assert _fail(transport).ambiguous == (place == "END")
+        transport.close()
+        assert monotonic() - started < 2
+
+
+def test_the_name_of_this_machine_is_said_as_configured(open_mail: OpenMail) -> None:
+    with WireServer() as server:
+        open_mail(f"smtp://{server.address}", helo="mail.example.org").send(make_mail(), READER)
+    assert server.commands[0].lower() == "ehlo mail.example.org"
+
+
 def test_a_verdict_that_comes_too_late_is_not_taken_for_the_next_mails(
     sink: MailSink, script: WatchedScript, open_mail: OpenMail
 ) -> None:

@@ -22,6 +22,8 @@ class WireServer:
         reads: bytes of a mail's body read before the connection is cut; None for all.
         replies: how a command begins → what is said instead of yes; "" cuts the connection.
         context: TLS from the first byte.
+        dribbles: where it begins to send small pieces of an answer that never ends, and the piece: the greeting,
+            a command, `TLS` for the handshake, or `END` for the verdict.
     """
 
     def __init__(
@@ -33,7 +35,9 @@ class WireServer:
         reads: int | None = None,
         replies: Mapping[str, str] | None = None,
         context: ssl.SSLContext | None = None,
+        dribbles: tuple[str, bytes] = ("", b""),
     ) -> None:
+        self._dribbles = dribbles
         self.commands: list[str] = []
         self.bodies: list[bytes] = []
         self.connections = 0
@@ -83,13 +87,24 @@ class WireServer:
                 with connection, connection.makefile("rwb", buffering=0) as stream:
                     self._talk(cast("BinaryIO", stream))
 
+    def _dribble(self, stream: BinaryIO, place: str) -> None:
+        """Begin here what never ends, if it is the place for it: until the client leaves, or the test is over."""
+        if not self._dribbles[0] or not place.upper().startswith(self._dribbles[0]):
+            return
+        while not self._is_over:
+            stream.write(self._dribbles[1])
+            threading.Event().wait(0.02)
+        raise ConnectionAbortedError
+
     def _talk(self, stream: BinaryIO) -> None:
+        self._dribble(stream, "GREETING")
         _say(stream, "220 wire.example")
         mails = len(self.bodies)
         is_refused = False
         while line := _read_line(stream):
             command = line.decode("utf-8").rstrip("\r\n")
             self.commands.append(command)
+            self._dribble(stream, command)
             verb = command.split(" ")[0].upper()
             if self._weary is not None and len(self.bodies) > mails:
                 _say(stream, *filter(None, [self._weary]))
@@ -112,6 +127,9 @@ class WireServer:
                 if verb in ("MAIL", "RCPT"):
                     is_refused = (is_refused and verb == "RCPT") or not reply.startswith("250")
                 _say(stream, reply)
+                if verb == "STARTTLS" and self._dribbles[0] == "TLS":
+                    stream.write(b"\x16\x03\x03\x40\x00")  # the head of a long record, which never comes whole
+                    self._dribble(stream, "TLS")
 
     def _take_body(self, stream: BinaryIO) -> bool:
         """Return whether the conversation goes on."""
@@ -121,6 +139,7 @@ class WireServer:
             if not line or (self._reads is not None and len(body) >= self._reads):
                 return False
         self.bodies.append(body)
+        self._dribble(stream, "END")
         if self._verdict is None:
             stream.read(1)
             return False

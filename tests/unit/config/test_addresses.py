@@ -93,6 +93,13 @@ def test_what_is_no_plain_web_address_is_refused_without_its_password(text: str)
     assert caught.value.hint
 
 
+def test_a_machines_name_is_a_host_name_in_small_letters_and_no_address() -> None:
+    assert addresses.read_host_name("Mail-1.Example.ORG") == "mail-1.example.org"
+    for wrong in ("172.17.0.2", "[::1]", "a_b.org", "-a.org", "a-.org", "a..org", ".a", "a b", "é.org"):
+        with pytest.raises(ConfigurationError, match="is not a host name"):
+            addresses.read_host_name(wrong)
+
+
 def test_slacks_address_ends_in_a_slash_and_is_https_unless_on_this_machine() -> None:
     assert addresses.read_slack_url("https://slack.com/api") == "https://slack.com/api/"
     assert addresses.read_slack_url("http://127.0.0.1:9/api/") == "http://127.0.0.1:9/api/"
