@@ -182,7 +182,8 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
     yield "announced", [_describe_mailing(trail)]
     for one in trail.changes:
         change = one.change
-        found = f"v{change.paper.version}, {change.kind}, found {write_moment(change.found_at, here.zone)}"
+        on = "" if change.kind in (Kind.KNOWN, Kind.METADATA) else f" on {change.announced:%a %-d %b}"
+        found = f"v{change.paper.version}, {change.kind}{on}, found {write_moment(change.found_at, here.zone)}"
         yield "stored", [f"{found} by check {change.run_id}"]
         yield "matched", list(_describe_match(here, one))
     for place, why_not in trail.feeds:
@@ -219,7 +220,7 @@ def _describe_mailing(trail: Trail) -> str:
         return f"{trail.mailing:%a %-d %b %Y}"
     if trail.changes[0].change.kind is Kind.KNOWN:
         return "before the first check here"
-    return "on a day that is not known"
+    return f"before it was first seen here, as v{trail.changes[0].change.paper.version}"
 
 
 def _describe_absence(here: Installation, trail: Trail) -> str:
@@ -284,6 +285,7 @@ def _as_json(trail: Trail) -> dict[str, object]:
                 **as_dict(one, "change"),
                 "kind": one.change.kind,
                 "version": one.change.paper.version,
+                "announced": one.change.announced,
                 "found_at": one.change.found_at,
                 "run": one.change.run_id,
             }

@@ -88,7 +88,8 @@ def print_heading(asked: NamedQuery, sign: str = "") -> None:
 def print_papers(query: Query, papers: Iterable[Paper]) -> None:
     """Print papers in a few lines each, with what the query met in them marked."""
     entries = [
-        DigestEntry(Kind.NEW, paper, "", (), find_reasons(query, paper), paper.published) for paper in papers
+        DigestEntry(Kind.NEW, paper, "", (), find_reasons(query, paper), paper.published.date())
+        for paper in papers
     ]
     click.echo(write_papers(entries, width=find_width(), color=shows_colors()), nl=False)
 

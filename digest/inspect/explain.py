@@ -375,7 +375,7 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
     return Trail(
         id=id_,
         due=due,
-        mailing=papers.load_first_day(conn, [known.key]),
+        mailing=history[0].announced if history[0].kind is Kind.NEW else None,
         changes=trails,
         digests=tuple(digests.values()),
         judged=judge_paper([one.judged for one in trails]),

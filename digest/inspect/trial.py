@@ -239,7 +239,7 @@ def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
         for before, change in enumerate(old, len(kept) + len(old)):
             was = change.previous.categories if change.previous else ()
             into = f"cross-listed into {', '.join(name for name in change.paper.categories if name not in was)}"
-            day, category = latest_mailing(change.found_at), change.paper.primary_category
+            day, category = change.announced, change.paper.primary_category
             kept.append(Kept(change.text_key, day, category, into, before))
             yield change.paper
         yield from (change.previous or change.paper for change in old)
@@ -342,8 +342,8 @@ def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, 
 
 
 def _make_entry(one: Kept, paper: Paper, query: Query) -> DigestEntry:
-    kind, at = Kind.CROSS_LIST if one.cross_listed else Kind.NEW, mailing_moment(one.day)
-    return DigestEntry(kind, paper, one.cross_listed, (), find_reasons(query, paper), at)
+    kind = Kind.CROSS_LIST if one.cross_listed else Kind.NEW
+    return DigestEntry(kind, paper, one.cross_listed, (), find_reasons(query, paper), one.day)
 
 
 def _find_variants(

@@ -31,6 +31,7 @@ ALARM_TIME = time(6, 0)
 """Eastern time of the next morning by which an announcement that is not there is late."""
 
 _FRIDAY = 4
+_DAYS_END = time(23, 59)
 _NEIGHBOURS = 20
 """Papers on either side, at most, that have a say in which announcement brought one: held ones are outvoted. Where
 announcements are small, so few that no whole announcement is."""
@@ -95,6 +96,21 @@ def next_mailing(moment: datetime) -> date:
     while not (has_mailing(day) and mailing_moment(day) > moment):
         day += timedelta(days=1)
     return day
+
+
+def find_announcement(found_at: datetime, datestamp: date | None) -> date | None:
+    """Return the Eastern date of the announcement that brought what was found; None where nothing tells.
+
+    It became public on the day of its record, which begins on the evening of the announcement. Of a new paper
+    the ids around it tell more (see `estimate_mailings`).
+
+    Args:
+        found_at: when it was found (UTC).
+        datestamp: the day arXiv last changed the paper's record then (UTC); None if it is not known.
+    """
+    if datestamp is None:
+        return None
+    return latest_mailing(min(datetime.combine(datestamp, _DAYS_END, tzinfo=UTC), found_at))
 
 
 def alarm_moment(mailing: date) -> datetime:
@@ -203,6 +219,7 @@ class StoredChange:
         paper_key: the stored paper's key, the same for all changes of one paper.
         text_key: the key of the stored text it found; 0 where nothing is stored.
         previous_key: the key of the text that was stored before; 0 for the first change of a paper.
+        announced_on: Eastern date of the announcement that brought it; None where only `found_at` tells.
     """
 
     id: int
@@ -215,6 +232,12 @@ class StoredChange:
     paper_key: int
     text_key: int = 0
     previous_key: int = 0
+    announced_on: date | None = None
+
+    @property
+    def announced(self) -> date:
+        """The Eastern date of the announcement that brought it, as near as is known."""
+        return self.announced_on or latest_mailing(self.found_at)
 
 
 def find_owed(before: datetime) -> datetime:

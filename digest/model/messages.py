@@ -118,7 +118,7 @@ class DigestEntry:
         label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for new.
         queries: names of the saved queries that matched, in the subscription's order.
         reasons: which clauses matched, and where.
-        found_at: when the run that found it stored it (UTC).
+        announced: Eastern date of the announcement it is shown for.
         change_id: the change this entry reports.
         before: what a replacement, withdrawal or edit is held against: the text its reader had, else the one
             stored before; None for new papers, and where neither is known.
@@ -130,7 +130,7 @@ class DigestEntry:
     label: str
     queries: tuple[str, ...]
     reasons: tuple[Reason, ...]
-    found_at: datetime
+    announced: date
     change_id: int = 0
     before: StoredText | None = None
     sequel: Sequel | None = None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import timedelta
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from digest.model import secrets
-from digest.model.announcements import Kind, latest_mailing
+from digest.model.announcements import Kind
 from digest.model.cadences import choose_zone
 from digest.model.messages import (
     DeliveryPlan,
@@ -28,7 +27,7 @@ from digest.query import analyse, find_reasons, matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date
+    from datetime import date, datetime
 
     from digest.model.announcements import StoredChange
     from digest.model.messages import Coverage, Share
@@ -50,7 +49,6 @@ def plan_digest(
     slot: str,
     occasion: Occasion,
     now: datetime,
-    datestamps: Mapping[int, date | None] = MappingProxyType({}),
     load_later: Callable[[], Mapping[int, Sequence[StoredChange]]] = dict,
     make: EntryMaker | None = None,
 ) -> Digest:
@@ -62,7 +60,6 @@ def plan_digest(
         seen: what its reader saw before, by paper key.
         coverage: what was checked; `matched` is filled in here.
         now: the moment of planning (UTC).
-        datestamps: of papers by their keys, the day arXiv last changed each one's record (UTC).
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
             it; called only if the digest stands for several announcements.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
@@ -76,7 +73,7 @@ def plan_digest(
     later = load_later() if coverage.since is not None else {}
 
     def tell(key: int, found: Sequence[StoredChange]) -> DigestEntry:
-        sequel = find_sequel(found, later.get(key, ()), occasion, datestamps.get(key))
+        sequel = find_sequel(found, later.get(key, ()), occasion)
         return (make or make_entry)(Shown(found, occasion, seen.get(key), sequel), readable)
 
     entries = order_entries(
@@ -186,7 +183,6 @@ def _has_seen(coverage: Coverage, mailing: date) -> bool:
 if TYPE_CHECKING:
     EntryMaker: TypeAlias = Callable[["Shown", Mapping[str, Query]], DigestEntry]
 
-_DAYS_END = time(23, 59)
 _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST)
 """Kinds under which a paper is shown even if it was replaced meanwhile."""
 
@@ -238,7 +234,7 @@ def make_entry(
         label=_label(kind, changes, queries, seen),
         queries=tuple(matched or _find_matched_before(changes, seen, queries)),
         reasons=tuple(reasons),
-        found_at=last.found_at,
+        announced=find_telling(changes, told.occasion).announced,
         change_id=last.id,
         before=None if kind in _WITHOUT_BEFORE else _find_before(changes[0], seen),
         sequel=told.sequel,
@@ -280,24 +276,8 @@ def find_telling(changes: Sequence[StoredChange], occasion: Occasion) -> StoredC
     return of_kind[0] if kind in _FIRST_NEWS else of_kind[-1]
 
 
-def find_announcement(change: StoredChange, mailing: date | None, datestamp: date | None) -> date:
-    """Return the Eastern date of the announcement that brought a change, as near as is known.
-
-    A new paper's announcement is known by its id. What changed of another became public on the day of its
-    record, which begins on the evening of the announcement, or else was found when it was.
-
-    Args:
-        mailing: Eastern date of the announcement that brought the paper; None if it is not known.
-        datestamp: the day arXiv last changed the paper's record (UTC); None if it is not known.
-    """
-    if change.kind is Kind.NEW and mailing is not None:
-        return mailing
-    public_at = datetime.combine(datestamp, _DAYS_END, tzinfo=UTC) if datestamp else change.found_at
-    return latest_mailing(min(public_at, change.found_at))
-
-
 def find_sequel(
-    changes: Sequence[StoredChange], later: Sequence[StoredChange], occasion: Occasion, datestamp: date | None
+    changes: Sequence[StoredChange], later: Sequence[StoredChange], occasion: Occasion
 ) -> Sequel | None:
     """Return what became of a paper after what is shown of it: replaced or withdrawn; None where nothing did.
 
@@ -305,7 +285,6 @@ def find_sequel(
         changes: all its changes that are shown, oldest first.
         later: further ones that are not shown, as its subscription does not ask for them.
         occasion: why the digest exists: a first digest shows papers as they are.
-        datestamp: the day arXiv last changed the paper's record (UTC); None where it is not known.
     """
     if occasion.is_look_back or (len(changes) == 1 and not later):  # as a rule
         return None
@@ -321,7 +300,7 @@ def find_sequel(
     else:
         return None
     before, after = StoredText(told.paper, told.text_key), StoredText(last.paper, last.text_key)
-    return Sequel(kind, find_announcement(last, None, datestamp), before, after)
+    return Sequel(kind, last.announced, before, after)
 
 
 def _find_before(first: StoredChange, seen: Seen | None) -> StoredText | None:

@@ -145,7 +145,7 @@ def _make_feed_entry(
     found: Sequence[Matched], wordings: Mapping[Wording, Query], name: tuple[str, ...]
 ) -> FeedEntry:
     changes = [one.change for one in found]
-    sequel = find_sequel(changes, (), Occasion.SCHEDULED, None)
+    sequel = find_sequel(changes, (), Occasion.SCHEDULED)
     queries = _find_queries(wordings, found[-1].matched_at)
     entry = make_entry(Shown(changes, Occasion.SCHEDULED, sequel=sequel), queries)
     uri = feed_uri(*name, str(entry.paper.id))

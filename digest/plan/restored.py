@@ -15,7 +15,7 @@ from digest.model.announcements import Kind, StoredChange, mailing_moment, next_
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Occasion
 from digest.model.subscriptions import DueSubscription, SubscriptionState
-from digest.plan.digests import find_announcement, plan_digest
+from digest.plan.digests import plan_digest
 from digest.plan.turns import first_due, is_taken, latest_slot, next_due, take_slot
 from digest.poll.coverage import load_coverage
 from digest.store import database, matches, papers
@@ -23,7 +23,7 @@ from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -102,8 +102,7 @@ def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: s
     if until is None or not pending:
         return 0
     changes = papers.load_changes(conn, {id_ for rows in pending.values() for row in rows for id_ in row.changes})
-    days = papers.load_mailings(conn, {change.paper_key for change in changes.values()})
-    announced = {id_: find_announced(change, *days[change.paper_key]) for id_, change in changes.items()}
+    announced = {id_: find_announced(change) for id_, change in changes.items()}
     early = {id_ for id_, moment in announced.items() if moment <= until}
     concerned = [id_ for id_, rows in pending.items() if any(early.intersection(row.changes) for row in rows)]
     count = 0
@@ -140,17 +139,12 @@ def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: s
     return count
 
 
-def find_announced(change: StoredChange, mailing: date | None, datestamp: date | None) -> datetime:
+def find_announced(change: StoredChange) -> datetime:
     """Return when arXiv announced a change (UTC), as near as is known; when in doubt, later.
 
     A record that was edited comes with no announcement. All that is known is that it was edited before the next.
-
-    Args:
-        change: what was found, perhaps long after.
-        mailing: see `find_announcement`.
-        datestamp: see `find_announcement`.
     """
-    moment = mailing_moment(find_announcement(change, mailing, datestamp))
+    moment = mailing_moment(change.announced)
     if change.kind is Kind.METADATA:
         moment = mailing_moment(next_mailing(moment))
     return min(moment, change.found_at)

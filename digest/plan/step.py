@@ -68,8 +68,6 @@ class Drafts:
         self.source = site.config.arxiv.source
         self.now = site.clock.now()
         self._changes: Mapping[int, StoredChange] = {}
-        self._mailings: Mapping[int, date | None] = {}
-        self._datestamps: Mapping[int, date | None] = {}
         self._ready: dict[int, AnalysedPaper] = {}
         self._entries: dict[tuple[object, ...], DigestEntry] = {}
         self._coverages: dict[datetime, Coverage] = {}
@@ -122,9 +120,6 @@ class Drafts:
         """Read the changes that a batch of matches is about, before it is drafted."""
         ids = {id_ for row in rows for id_ in row.changes}
         self._changes = papers.load_changes(conn, ids)
-        announced = papers.load_mailings(conn, {change.paper_key for change in self._changes.values()})
-        self._mailings = {key: mailing for key, (mailing, _) in announced.items()}
-        self._datestamps = {key: datestamp for key, (_, datestamp) in announced.items()}
         if len(self._ready) > _KEPT_PAPERS:
             self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
         if len(self._entries) > _KEPT_ENTRIES:
@@ -146,7 +141,8 @@ class Drafts:
         Args:
             conn: the transaction that stores it.
             rows: the matches it tells, which were read.
-            is_missed: it is sent as the turn before the last, and covers the announcement before the last.
+            is_missed: it is sent as the turn before the last, and covers the announcement before the last, as far
+                as no paper is of the last.
             earlier: without matches to show, what was sent before; see `load_earlier`.
 
         Raises:
@@ -154,6 +150,8 @@ class Drafts:
         """
         changes = [self._changes[id_] for id_ in sorted({id_ for row in rows for id_ in row.changes})]
         coverage = self._load_coverage_before(conn) if is_missed else self.load_coverage(conn)
+        if any(coverage.mailing and change.announced > coverage.mailing for change in changes):
+            coverage = self.load_coverage(conn)
         if occasion is Occasion.SCHEDULED:
             coverage = self._reach_back(conn, coverage, changes, due, earlier)
             coverage = replace(coverage, told_at=find_last_papers(coverage, earlier)) if earlier else coverage
@@ -179,7 +177,6 @@ class Drafts:
             slot=slot,
             occasion=occasion,
             now=self.now,
-            datestamps=self._datestamps,
             load_later=partial(_load_later, conn, changes),
             make=make,
         )
@@ -205,8 +202,7 @@ class Drafts:
         told_until = find_told_until(earlier)
         if told_until is not None:  # a digest that was missed stands for more than was out by its turn
             covered_until = max(mailing_moment(told_until), covered_until or mailing_moment(told_until))
-        mailings = [self._mailings[change.paper_key] for change in changes if change.kind is Kind.NEW]
-        first = min((mailing for mailing in mailings if mailing is not None), default=None)
+        first = min((change.announced for change in changes if change.kind is Kind.NEW), default=None)
         if first is not None and covered_until is not None and mailing_moment(first) <= covered_until:
             # Its turn passed while arXiv could not be reached, or lay on another day by the schedule of then.
             covered_until = mailing_moment(first) - _INSTANT if _is_untold(conn, due, first) else covered_until

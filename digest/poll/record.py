@@ -310,7 +310,6 @@ class RecordedRun:
         self._window_from = window_from
         with site.store.begin() as conn:
             newest = mailing_store.load_newest(conn, is_harvested=True)
-            cursor = cursor_store.load_cursor(conn, self._source, self._query_key)
             before = runs.load_last_runs(conn, self._source, 1)
             last_total = runs.load_last_total(conn, self._source)
             self._id = runs.start_run(
@@ -342,7 +341,7 @@ class RecordedRun:
             if self._shortfall:
                 self._fail(self._shortfall)
                 return
-            self._complete(cursor, self._window_from)
+            self._complete(self._window_from)
             self._report.runs += 1
 
     def widen(self, window_from: date) -> date:
@@ -446,12 +445,9 @@ class RecordedRun:
         with self._site.store.begin() as conn:
             self._finish(conn, "partial" if self._pages else "failed", failure)
 
-    def _complete(self, before: Cursor, window_from: date) -> None:
+    def _complete(self, window_from: date) -> None:
         with self._site.store.begin() as conn:
             self._finish(conn, "complete" if self._papers else "empty")
-            if self._source in (Source.HARVEST, Source.QUERY):
-                since = (before.last_complete_at or self._started) - VISIBLE_AFTER[self._source]
-                self._report.mailings |= _assign_mailings(conn, since, self._started)
             cursor_store.move_cursor(
                 conn,
                 source=self._source,
@@ -474,6 +470,7 @@ class RecordedRun:
     def _finish(self, conn: Connection, outcome: str, failure: str = "") -> None:
         requests = self._site.client.requests - self._asked
         self._report.requests += requests
+        self._report.mailings |= _assign_mailings(conn, self._source, self._started)
         runs.finish_run(
             conn,
             self._id,
@@ -516,18 +513,26 @@ def store_changes(
     return changes
 
 
-def _assign_mailings(conn: Connection, since: datetime, until: datetime) -> Counter[date]:
-    """Keep which announcement brought each new paper; return how many each brought.
+def _assign_mailings(conn: Connection, source: Source, until: datetime) -> Counter[date]:
+    """Keep which announcement brought each new paper, before any digest says it; return how many each brought.
+
+    Ids that were missing came with their neighbours. Everything else was not there to be seen by the last
+    complete check.
 
     Args:
-        since: announcements that went out until then were there to be seen by the last complete check (UTC).
-        until: when this one began (UTC).
+        until: when this check began (UTC).
     """
-    announced = mailing_store.load_unassigned(conn)
-    candidates = list(mailings_between(since, until)) or [latest_mailing(until)]
-    mailings = estimate_mailings([*announced.values()], candidates)
-    mailing_store.assign_mailings(conn, dict(zip(announced, mailings, strict=True)))
-    return Counter(mailings)
+    submitted = mailing_store.load_unassigned(conn)
+    if source is Source.GAPS:
+        mailings = mailing_store.load_days_before(conn, submitted)
+    else:
+        source = Source.QUERY if source is Source.QUERY else Source.HARVEST
+        last = cursor_store.load_cursor(conn, source).last_complete_at or until
+        candidates = list(mailings_between(last - VISIBLE_AFTER[source], until)) or [latest_mailing(until)]
+        days = estimate_mailings([*submitted.values()], candidates)
+        mailings = dict(zip(submitted, days, strict=True))
+    mailing_store.assign_mailings(conn, mailings)
+    return Counter(mailings.values())
 
 
 def _compare_by_horizon(

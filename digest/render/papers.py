@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from digest.model.announcements import Kind, latest_mailing
+from digest.model.announcements import Kind
 from digest.model.papers import Field, Paper, Reason
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
@@ -407,7 +407,7 @@ class PaperView:
 
         Of a paper known from before nobody has seen when it was announced: it was found for a first digest.
         """
-        submitted, announced = self._submitted, latest_mailing(self.entry.found_at)
+        submitted, announced = self._submitted, self.entry.announced
         if self.is_first_digest or self.kind is Kind.KNOWN:
             latest = self.entry.paper.updated.date()
             version = (

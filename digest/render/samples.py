@@ -18,6 +18,7 @@ from digest.model.subscriptions import Abstracts, Grouping
 from digest.render import contexts, coverage, digests, papers
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
+DAY = date(2026, 11, 19)
 """22:47 US Eastern time on Thu 19 Nov 2026: when the sample digests' papers were found."""
 
 SAMPLE_LINKS = Links(
@@ -77,7 +78,7 @@ def make_entry(
         for field, text in found
         if (spans := _find(paper, field, text))
     )
-    return DigestEntry(kind, paper, label, queries, reasons, EVENING, change_id=number)
+    return DigestEntry(kind, paper, label, queries, reasons, DAY, change_id=number)
 
 
 def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Digest

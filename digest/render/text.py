@@ -135,6 +135,8 @@ def name_slot(digest: Digest) -> tuple[str, str]:
         return write_day(coverage.mailing), write_long_day(coverage.mailing)
     if match := _DAY_SLOT.fullmatch(digest.slot):
         day = date.fromisoformat(match[1])
+        if digest.slot != match[1] and coverage.mailing is not None:  # it may hold papers of a later announcement
+            day = max(day, coverage.mailing)
     else:
         day = digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()
     return write_day(day), write_long_day(day)

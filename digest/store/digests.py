@@ -305,7 +305,7 @@ def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
             )
             for reason in entry.reasons
         ],
-        "found_at": entry.found_at,
+        "announced": entry.announced,
         "before": entry.before and entry.before.key,
         "sequel": sequel and (sequel.kind, sequel.day, sequel.before.key, sequel.after.key),
     }
@@ -357,7 +357,7 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
             Reason(clause, tuple(Span(Field(field), *place) for field, *place in spans), query)
             for query, clause, spans in frozen["reasons"]
         ),
-        found_at=datetime.fromisoformat(frozen["found_at"]),
+        announced=date.fromisoformat(frozen["announced"]),
         change_id=frozen["change"],
         before=StoredText(papers[before], before) if before else None,
         sequel=_thaw_sequel(papers, *sequel) if sequel else None,

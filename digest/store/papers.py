@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, or_, select, tuple_, update
 
-from digest.model.announcements import Change, Kind, KnownPaper, StoredChange
+from digest.model.announcements import Change, Kind, KnownPaper, StoredChange, find_announcement
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId, Author, Paper, Version
 from digest.model.polls import RunOutcome, Source
@@ -104,11 +104,22 @@ def load_unassigned(conn: Connection) -> dict[int, datetime]:
     return {row.id: row.published for row in conn.execute(found)}
 
 
+def load_days_before(conn: Connection, keys: Iterable[int]) -> dict[int, date]:
+    """Return the announcement that brought the papers with lower ids of its month, by a paper's key, if any."""
+    earlier = papers.alias()
+    is_before = (earlier.c.month == papers.c.month) & (earlier.c.number < papers.c.number)
+    found = select(papers.c.id, func.max(earlier.c.mailing)).join(earlier, is_before)
+    pages = (found.where(papers.c.id.in_(chunk)).group_by(papers.c.id) for chunk in in_chunks(keys))
+    return {row[0]: row[1] for page in pages for row in conn.execute(page) if row[1]}
+
+
 def assign_mailings(conn: Connection, mailings: Mapping[int, date]) -> None:
-    """Keep which announcement brought each paper, by its key."""
-    if mailings:
-        assign = update(papers).where(papers.c.id == bindparam("key")).values(mailing=bindparam("of"))
-        conn.execute(assign, [{"key": key, "of": mailing} for key, mailing in mailings.items()])
+    """Keep which announcement brought each new paper, by its key."""
+    rows = [{"key": key, "of": mailing} for key, mailing in mailings.items()]
+    is_new = (changes_table.c.paper_id == bindparam("key")) & (changes_table.c.kind == Kind.NEW)
+    if rows:
+        conn.execute(update(papers).where(papers.c.id == bindparam("key")).values(mailing=bindparam("of")), rows)
+        conn.execute(update(changes_table).where(is_new).values(announced_on=bindparam("of")), rows)
 
 
 def count_announced(conn: Connection, first: date, last: date) -> dict[date, int]:
@@ -119,26 +130,6 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
         .group_by(papers.c.mailing)
     )
     return {row[0]: row[1] for row in conn.execute(counted)}
-
-
-def load_first_day(conn: Connection, keys: Iterable[int]) -> date | None:
-    """Return the earliest announcement that brought one of some papers, by their keys; None if not known."""
-    found = [
-        conn.execute(select(func.min(papers.c.mailing)).where(papers.c.id.in_(chunk))).scalar()
-        for chunk in in_chunks(keys)
-    ]
-    return min(filter(None, found), default=None)
-
-
-def load_mailings(conn: Connection, keys: Iterable[int]) -> dict[int, tuple[date | None, date | None]]:
-    """Return by papers' keys the announcement that brought each and the day arXiv last changed its record."""
-    return {
-        row.id: (row.mailing, row.datestamp)
-        for chunk in in_chunks(keys)
-        for row in conn.execute(
-            select(papers.c.id, papers.c.mailing, papers.c.datestamp).where(papers.c.id.in_(chunk))
-        )
-    }
 
 
 def load_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
@@ -331,6 +322,7 @@ def save_changes(
             paper_key=keys[change.paper.id],
             text_key=texts[keys[change.paper.id]],
             previous_key=change.known.version_id if change.known else 0,
+            announced_on=find_announcement(at, change.paper.datestamp),
         )
         for number, change in enumerate(changes, start=first)
     )
@@ -484,6 +476,7 @@ def _write_change(change: StoredChange) -> dict[str, Any]:
         "fields": " ".join(change.fields),
         "run_id": change.run_id,
         "found_at": change.found_at,
+        "announced_on": change.announced_on,
     }
 
 
@@ -506,6 +499,7 @@ def _assemble(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredChange]:
             paper_key=row.paper_id,
             text_key=row.version_id,
             previous_key=row.previous_version_id or 0,
+            announced_on=row.announced_on,
         )
         for row in rows
     ]

@@ -59,6 +59,7 @@ changes = Table(
     col.text("fields"),
     col.big("run_id"),
     col.moment("found_at"),
+    col.day("announced_on"),
     Index(None, "paper_id", "id"),
     Index(None, "run_id"),
 )

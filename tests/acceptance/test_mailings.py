@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import product
 
 import pytest
 from sqlalchemy import insert
@@ -18,7 +21,7 @@ from digest.poll.step import check_gaps, poll
 from digest.serve.steps import PassReport
 from digest.store import open_store, runs
 from digest.store.schema import requests
-from tests.acceptance.made import START, TUESDAY, announce, made_up, told, told_ids
+from tests.acceptance.made import ALL_KINDS, START, TUESDAY, announce, made_up, told, told_ids
 from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
 
@@ -305,3 +308,60 @@ def test_a_first_digest_waits_for_the_end_of_the_quiet_hours(
     clock.set(START.replace(hour=14, minute=0))
     (digest,) = here.run().plan.digests
     assert digest.occasion is Occasion.FIRST_DIGEST
+
+
+def test_a_mail_that_makes_up_for_a_missed_turn_bears_the_day_of_its_last_papers(
+    arxiv: DemoArxiv, clock: ManualClock, here: Installation
+) -> None:
+    announce(arxiv, TUESDAY, 21, 22)
+    announce(arxiv, TUESDAY + timedelta(days=1), 23, *range(30, 35))
+    arxiv.faults.add("500", path="/api/query", times=1000)
+    (digest,) = look(here, clock, TUESDAY + timedelta(days=1, hours=2)).plan.digests
+    assert (digest.slot, {str(entry.announced) for entry in digest.entries}) == (
+        "mailing:2026-03-03",
+        {"2026-03-03", "2026-03-04"},
+    )
+    plain = here.mail.mails[-1].message.get_body(("plain",))
+    assert plain is not None
+    assert "Wednesday 4 March 2026\nCovers 2 announcements, 3–4 March\n" in plain.get_content().replace("\r", "")
+
+
+@pytest.mark.parametrize("is_run", [False, True])
+def test_after_three_days_without_the_harvest_every_medium_says_one_day_of_a_paper_and_the_right_one(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], *, is_run: bool
+) -> None:
+    here = install(arxiv, extra=f"look_back = '0 days'\n{ALL_KINDS}", when="on announcement")
+    here.environ["COLUMNS"] = "200"
+    here.run()
+    arxiv.faults.add("500", path="/oai", times=1000)
+    days, came = [TUESDAY + timedelta(days=number) for number in range(3)], dict[int, str]()
+    for number, day in enumerate(days):
+        ids = range(30 + 10 * number, 40 + 10 * number)
+        announce(arxiv, day, *(id_ for id_ in ids if id_ % 10 != 5))
+        arxiv.add(made_up(ids[5], day - timedelta(days=20), announced=day))  # it was held back
+        came[ids[5]] = f"2026-03-0{3 + number}"
+        for hours in (3, 7, 11) if is_run else ():
+            look(here, clock, day + timedelta(hours=hours))
+    arxiv.replace("2603.00036", submitted=days[1] - timedelta(hours=9), announced=days[1])
+    arxiv.cross_list("2603.00004", "cs.DC", announced=days[2])
+    arxiv.faults.clear()
+    for at in LOOKS:
+        look(here, clock, days[2] + at + timedelta(hours=12))
+    digests = [digest for report in here.reports for digest in report.plan.digests]
+    shown = {entry.paper.id.number: digest for digest in digests for entry in digest.entries}
+    assert shown.keys() >= came.keys()
+    listed = json.loads(here.command("subscription", "show", "perf-team", "--json"))["digests"]
+    texts = [part.get_content() for mail in here.mail.mails for part in mail.message.iter_parts()]
+    texts += [(here.folder / "feeds/perf.atom").read_text()]
+    for one, shape in product(listed, ("page", "terminal")):
+        here.command("preview", "perf-team", "--digest", str(one["id"]), "--as", shape, "--output", "shown")
+        texts.append((here.folder / "shown").read_text())
+    for number, came_on in came.items():
+        told = json.loads(here.command("explain", f"2603.{number:05d}", "perf-team", "--json"))
+        assert [told["mailing"], told["changes"][0]["announced"]] == [came_on, came_on]
+        places = [text.partition(f"Made-up paper {number}")[2] for text in texts]
+        said = [re.search(r"announced\s+(\d+)\s+Mar", place) for place in places if place]
+        assert {match and match[1] for match in said} == {came_on[-1]}, number
+        assert len(said) >= 5, number
+        slot = shown[number].slot.partition(":")[2]
+        assert slot >= told["mailing"], "a digest of an announcement holds no paper of a later one"

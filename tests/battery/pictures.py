@@ -125,7 +125,7 @@ def match_paper(paper: Paper, queries: Mapping[str, Query]) -> DigestEntry:
     names = tuple(name for name, query in queries.items() if matches(query, ready))
     reasons = tuple(replace(reason, query=name) for name in names for reason in find_reasons(queries[name], ready))
     return DigestEntry(
-        Kind.NEW, paper, "", names, reasons, paper.published + timedelta(days=1), int(paper.id.number)
+        Kind.NEW, paper, "", names, reasons, (paper.published + timedelta(days=1)).date(), int(paper.id.number)
     )
 
 

@@ -137,7 +137,7 @@ def make_digest(
             label="v1 → v2",
             queries=("perf",),
             reasons=(Reason("ti:tail", (Span(Field.TITLE, 0, 4), Span(Field.AUTHORS, 0, 3, 1)), "perf"),),
-            found_at=change.found_at,
+            announced=change.announced,
             change_id=change.id,
         )
         for change in changes

@@ -63,7 +63,7 @@ def sequel_of(*told: tuple[Paper, Kind], later: tuple[tuple[Paper, Kind], ...] =
         make_change(number, paper, kind, found_at=FOUND + number * DAY, text_key=100 + number)
         for number, (paper, kind) in enumerate((*told, *later), 1)
     ]
-    found = find_sequel(changes[: len(told)], changes[len(told) :], Occasion.SCHEDULED, None)
+    found = find_sequel(changes[: len(told)], changes[len(told) :], Occasion.SCHEDULED)
     return None if found is None else (found.kind, found.before.key, found.after.key, found.day)
 
 

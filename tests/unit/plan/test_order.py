@@ -30,7 +30,7 @@ def make_entry(
 ) -> DigestEntry:
     paper = make_paper(str(id_))
     reasons = tuple(explain(clause) for clause in clauses)
-    return DigestEntry(kind, paper, "", queries, reasons, FOUND)
+    return DigestEntry(kind, paper, "", queries, reasons, FOUND.date())
 
 
 def order(*entries: DigestEntry, group_by: Grouping = Grouping.KIND) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.model.announcements import Kind, StoredChange, mailing_moment
+from digest.model.announcements import Kind, StoredChange, find_announcement, mailing_moment
 from digest.model.cadences import Cadence
 from digest.model.subscriptions import Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.restored import find_announced, was_due_by
@@ -18,8 +18,8 @@ EVENING = mailing_moment(TUESDAY)  # 01:00 UTC of Wednesday
 CADENCES = ("on announcement", "at once", "daily at 09:00 Europe/Berlin", "mondays at 07:00 America/New_York")
 
 
-def change(kind: Kind = Kind.NEW) -> StoredChange:
-    return StoredChange(1, kind, make_paper(), None, (), 1, FOUND, 1)
+def change(kind: Kind = Kind.NEW, announced_on: date | None = None) -> StoredChange:
+    return StoredChange(1, kind, make_paper(), None, (), 1, FOUND, 1, announced_on=announced_on)
 
 
 def due(when: str, paused_until: datetime | None = None) -> DueSubscription:
@@ -28,37 +28,17 @@ def due(when: str, paused_until: datetime | None = None) -> DueSubscription:
     return DueSubscription(1, team, "active", None, 0, "", FOUND, paused_until=paused_until)
 
 
-def test_a_new_paper_was_announced_with_its_mailing() -> None:
-    assert find_announced(change(), TUESDAY, date(2026, 11, 19)) == EVENING
-
-
-@pytest.mark.parametrize("kind", [Kind.REPLACEMENT, Kind.WITHDRAWAL, Kind.CROSS_LIST])
-def test_what_changed_of_a_paper_was_announced_on_the_evening_before_the_day_of_its_record(kind: Kind) -> None:
-    assert find_announced(change(kind), date(2024, 1, 8), date(2026, 11, 18)) == EVENING
-
-
 def test_a_record_that_was_edited_was_so_by_the_end_of_its_day_and_counts_as_told_by_no_turn_within_it() -> None:
-    edited = change(Kind.METADATA)
-    announced = find_announced(edited, TUESDAY, date(2026, 11, 18))
+    edited = change(Kind.METADATA, TUESDAY)
+    announced = find_announced(edited)
     assert announced == mailing_moment(date(2026, 11, 18))
     assert not was_due_by(due("daily at 09:00 UTC"), announced, datetime(2026, 11, 18, 9, tzinfo=UTC))
-    assert find_announced(edited, TUESDAY, date(2026, 11, 20)) == FOUND
+    assert find_announced(change(Kind.METADATA, date(2026, 11, 19))) == FOUND
 
 
-def test_what_nothing_is_known_of_came_with_the_last_announcement_before_it_was_found() -> None:
-    assert find_announced(change(Kind.CROSS_LIST), None, None) == mailing_moment(date(2026, 11, 19))
-    assert find_announced(change(), None, None) == mailing_moment(date(2026, 11, 19))
-
-
-@given(
-    kind=st.sampled_from(Kind),
-    mailing=st.none() | st.dates(date(2026, 10, 1), date(2026, 12, 30)),
-    datestamp=st.none() | st.dates(date(2026, 10, 1), date(2026, 12, 30)),
-)
-def test_nothing_was_announced_after_it_was_found(
-    kind: Kind, mailing: date | None, datestamp: date | None
-) -> None:
-    assert find_announced(change(kind), mailing, datestamp) <= FOUND
+@given(kind=st.sampled_from(Kind), datestamp=st.none() | st.dates(date(2026, 10, 1), date(2026, 12, 30)))
+def test_nothing_was_announced_after_it_was_found(kind: Kind, datestamp: date | None) -> None:
+    assert find_announced(change(kind, find_announcement(FOUND, datestamp))) <= FOUND
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ ENTRIES = st.builds(
     label=TEXTS,
     queries=st.lists(TEXTS, max_size=3).map(tuple),
     reasons=st.lists(REASONS, max_size=3).map(tuple),
-    found_at=MOMENTS,
+    announced=st.dates(),
     before=st.none() | STORED,
     sequel=st.none() | SEQUELS,
 )
@@ -132,7 +132,7 @@ def test_a_digest_comes_back_as_it_was(digest: Digest) -> None:
 def test_papers_are_kept_by_key_not_by_text() -> None:
     title = "A title that must not be copied"
     paper = Paper(ArxivId(202611, 1), 1, title, "", (), (), EMPTY.planned_at, EMPTY.planned_at)
-    entry = DigestEntry(Kind.NEW, paper, "", ("perf",), (), EMPTY.planned_at, 7)
+    entry = DigestEntry(Kind.NEW, paper, "", ("perf",), (), EMPTY.planned_at.date(), 7)
     content = freeze(replace(EMPTY, entries=(entry,)), {7: 1007})
     assert title not in content
     with pytest.raises(KeyError):  # a change without a stored text is a mistake, not a gap
