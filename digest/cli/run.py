@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.context import Installation, describe_drift, opened
 from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
-from digest.model.clock import write_with_zone
+from digest.model.clock import write_age, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
 from digest.store.views import load_open
+from digest.store.workers import load_job_turns, load_workers
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from digest.poll.installation import Site
     from digest.poll.record import PollReport
+
+_LONG_RUN = timedelta(minutes=15)
+"""No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
 
 _NAMED = 8
 """Announcements named one by one at most."""
@@ -45,6 +51,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
                 print_json({"busy": busy.message})
             else:
                 say(f"{busy.message.rstrip('.')}. Nothing was done here.")
+            _refuse_long_run(site)
             return
     if as_json:
         print_json(_as_json(report))
@@ -55,6 +62,22 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
         raise OutsideError(
             "; ".join([*named, f"and {others} more"] if others > 0 else named),
             hint="`digest status` says what needs you. The rest is tried again by itself.",
+        )
+
+
+def _refuse_long_run(site: Site) -> None:
+    """End badly where the other process is no `serve`, and has been at work for longer than a run takes.
+
+    Raises:
+        OutsideError: it seems to hang.
+    """
+    with site.store.read() as conn:
+        serving = {turn.owner for turn in load_job_turns(conn)}
+        ages = [site.clock.now() - one.started_at for one in load_workers(conn) if one.owner not in serving]
+    if ages and max(ages) > _LONG_RUN:
+        raise OutsideError(
+            f"another run has been at work for {write_age(max(ages))}, so nothing is sent meanwhile",
+            hint="It may wait for a server that does not answer. Stop it, and the next run goes on.",
         )
 
 

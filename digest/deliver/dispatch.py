@@ -182,7 +182,7 @@ class _Pass:
         """Check some, as long as there is time: the others wait for the next pass."""
         for one in unknown:
             if not self._is_over():
-                settle_one(self._site, one)
+                settle_one(self._site, self._report, one)
 
     def _send(self, delivery: Delivery) -> None:
         """Send one delivery, in a thread that does nothing else meanwhile."""

@@ -342,8 +342,8 @@ def take_settled(site: Site, kinds: Collection[DestinationKind], limit: int) -> 
         return outbox.take_unknown(conn, site.clock.now(), limit=limit, kinds=kinds)
 
 
-def settle_one(site: Site, unknown: UnknownDelivery) -> None:
-    """Settle one ambiguous delivery.
+def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> None:
+    """Settle one ambiguous delivery, and note it if it needs the operator.
 
     Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out
     again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A signed webhook goes out
@@ -382,8 +382,8 @@ def settle_one(site: Site, unknown: UnknownDelivery) -> None:
             outbox.mark_sent(conn, delivery, receipt, now)
         elif next_step is Step.RETRY:
             outbox.settle_ready(conn, delivery, now, f"{reason}; sent again", is_repeat=not is_harmless)
-        else:
-            outbox.settle_held(conn, delivery, now, reason, is_missing=is_missing)
+        elif outbox.settle_held(conn, delivery, now, reason, is_missing=is_missing):
+            report.note_failure(Step.HOLD, f"{delivery.destination}: {reason}")
 
 
 def _repeated(config: Config) -> set[DestinationKind]:

@@ -70,6 +70,7 @@ class PassReport:
             *self.poll.failures,
             *self.plan.failures,
             *sent.retries,
+            *sent.unknown,
             *sent.held,
             *sent.dead,
             *self.feeds.failures,

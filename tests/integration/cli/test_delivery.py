@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from digest.store import workers
 from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
@@ -55,7 +58,7 @@ def test_a_run_says_from_when_on_what_may_have_arrived_is_looked_into(world: Wor
     world.mail.script.drop("END")
     digest("delivery", "retry", "13")
     since = " may have arrived. Digest checks that from Fri 20 Nov 09:"
-    assert since in digest("run").lines[-1]
+    assert since in digest("run", expect=4).lines[-1]
     said = digest("run")
     assert "Nothing was sent." in said.lines, "which is not to say that there was nothing to send"
     assert since in said.lines[-1]
@@ -117,6 +120,31 @@ def test_what_may_have_arrived_stays_held_and_is_named(world: World, digest: She
     assert f"Delivery 4 will be sent by {WHEN}." in said
     assert "Delivery 13 may have arrived and was not sent: `digest delivery show 13`" in said
     assert f"Delivery 13 will be sent by {WHEN}." in digest("delivery", "retry", "--held", "--anyway").out
+
+
+def test_mails_whose_answers_were_lost_and_what_they_come_to_end_a_run_badly(world: World, digest: Shell) -> None:
+    ids = have_three_readers_written_to(world, digest)
+    world.edit_config("[slack]", 'on_ambiguous = "hold"\n[slack]')
+    world.mail.script.drop("END", times=3)
+    assert len(digest("run", "--json", expect=4).json["deliver"]["unknown"]) == len(ids)
+    world.clock.sleep(1000)
+    assert len(digest("run", "--json", expect=4).json["deliver"]["held"]) == len(ids)
+    assert digest("run", "--json").json["holds"]["ids"] == ids
+
+
+@pytest.mark.parametrize(("minutes", "job", "code"), [(16, "", 4), (14, "", 0), (300, "mail", 0)])
+def test_a_run_beside_one_that_hangs_says_so_and_ends_badly(
+    world: World, digest: Shell, minutes: int, job: str, code: int
+) -> None:
+    store, now = world.open_store(), world.clock.now()
+    other = workers.Worker("other", "1", "host", 4711, now - timedelta(minutes=minutes))
+    with store.begin() as conn:
+        workers.sign(conn, other)
+        workers.save_turns(conn, "other", [workers.JobTurn(job, owner="other")] if job else [])
+    with workers.hold_worker(store):
+        said = digest("run", expect=code)
+    assert "Nothing was done here." in said.out
+    assert ("another run has been at work for 16 min" in said.err) == (code == 4)
 
 
 def test_all_that_failed_is_sent_but_to_nobody_who_unsubscribed_or_whose_mail_was_cancelled(
