@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from digest.config import values
 from digest.config.addresses import expand_home, mask_password
 from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, Secrecy, Setting, variable_of
-from digest.config.values import OLD_NAMES, describe_type, read_line, suggest
+from digest.config.values import describe_type, read_line, suggest
 from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -237,10 +237,6 @@ def parse_variable(text: str, default: object) -> object:
 
 def _suggest_key(key: str, known: Iterable[str], what: str) -> str:
     """Name the table a key belongs to, or the nearest key."""
-    if key == "weekly":
-        return "Remove the line: a weekly digest looks like any other."
-    if (new := OLD_NAMES.get(key)) in {one.name for one in SUBSCRIPTION} - {*known}:
-        return f"It is called {new!r} now. {_suggest_key(new, known, what)}"
     if key in {one.name for one in SUBSCRIPTION} - {*INHERITED}:
         return "Put it at the top of the file, or below [[subscriptions]]."
     owners = [setting for setting in SETTINGS if setting.name == key]

@@ -33,22 +33,6 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (dict, "a table"),
     ((datetime, date, time), "a date or time"),
 )
-OLD_NAMES = {
-    "cap": "show",
-    "quiet_days": "when_empty",
-    "first_digest": "look_back",
-    "offered": "joinable",
-    "queries": "follow",
-    "query": "follow",
-    "heartbeat": "always",
-    "off": "closed",
-    "cross-list": "cross-listed",
-    "replacement": "replaced",
-    "withdrawal": "withdrawn",
-    "metadata": "edited",
-}
-"""Names and words of settings that have another one now."""
-
 _MOST_PAPERS = 100_000
 """An announcement has about a thousand; databases keep the figure in 32 bits."""
 
@@ -71,8 +55,6 @@ def describe_type(value: object) -> str:
 def suggest(word: str, known: Iterable[str], what: str) -> str:
     """Return a hint that names the nearest known word; where none is near all of them, after `what`."""
     words = list(map(str, known))
-    if OLD_NAMES.get(word) in words:
-        return f"It is called {OLD_NAMES[word]!r} now."
     near = get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
         return f"Did you mean {near[0]!r}?"

@@ -137,28 +137,6 @@ def test_hours_without_a_zone_do_not_fit_what_waits_for_no_clock_even_when_inher
     assert "subscriptions.perf-team.quiet_hours: needs a time zone, because 'at once' has none" in error.message
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("cap = 3", "It is called 'show' now."),
-        ('quiet_days = "note"', "It is called 'when_empty' now."),
-        ("first_digest = 3", "It is called 'look_back' now."),
-        ("offered = true", "It is called 'joinable' now."),
-        ('queries = ["perf"]', "It is called 'follow' now."),
-        ('kinds = ["metadata"]', "It is called 'edited' now."),
-        ('when_empty = "heartbeat"', "It is called 'always' now."),
-        ('when_empty = "notes"', "Did you mean 'note'?"),
-    ],
-)
-def test_an_old_name_is_refused_with_the_new_one(refuse: Refuse, old: str, new: str) -> None:
-    assert new in refuse(QUERIES + table() + old).hint
-    top = refuse(f"{old}\n{SHORT}", top=TOP).hint
-    assert "follow = …" in top if old.startswith("queries") else new in top
-    if old.startswith(("cap", "offered")):
-        assert new in refuse(f"{old}\n{QUERIES}{table()}", top=TOP).hint
-        assert new in refuse(f"{QUERIES}{table()}[defaults]\n{old}").hint
-
-
 def test_the_only_subscription_is_written_at_the_top_of_the_file(load: Load, refuse: Refuse) -> None:
     config = load(f"show = 5\n{SHORT}", top=TOP)
     (only,) = config.subscriptions
