@@ -90,9 +90,10 @@ def decide_failure(
     """
     if error.too_large and can_shorten:
         return NextStep(Step.SHORTEN, now)
+    wish = min(timedelta(seconds=min(error.retry_after or 0, LONGEST_WISH.total_seconds()) + jitter), LONGEST_WISH)
     if error.ambiguous:
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
-        return NextStep(Step.ASK, now + settling + again)
+        return NextStep(Step.ASK, now + max(settling + again, wish if error.retry_after else timedelta(0)))
     if error.permanent and error.whole_transport:
         return NextStep(Step.HOLD, now)
     is_old = tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE
@@ -101,7 +102,6 @@ def decide_failure(
     pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
     if error.retry_after is None:
         return NextStep(Step.RETRY, now + pause)
-    wish = min(timedelta(seconds=min(error.retry_after, LONGEST_WISH.total_seconds()) + jitter), LONGEST_WISH)
     return NextStep(Step.RETRY, now + (wish if tries.count <= _TRUSTED else max(wish, pause)), now + wish)
 
 

@@ -81,6 +81,7 @@ def test_what_fails_before_anything_is_sent_waits_the_longer_the_longer_it_has_f
 
 def test_an_ambiguous_message_is_asked_about_only_after_it_has_settled() -> None:
     assert decide(ambiguous=True) == (Step.ASK, 15.0)
+    assert decide(ambiguous=True, retry_after=60.0) == (Step.ASK, 60.5)
 
 
 def test_one_that_is_ambiguous_again_and_again_is_asked_about_ever_later() -> None:
