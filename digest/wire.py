@@ -1,8 +1,8 @@
 """Makes one exchange over HTTP: it ends in any case, and its error tells whether the request was out.
 
 Three limits hold: seconds of silence, seconds for the whole, however slowly an answer drips, and bytes of a
-body once unpacked. Each exchange has a connection of its own. Redirects are not followed, and no proxy of the
-environment is asked.
+body once unpacked. Each exchange has a connection of its own. Redirects are not followed. A proxy is asked
+where one is named, and certificates are checked against one store, whoever is asked.
 """
 
 from __future__ import annotations
@@ -12,16 +12,26 @@ import logging
 import math
 import re
 import socket
+import ssl
 import threading
 from dataclasses import dataclass
 from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from digest.model.clock import SystemClock, read_rfc_date
+from digest.model.errors import ConfigurationError
+
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable, Container, Mapping
+    from datetime import datetime
+    from pathlib import Path
 
     import httpx
+
+    from digest.config.addresses import ChooseProxy, Proxy
+
+read_clock = SystemClock().now
 
 CONNECT_SECONDS = 10.0
 """The most that connecting may take."""
@@ -35,11 +45,13 @@ class ExchangeError(Exception):
 
     Attributes:
         was_out: the request had begun to leave: it may have been carried out.
+        hint: what to check, where that is no matter of who was asked; "" else.
     """
 
-    def __init__(self, reason: str, *, was_out: bool) -> None:
+    def __init__(self, reason: str, *, was_out: bool, hint: str = "") -> None:
         super().__init__(reason)
         self.was_out = was_out
+        self.hint = hint
 
 
 class AnswerTooLarge(ExchangeError):
@@ -52,11 +64,12 @@ class AnswerDamaged(ExchangeError):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back; `headers` by lower-case name, `body` unpacked and whole."""
+    """What came back, at a time by our clock; `headers` by lower-case name, `body` unpacked and whole."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
+    came_at: datetime | None = None
 
     @property
     def text(self) -> str:
@@ -66,7 +79,8 @@ class HttpAnswer:
     @property
     def retry_after(self) -> float | None:
         """Seconds the other side asks to wait, None if it says nothing usable."""
-        return read_retry_after(self.headers.get("retry-after", ""))
+        now = _read_date(self.headers.get("date", "")) or self.came_at
+        return read_retry_after(self.headers.get("retry-after", ""), now)
 
 
 class Wire:
@@ -76,12 +90,24 @@ class Wire:
         headers: of every request, beside the usual ones.
         deadline: seconds a whole exchange may take.
         limit: bytes a body may have, unpacked.
+        choose_proxy: tells which proxy a request goes through.
+        now: the time, for a server that does not tell it.
     """
 
-    def __init__(self, headers: Mapping[str, str], *, deadline: float, limit: int) -> None:
+    def __init__(
+        self,
+        headers: Mapping[str, str],
+        *,
+        deadline: float,
+        limit: int,
+        choose_proxy: ChooseProxy = lambda _: None,
+        now: Callable[[], datetime] = read_clock,
+    ) -> None:
         self._headers = {"Accept-Encoding": "gzip", "Connection": "close", **headers}
         self._deadline = deadline
         self._limit = limit
+        self._choose_proxy = choose_proxy
+        self._now = now
         self._under_way: set[_Exchange] = set()
         self._lock = threading.Lock()
 
@@ -111,13 +137,19 @@ class Wire:
         """
         import httpx  # noqa: PLC0415 - most runs ask nobody
 
+        try:
+            proxy = self._choose_proxy(url)
+        except ConfigurationError as error:
+            raise ExchangeError(error.message, was_out=False, hint=error.hint) from error
         authorities = load_authorities()
-        exchange = _Exchange(check, self._deadline)
+        securing = authorities if proxy and proxy.url.startswith("https:") else None
+        through = httpx.Proxy(proxy.url, ssl_context=securing) if proxy else None
+        exchange = _Exchange(check, self._deadline, proxy)
         with self._lock:
             self._under_way.add(exchange)
         try:
             with (
-                httpx.Client(trust_env=False, verify=authorities, follow_redirects=False) as client,
+                httpx.Client(trust_env=False, verify=authorities, proxy=through, follow_redirects=False) as client,
                 client.stream(
                     method,
                     url,
@@ -127,9 +159,11 @@ class Wire:
                     extensions={"trace": exchange.watch},
                 ) as reply,
             ):
+                if proxy and reply.status_code == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+                    raise httpx.ProxyError(str(reply.status_code))
                 read = b"" if reply.status_code in unread else _gather(reply, self._limit)
             exchange.require_going_on()  # a body without a length ends well even if it was cut off
-            return HttpAnswer(reply.status_code, dict(reply.headers), read)
+            return HttpAnswer(reply.status_code, dict(reply.headers), read, self._now())
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             raise exchange.judge(error, silence) from error
         finally:
@@ -144,21 +178,23 @@ class Wire:
                 exchange.break_off("this process stopped the request")
 
 
-def ask_status(url: str, *, silence: float) -> int:
+def ask_status(url: str, *, silence: float, choose_proxy: ChooseProxy = lambda _: None) -> int:
     """Ask an address once, and return the status of its answer. What follows the status is not read.
 
     Raises:
         ExchangeError: nobody answered.
     """
-    wire = Wire({}, deadline=silence, limit=0)
+    wire = Wire({}, deadline=silence, limit=0, choose_proxy=choose_proxy)
     return wire.ask("GET", url, silence=silence, unread=range(1000)).status
 
 
 class _Exchange:
     """One request on its way, and what becomes of it."""
 
-    def __init__(self, check: Callable[[], None], deadline: float) -> None:
+    def __init__(self, check: Callable[[], None], deadline: float, proxy: Proxy | None) -> None:
         self._check = check
+        self._proxy = proxy
+        self._is_connected = False
         self._was_out = False
         self._cut_for = ""
         self._socket: socket.socket | None = None
@@ -186,6 +222,9 @@ class _Exchange:
             # A handle of our own: what secures a socket with TLS takes it from its holder.
             self._socket = info["return_value"].get_extra_info("socket").dup()
         elif event == "http11.send_request_headers.started":
+            self._is_connected = True
+            if info["request"].method == b"CONNECT":  # the request itself follows on the way the proxy opens
+                return
             self._check()
             self.require_going_on()  # also where it was broken off during the check
             self._was_out = True
@@ -205,14 +244,34 @@ class _Exchange:
 
         if isinstance(error, httpx.DecodingError):
             return AnswerDamaged(f"the packed body is damaged: {error}", was_out=True)
+        distrust = _find_distrust(error)
         reason = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+        hint = f"The request goes through {self._proxy}. Check that proxy." if self._proxy else ""
         if self._cut_for:
             reason = self._cut_for
+        elif isinstance(error, httpx.ProxyError):
+            reason = f"the proxy refuses: {reason.replace('407', '407, it wants a name and a password:')}"
+        elif distrust is not None:
+            reason = f"the certificate can't be trusted: {distrust.verify_message}"
+            hint = f"{TRUST_HINT} {hint}".strip()
         elif isinstance(error, httpx.ConnectTimeout):
             reason = f"no connection within {min(silence, CONNECT_SECONDS):g} seconds"
         elif isinstance(error, httpx.TimeoutException):
             reason = f"nothing came for {silence:g} seconds"
-        return ExchangeError(reason, was_out=self._was_out)
+        if self._proxy and not self._is_connected:
+            reason = f"the proxy can't be reached: {reason}"
+        was_out = self._was_out and not isinstance(error, httpx.ProxyError)
+        return ExchangeError(reason, was_out=was_out, hint=hint)
+
+
+TRUST_HINT = "Does a company's own authority vouch for it? Name its certificate (a PEM file) in SSL_CERT_FILE."
+
+
+def _find_distrust(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    """Return what checking a certificate came to, if that is what an error of httpx goes back to."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _gather(reply: httpx.Response, limit: int) -> bytes:
@@ -227,25 +286,46 @@ def _gather(reply: httpx.Response, limit: int) -> bytes:
 
 
 @cache
-def load_authorities() -> ssl.SSLContext:
-    """Return the one TLS context: it trusts the machine's authorities and those that come with httpx.
+def load_authorities(ca_file: Path | None = None) -> ssl.SSLContext:
+    """Return the one TLS context: it trusts the system's authorities and those that come with httpx.
 
-    Reading all of them takes longer than most answers: once is enough for a process.
+    The system's are those of SSL_CERT_FILE and SSL_CERT_DIR, if they are set. Reading all of them takes longer
+    than most answers: once is enough for a process.
+
+    Args:
+        ca_file: certificates (PEM) to trust besides.
+
+    Raises:
+        OSError: the file can't be read, or holds no certificate.
     """
     import httpx  # noqa: PLC0415 - most runs ask nobody
 
-    context = httpx.create_ssl_context()
+    context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
     return context
 
 
-def read_retry_after(text: str) -> float | None:
-    """Read a `Retry-After` header in seconds; None if it says nothing usable, as a date does.
+def read_retry_after(text: str, now: datetime | None) -> float | None:
+    """Read a `Retry-After` header in seconds; None if it says nothing usable.
 
-    Less than a second is no wish to wait but a cache's default, and counts as nothing.
+    It holds seconds or a date (RFC 9110 §10.2.3). Less than a second is no wish to wait but a cache's default,
+    and counts as nothing. How long a wish may be is up to who is asked to wait.
+
+    Args:
+        now: what a date counts from: the time of who wrote it, else ours.
     """
     try:
         seconds = float(text)
     except ValueError:
-        return None
+        until = _read_date(text)
+        seconds = (until - now).total_seconds() if until and now else 0.0
     return seconds if math.isfinite(seconds) and seconds >= 1 else None
+
+
+def _read_date(text: str) -> datetime | None:
+    try:
+        return read_rfc_date(text)
+    except ValueError:
+        return None

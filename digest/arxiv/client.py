@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date, datetime
 
+    from digest.config.addresses import ChooseProxy
     from digest.model.papers import ArxivId
 
 __all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "RequestLog", "ShortPage"]
@@ -112,6 +113,7 @@ class ArxivClient:
         clock: dates what is fetched.
         on_request: called for every request after it ended and the gate was released.
         deadline: seconds one request may take in all.
+        choose_proxy: tells which proxy arXiv is asked through.
 
     Raises:
         ConfigurationError: the user agent is not ASCII.
@@ -126,6 +128,7 @@ class ArxivClient:
         *,
         on_request: Callable[[RequestLog], None] | None = None,
         deadline: float = REQUEST_DEADLINE,
+        choose_proxy: ChooseProxy = lambda _: None,
     ) -> None:
         if not (user_agent.isascii() and user_agent.isprintable()):
             raise ConfigurationError(
@@ -136,7 +139,7 @@ class ArxivClient:
         self._clock = clock
         self._on_request = on_request
         headers = {"User-Agent": user_agent, "Accept": "application/xml, */*;q=0.1"}
-        self._wire = Wire(headers, deadline=deadline, limit=BODY_LIMIT)
+        self._wire = Wire(headers, deadline=deadline, limit=BODY_LIMIT, choose_proxy=choose_proxy, now=clock.now)
         self.requests = 0
         """How many requests were made so far, retries among them."""
 

@@ -10,11 +10,11 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError, iterparse, tostring
 
+from digest.model.clock import to_utc
 from digest.model.errors import ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable
 
 if TYPE_CHECKING:
@@ -279,26 +279,4 @@ def read_iso_date(text: str) -> datetime:
         ValueError: it is none, or lies outside of what can be computed with.
     """
     moment = datetime.fromisoformat(text.strip())
-    return _to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-
-
-def read_rfc_date(text: str) -> datetime:
-    """Read a moment as mail headers write it (RFC 5322 §3.3); return it in UTC.
-
-    Raises:
-        ValueError: it is none, or lies outside of what can be computed with.
-    """
-    try:
-        moment = parsedate_to_datetime(text.strip())
-    except (TypeError, IndexError, OverflowError) as error:
-        raise ValueError(f"{text.strip()[:40]!r} is not a date") from error
-    return _to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-
-
-def _to_utc(moment: datetime) -> datetime:
-    if moment.tzinfo is UTC:
-        return moment
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError(f"{moment.isoformat()} is out of range") from error
+    return to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

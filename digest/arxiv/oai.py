@@ -24,11 +24,11 @@ from digest.arxiv.documents import (
     fold_paragraphs,
     put_aside,
     read_iso_date,
-    read_rfc_date,
     read_text,
     says_withdrawn,
     split_dois,
 )
+from digest.model.clock import read_rfc_date
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
 from digest.model.papers import ArxivId, Paper, Version
 

@@ -163,6 +163,7 @@ def _examine(
         "disk": lambda: doctor.check_disk(config),
         "templates": lambda: _check_templates(config),
         "feeds": lambda: doctor.check_feeds(config),
+        "proxy": lambda: doctor.check_proxy(config),
     }
     yield from run_checks(checks | ({} if quick else _list_network_checks(config)), _SECONDS)
     if tests is not None:
@@ -177,9 +178,9 @@ def _list_network_checks(config: Config) -> dict[str, Find]:
         checks["mail server"] = lambda: doctor.check_mail(config, clock)
         checks["DNS"] = lambda: doctor.check_domain(config)
     if config.slack.token or doctor.name_channels(config):
-        checks["Slack"] = lambda: doctor.check_slack(config)
+        checks["Slack"] = lambda: doctor.check_slack(config, clock)
     if config.web.base_url:
-        checks["base_url"] = lambda: doctor.check_base_url(config.web.base_url)
+        checks["base_url"] = lambda: doctor.check_base_url(config)
     return checks
 
 
@@ -230,7 +231,7 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
         except DigestError as error:
             yield Finding(Verdict.PROBLEM, "test message", f"not sent to {place}: {error.message}", error.hint)
     if config.alarms.ping_url:
-        failures = ping(config.alarms.ping_url)
+        failures = ping(config)
         verdict = Verdict.PROBLEM if failures else Verdict.OK
         yield Finding(verdict, "sign of life", "; ".join(failures) or "the ping address answered")
     if not places and not config.alarms.ping_url:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from ipaddress import ip_address
+from dataclasses import dataclass, field
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
@@ -16,7 +18,10 @@ from digest.model.people import Signup
 from digest.model.subscriptions import Destination, DestinationKind, normalise_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+
+    ChooseProxy = Callable[[str], "Proxy | None"]
+    """From the URL of a request to the proxy that it goes through."""
 
 _SQLITE_PREFIX = "sqlite:///"
 _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
@@ -24,6 +29,7 @@ _STORE_HINT = "Write sqlite:///digest.db, or postgresql://name:password@host/dat
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
+_PROXY = re.compile(r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?")
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
 _HOST_NAME = re.compile(
@@ -102,6 +108,16 @@ def read_secure_url(value: object) -> str:
             f"{url!r} must start with https://, because secrets are sent to it",
             hint="http:// is allowed for 127.0.0.1 only. Put a proxy with a certificate in front.",
         )
+    return url
+
+
+def read_proxy(value: object) -> str:
+    """Read the address of a forward proxy; it may hold a password, so no message repeats it."""
+    text = read_line(value)
+    url = text if "://" in text else f"http://{text}"
+    if _split(url) is None or not _PROXY.fullmatch(url):
+        hint = "Write http://host:port, or http://name:password@host:port. Other kinds, as socks, can't be used."
+        raise ConfigurationError("is not the address of an HTTP proxy", hint=hint)
     return url
 
 
@@ -288,3 +304,49 @@ def _split(url: str) -> SplitResult | None:
 
 def _is_web(parts: SplitResult) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A forward proxy: its URL, which may hold a password and is never shown whole, and who names it."""
+
+    url: str = field(repr=False)
+    origin: str
+
+    def __str__(self) -> str:
+        scheme, _, rest = self.url.partition("://")
+        return f"the proxy {scheme}://{rest.rpartition('@')[2].rstrip('/')}, from {self.origin}"
+
+
+def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: str) -> Proxy | None:
+    """Return the proxy for a request; None if it goes straight there, as each one to this machine does.
+
+    Args:
+        environ: of a variable in both cases the small one counts, as for curl.
+        configured: what `network.proxy` says, "" for nothing.
+        origin: where it says so.
+        url: of the request.
+
+    Raises:
+        ConfigurationError: what is named there is no proxy that can be used.
+    """
+    named = {name.lower(): (name, text.strip()) for name, text in sorted(environ.items())}
+    parts = urlsplit(url)
+    places = [named.get(f"{parts.scheme}_proxy"), named.get("all_proxy")]
+    name, written = next((one for one in [(origin, configured), *places] if one and one[1]), ("", ""))
+    exempt = named.get("no_proxy", ("", ""))[1].lower().replace(",", " ").split()
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    if not written or is_loopback(url) or any(_covers(one, parts.hostname or "", port) for one in exempt):
+        return None
+    try:
+        return Proxy(read_proxy(written), name)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{name} {error.message}", hint=error.hint) from None
+
+
+def _covers(exempt: str, host: str, port: int | None) -> bool:
+    """Tell whether an entry of NO_PROXY means a host: `*`, a domain with all below it, an address or a network."""
+    with contextlib.suppress(ValueError):
+        return ip_address(host) in ip_network(exempt.strip("[]"), strict=False)
+    domain = exempt.removesuffix(f":{port}").strip("[]").removeprefix("*").lstrip(".")
+    return exempt == "*" or (bool(domain) and f".{host}".endswith(f".{domain}"))

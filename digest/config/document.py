@@ -13,12 +13,13 @@ from __future__ import annotations
 import os
 import tomllib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from digest.config.addresses import find_remote_hosts, is_loopback
+from digest.config.addresses import choose_proxy, find_remote_hosts, is_loopback
 from digest.config.display import write_toml
 from digest.config.draft import CONFIG_VARIABLE, ConfigDraft
 from digest.config.settings import (
@@ -99,6 +100,7 @@ def load_config(
         folder=draft.folder,
         warnings=tuple(draft.warnings),
         origins=MappingProxyType(draft.origins),
+        choose_proxy=partial(choose_proxy, environ, draft.values["network.proxy"], draft.origins["network.proxy"]),
     )
 
 

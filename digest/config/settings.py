@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import timedelta, tzinfo
     from pathlib import Path
 
+    from digest.config.addresses import ChooseProxy
     from digest.model.announcements import Kind
     from digest.model.people import Signup
 
@@ -154,6 +155,19 @@ class StoreSettings:
         "?sslmode=verify-full where the network is not your own.",
         secrecy=Secrecy.INSIDE,
         resolve=addresses.resolve_store_url,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSettings:
+    """How all that speaks HTTP gets out."""
+
+    proxy: str = declare(
+        addresses.read_proxy,
+        "",
+        "The proxy that arXiv, Slack and webhooks are asked through: http://host:port. Default: what HTTPS_PROXY, "
+        "HTTP_PROXY and ALL_PROXY say. NO_PROXY names hosts that are asked without it.",
+        secrecy=Secrecy.INSIDE,
     )
 
 
@@ -359,6 +373,7 @@ class Config:
         folder: absolute; what relative paths in the configuration count from.
         warnings: sentences the operator should see.
         origins: key → where its value comes from: `default`, `digest.toml`, `DIGEST_MAIL_SMTP` …
+        choose_proxy: tells which proxy a request goes through.
     """
 
     templates: Path | None = declare(
@@ -381,6 +396,7 @@ class Config:
     )
     arxiv: ArxivSettings
     store: StoreSettings
+    network: NetworkSettings
     mail: MailSettings
     slack: SlackSettings
     web: WebSettings
@@ -396,6 +412,7 @@ class Config:
     )
     webhooks: Mapping[str, Webhook] = field(default_factory=lambda: MappingProxyType({}))
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    choose_proxy: ChooseProxy = field(default=lambda _: None, repr=False)
 
     def find_key(self, subscription: str, name: str) -> str:
         """Return where a setting of a subscription is written: for the only one, at the top of the file."""
@@ -426,6 +443,7 @@ TABLES: dict[str, type] = {
     "": Config,
     "arxiv": ArxivSettings,
     "store": StoreSettings,
+    "network": NetworkSettings,
     "mail": MailSettings,
     "slack": SlackSettings,
     "web": WebSettings,

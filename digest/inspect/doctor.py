@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from digest.arxiv.documents import read_rfc_date
 from digest.inspect.findings import Finding, Verdict
-from digest.model.clock import Clock, write_age
-from digest.model.errors import ArxivError, ArxivThrottled, ArxivUnreachable, OutsideError, StoreBusy
+from digest.model.clock import Clock, read_rfc_date, write_age
+from digest.model.errors import ArxivError, ArxivThrottled, OutsideError, StoreBusy
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import database, open_store
 from digest.store.engine import head_revision
@@ -132,11 +131,15 @@ def name_channels(config: Config) -> dict[Destination, str]:
     return {place: whose for place, whose in named.items() if place.kind is DestinationKind.SLACK}
 
 
-def check_slack(config: Config) -> Iterator[Finding]:
+def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
     """Ask Slack about the token, its scopes and each channel; nothing is posted."""
-    from digest.inspect.slack_check import inspect_slack  # noqa: PLC0415 - slack_sdk only where it is used
+    from digest.deliver.transports.registry import WAYS  # noqa: PLC0415 - beside the next
+    from digest.deliver.transports.slack import SlackTransport  # noqa: PLC0415 - slack_sdk only where it is used
+    from digest.inspect.slack_check import inspect_slack  # noqa: PLC0415 - the same
 
-    return inspect_slack(name_channels(config), token=config.slack.token, url=config.slack.url, timeout=_PATIENCE)
+    settings: dict[str, Any] = dict(WAYS[DestinationKind.SLACK].configure(config, clock))
+    transport = SlackTransport(**settings, timeout=_PATIENCE)
+    return inspect_slack(name_channels(config), transport, config.slack.token)
 
 
 def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iterator[Finding]:
@@ -151,9 +154,7 @@ def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iter
         fetched = client.greet(source)
     except ArxivError as error:
         verdict = Verdict.WARNING if isinstance(error, ArxivThrottled) else Verdict.PROBLEM
-        is_away = isinstance(error, ArxivUnreachable)
-        todo = "Check the network, and the addresses under [arxiv]." if is_away else error.hint
-        yield Finding(verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), todo)
+        yield Finding(verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), error.hint)
         return
     yield Finding(Verdict.OK, "arXiv", "answers")
     if fetched.date and not is_simulated:
@@ -169,13 +170,21 @@ def judge_clock(here: datetime, there: datetime) -> Finding:
     return Finding(Verdict.WARNING, "clock", said, "Let this machine set its clock by NTP.")
 
 
-def check_base_url(url: str) -> Iterator[Finding]:
+def check_proxy(config: Config) -> Iterator[Finding]:
+    """Name each proxy that requests go through."""
+    urls = (config.arxiv.api_url, config.arxiv.oai_url, config.slack.url)
+    for proxy in dict.fromkeys(filter(None, map(config.choose_proxy, urls))):
+        yield Finding(Verdict.OK, "proxy", f"requests go through {proxy}")
+
+
+def check_base_url(config: Config) -> Iterator[Finding]:
     """Ask the public address whether `digest serve` answers there."""
+    url = config.web.base_url
     try:
-        status = ask_status(f"{url}/livez", silence=_PATIENCE)
+        status = ask_status(f"{url}/livez", silence=_PATIENCE, choose_proxy=config.choose_proxy)
     except ExchangeError as error:
         todo = "Start `digest serve`, and check the name and the server before it: it passes all on to `web.bind`."
-        raise OutsideError(f"can't be reached: {error}", hint=todo) from error
+        raise OutsideError(f"can't be reached: {error}", hint=error.hint or todo) from error
     if status == _FINE:
         yield Finding(Verdict.OK, "base_url", "`digest serve` answers there", more=url)
     else:

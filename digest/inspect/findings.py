@@ -105,8 +105,9 @@ _SHAPES = (
     (re.compile(r"[^\s<>'\"`:/@,;()]+@(?!example\.|host\b)[\w.-]*\w"), "<address>"),
     (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
     (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
+    (re.compile(r"(the proxy https?://)(?!127\.0\.0\.1:|localhost:)[^\s,:]+"), r"\1<proxy>"),
 )
-"""What shows by its shape: tokens, mail addresses and users of hosts, channels and their ids."""
+"""What shows by its shape: tokens, mail addresses and users of hosts, channels and their ids, proxies."""
 
 _QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
 _VALUES = (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from digest.deliver.transports.slack import SlackClient, SlackTransport
 from digest.inspect.findings import Finding, Verdict
 from digest.model.errors import DeliveryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from digest.deliver.transports.slack import SlackClient, SlackTransport
     from digest.model.subscriptions import Destination
 
 
@@ -67,22 +67,17 @@ _KINDS = {"xoxb-": "a bot token", "xoxp-": "a token of a person", "xapp-": "a to
 _CHANNELS = ("C", "G")
 
 
-def inspect_slack(
-    channels: Mapping[Destination, str], *, token: str, url: str, timeout: float
-) -> Iterator[Finding]:
+def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport, token: str) -> Iterator[Finding]:
     """Yield what Slack says of the token, its scopes and each channel; channels only where the token is good.
 
     Args:
         channels: where posts go, each with whose channel it is.
+        transport: posts there, with this token.
         token: the app's bot token.
-        url: base of the Web API.
-        timeout: seconds for connecting and for each read.
 
     Raises:
         DeliveryError: Slack could not be asked.
-        ConfigurationError: there is no token.
     """
-    transport = SlackTransport(token=token, url=url, timeout=timeout)
     kind = next(
         (words for start, words in _KINDS.items() if token.startswith(start)), "a token of an unknown kind"
     )
@@ -90,7 +85,7 @@ def inspect_slack(
         todo = "Copy the bot token under OAuth & Permissions: it starts with xoxb-."
         yield Finding(Verdict.PROBLEM, "Slack", f"the token is {kind}", todo)
         return
-    client = SlackClient(token=token, url=url, timeout=timeout)
+    client = transport.client
     try:
         answer = client.call("auth.test", form={})
     except DeliveryError as error:

@@ -16,6 +16,7 @@ import weakref
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
@@ -88,7 +89,7 @@ class ManualClock:
     is_simulated = True
 
     def __init__(self, now: datetime) -> None:
-        self._now = _to_utc(now)
+        self._now = to_utc(now)
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
@@ -112,7 +113,7 @@ class ManualClock:
         Raises:
             ValueError: the moment says no offset from UTC.
         """
-        moment = _to_utc(now)
+        moment = to_utc(now)
         with self._lock:
             self._now = moment
 
@@ -143,7 +144,7 @@ class RemoteClock:
         """Return the simulated moment, aware, in UTC."""
         answer = self._ask("")
         try:
-            return _to_utc(datetime.fromisoformat(answer["now"]))
+            return to_utc(datetime.fromisoformat(answer["now"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"{self._url} does not answer like a clock: {error}", hint=_TEST_CLOCK_HINT
@@ -202,10 +203,33 @@ def _read_answer(link: HTTPConnection, target: str, method: str) -> dict[str, st
     return read
 
 
-def _to_utc(moment: datetime) -> datetime:
+def to_utc(moment: datetime) -> datetime:
+    """Return the same moment in UTC.
+
+    Raises:
+        ValueError: it says no offset, or lies outside of what can be computed with.
+    """
     if moment.tzinfo is None:
         raise ValueError("a clock needs an aware moment")
-    return moment.astimezone(UTC)
+    try:
+        return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{moment.isoformat()} is out of range") from error
+
+
+def read_rfc_date(text: str) -> datetime:
+    """Read a moment as headers of mail and of HTTP write it; return it in UTC.
+
+    These are the forms of RFC 5322 §3.3 and of RFC 9110 §5.6.7, its two old ones among them.
+
+    Raises:
+        ValueError: it is none, or lies outside of what can be computed with.
+    """
+    try:
+        moment = parsedate_to_datetime(text.strip())
+    except (TypeError, IndexError, OverflowError) as error:
+        raise ValueError(f"{text.strip()[:40]!r} is not a date") from error
+    return to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)

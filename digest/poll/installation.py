@@ -94,7 +94,7 @@ class Site:
         """Break off whatever waits for the outside world, from another thread; harmless when done twice.
 
         What waits for the answer to all that was said fails ambiguously, as a mail does behind its final dot;
-        what comes before that, from finding a name's address on, fails safely. Slack ends by its time-out.
+        what comes before that, from finding a name's address on, fails safely.
         """
         self.client.close()
         for transport in list(self._transports.values()):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from digest.config import Config
     from digest.model.alarms import Alarm
     from digest.model.messages import Receipt
     from digest.model.subscriptions import Destination
@@ -66,7 +67,7 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
         claimed = alarm_store.claim_alarms(conn, found, now) if settings.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found
-    failures = ping(settings.ping_url) if settings.ping_url and does_its_work(found) else []
+    failures = ping(site.config) if settings.ping_url and does_its_work(found) else []
     if claimed:
         failures += _tell(site, claimed, now)
     return WatchReport(found, due, tuple(failures))
@@ -86,12 +87,12 @@ def send_test(site: Site, destination: Destination) -> Receipt:
     return _send(site, destination, context, f"test {now.isoformat()}", now)
 
 
-def ping(url: str) -> list[str]:
+def ping(config: Config) -> list[str]:
     """Request the ping address, which may be a secret; return what went wrong, in sentences."""
     try:
-        status = ask_status(url, silence=_PING_SECONDS)
+        status = ask_status(config.alarms.ping_url, silence=_PING_SECONDS, choose_proxy=config.choose_proxy)
     except ExchangeError as error:
-        return [f"the ping failed: the ping address can't be reached: {error}"]
+        return [f"the ping failed: the ping address can't be reached: {error}. {error.hint}".strip()]
     return [f"the ping failed: the ping address answered {status}"] if status >= HTTPStatus.BAD_REQUEST else []
 
 

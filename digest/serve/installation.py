@@ -80,6 +80,7 @@ def open_client(
         gate,
         clock,
         on_request=on_request,
+        choose_proxy=config.choose_proxy,
     )
 
 

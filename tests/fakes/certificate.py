@@ -34,7 +34,7 @@ def has_openssl() -> bool:
 
 
 def make_certificate(folder: Path) -> Certificate:
-    """Write `demo.crt` and `demo.key`, valid for 127.0.0.1 and localhost, into a folder.
+    """Write `demo.crt` and `demo.key`, valid for 127.0.0.1, localhost and outside.test, into a folder.
 
     Raises:
         ConfigurationError: there is no `openssl` here, or it failed.
@@ -45,7 +45,7 @@ def make_certificate(folder: Path) -> Certificate:
     made = Certificate(folder / "demo.crt", folder / "demo.key")
     command = [program, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     command += ["-keyout", str(made.key), "-out", str(made.path), "-days", "30", "-subj", "/CN=localhost"]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:outside.test"]
     done = subprocess.run(command, capture_output=True, check=False, timeout=60)  # noqa: S603 - fixed words, no shell
     if done.returncode:
         words = done.stderr.decode("utf-8", "replace").strip()

@@ -112,13 +112,6 @@ def test_a_redirect_is_an_answer_like_any_other_and_nobody_goes_there(status: in
     assert elsewhere.visits == []
 
 
-def test_no_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Place(Answer()) as place:
-        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy"):
-            monkeypatch.setenv(name, "http://127.0.0.1:9")
-        assert ask(place.url).status == 200
-
-
 @pytest.mark.parametrize(
     ("body", "coding", "kind"),
     [
@@ -188,15 +181,6 @@ def test_the_last_check_comes_after_tls_stands_and_before_the_request(secure: Pl
     seen: list[int] = []
     assert ask(secure.url, check=lambda: seen.append(len(secure.visits))).text == "ok"
     assert (seen, len(secure.visits)) == ([0], 1)
-
-
-def test_a_certificate_that_nobody_vouches_for_is_refused(secure: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SSL_CERT_FILE")
-    load_authorities.cache_clear()
-    failure = fail(secure.url)
-    assert "certificate" in str(failure)
-    assert not failure.was_out
-    assert secure.visits == []
 
 
 def hang_up_on(url: str, is_ready: Callable[[], bool]) -> ExchangeError:

@@ -44,7 +44,7 @@ class DiscordTransport(HookPoster[str]):
             return Receipt(_read_id(answer.text), f"HTTP {answer.status}")
         failure = judge_status(_WHO, answer.status, answer.retry_after, is_post=True)
         if answer.status in CLIENT_ERRORS and failure.permanent:
-            failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+            failure.whole_transport = False
             failure.hint = (
                 "Make a new webhook in the channel's settings, and replace the old URL with its URL."
                 if answer.status in _GONE

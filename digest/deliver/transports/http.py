@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from digest import __version__
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, require_ours
-from digest.wire import ExchangeError, HttpAnswer, Wire
+from digest.wire import ExchangeError, HttpAnswer, Wire, read_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
     from datetime import datetime
 
+    from digest.config.addresses import ChooseProxy
     from digest.model.subscriptions import Destination
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ T = TypeVar("T")
 TIMEOUT = 15.0
 """Seconds for connecting and for each read."""
 
-_WHOLE = 4
+WHOLE = 4
 """So many times as long may the whole exchange take: an answer byte by byte never runs into the other limit."""
 
 _LARGEST_ANSWER = 1024 * 1024
@@ -33,16 +34,16 @@ CLIENT_ERRORS = range(400, 500)
 _REDIRECTIONS = range(300, 400)
 
 
-def judge_end(who: str, reason: str, *, was_out: bool, is_post: bool) -> DeliveryError:
+def judge_end(who: str, error: ExchangeError, *, is_post: bool) -> DeliveryError:
     """Turn what ended an exchange into an error: a post that was out may have been carried out."""
-    if was_out:
+    if error.was_out:
         return DeliveryError(
-            f"the connection to {who} broke before its answer was read: {reason}", ambiguous=is_post
+            f"the connection to {who} broke before its answer was read: {error}", ambiguous=is_post
         )
     return DeliveryError(
-        f"{who} can't be reached: {reason}",
+        f"{who} can't be reached: {error}",
         whole_transport=True,
-        hint="Check the network and the configured address.",
+        hint=error.hint or "Check the network and the configured address.",
     )
 
 
@@ -64,7 +65,9 @@ def judge_status(who: str, status: int, retry_after: float | None, *, is_post: b
             hint="Check the configured address.",
         )
     if status not in CLIENT_ERRORS or status == HTTPStatus.REQUEST_TIMEOUT:
-        return DeliveryError(f"{who} had an error of its own (HTTP {status})", ambiguous=is_post)
+        return DeliveryError(
+            f"{who} had an error of its own (HTTP {status})", ambiguous=is_post, retry_after=retry_after
+        )
     return DeliveryError(
         f"{who} refused the request itself (HTTP {status})",
         permanent=True,
@@ -80,16 +83,28 @@ class HookPoster(Generic[T]):
         hooks: name → address, and what else it takes to post there. They are secrets: they appear in no message
             and no log.
         timeout: seconds for connecting and for each read.
+        choose_proxy: tells which proxy they are asked through.
+        now: the time.
     """
 
     what: ClassVar[str]
     """What an error calls such a webhook, with {!r} for its name."""
 
-    def __init__(self, *, hooks: Mapping[str, T], timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self,
+        *,
+        hooks: Mapping[str, T],
+        timeout: float = TIMEOUT,
+        choose_proxy: ChooseProxy = lambda _: None,
+        now: Callable[[], datetime] = read_clock,
+    ) -> None:
         self._hooks = dict(hooks)
         self._timeout = timeout
+        self._now = now
         agent = {"User-Agent": f"preprint-digest/{__version__}"}
-        self._wire = Wire(agent, deadline=_WHOLE * timeout, limit=_LARGEST_ANSWER)
+        self._wire = Wire(
+            agent, deadline=WHOLE * timeout, limit=_LARGEST_ANSWER, choose_proxy=choose_proxy, now=now
+        )
 
     def resolve(self, destination: Destination) -> str:
         """Return "": the address itself says where messages go, and is a secret.
@@ -145,7 +160,7 @@ class HookPoster(Generic[T]):
                 "POST", url, silence=self._timeout, body=body, headers=sent, check=check, unread=unread
             )
         except ExchangeError as error:
-            raise judge_end(who, str(error), was_out=error.was_out, is_post=True) from error
+            raise judge_end(who, error, is_post=True) from error
 
     def _hook_of(self, destination: Destination) -> T:
         if destination.address not in self._hooks:

@@ -40,7 +40,7 @@ def _configure_mail(config: Config, _: Clock) -> Mapping[str, object]:
 
 
 def _name_incoming(kind: DestinationKind) -> Callable[[Config, Clock], Mapping[str, object]]:
-    return lambda config, _: {"hooks": config.incoming[kind]}
+    return lambda config, _: {"hooks": config.incoming[kind], "choose_proxy": config.choose_proxy}
 
 
 _ROOM = "digest.deliver.transports"
@@ -48,7 +48,12 @@ _ROOM = "digest.deliver.transports"
 WAYS: dict[DestinationKind, Way] = {
     DestinationKind.MAIL: Way(f"{_ROOM}.smtp:SmtpTransport", _configure_mail),
     DestinationKind.SLACK: Way(
-        f"{_ROOM}.slack:SlackTransport", lambda config, _: {"token": config.slack.token, "url": config.slack.url}
+        f"{_ROOM}.slack:SlackTransport",
+        lambda config, _: {
+            "token": config.slack.token,
+            "url": config.slack.url,
+            "choose_proxy": config.choose_proxy,
+        },
     ),
     DestinationKind.SLACK_WEBHOOK: Way(
         f"{_ROOM}.slack_webhook:WebhookTransport", _name_incoming(DestinationKind.SLACK_WEBHOOK)
@@ -59,6 +64,7 @@ WAYS: dict[DestinationKind, Way] = {
         lambda config, clock: {
             "hooks": {name: (hook.url, hook.secret) for name, hook in config.webhooks.items()},
             "now": clock.now,
+            "choose_proxy": config.choose_proxy,
         },
     ),
     DestinationKind.FILE: Way(f"{_ROOM}.file:FolderTransport", lambda config, _: {"root": config.folder}),

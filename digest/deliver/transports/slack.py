@@ -9,31 +9,29 @@ from __future__ import annotations
 import json
 import logging
 import re
-import socket
-import ssl
 import threading
 from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
-from urllib.error import URLError
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from digest.deliver.transports.http import TIMEOUT, judge_end, judge_status
+from digest.deliver.transports.http import TIMEOUT, WHOLE, judge_end, judge_status
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import Message, Receipt, always_ours, require_ours
-from digest.wire import load_authorities, read_retry_after
+from digest.wire import ExchangeError, HttpAnswer, Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
+    from urllib.request import Request
 
     from slack_sdk.web import SlackResponse
 
+    from digest.config.addresses import ChooseProxy
     from digest.model.subscriptions import Destination
 
 
@@ -66,6 +64,7 @@ class SlackTransport:
         token: bot token (`xoxb-…`).
         url: base of the Web API; https, or this machine.
         timeout: seconds for connecting and for each read.
+        choose_proxy: tells which proxy Slack is asked through.
         now: seconds that pass.
 
     Raises:
@@ -78,6 +77,7 @@ class SlackTransport:
         token: str,
         url: str = SLACK_URL,
         timeout: float = TIMEOUT,
+        choose_proxy: ChooseProxy = lambda _: None,
         now: Callable[[], float] = monotonic,
     ) -> None:
         if not token.strip() or not token.isprintable():
@@ -85,7 +85,7 @@ class SlackTransport:
                 "posting to Slack needs the app's bot token",
                 hint="Set DIGEST_SLACK_TOKEN or DIGEST_SLACK_TOKEN_FILE (it starts with xoxb-).",
             )
-        self._client = SlackClient(token=token, url=url, timeout=timeout)
+        self.client = SlackClient(token=token, url=url, timeout=timeout, choose_proxy=choose_proxy)
         self._now = now
         self._channels: dict[str, str] = {}
         self._list_again_at = 0.0
@@ -123,7 +123,7 @@ class SlackTransport:
             DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
         """
         try:
-            answer = self._client.call("chat.postMessage", json=_read_call(message), is_ours=is_ours)
+            answer = self.client.call("chat.postMessage", json=_read_call(message), is_ours=is_ours)
         except DeliveryError as error:
             if error.permanent and not error.too_large:
                 self._list_again_at = 0.0  # the channel may be another by now
@@ -168,7 +168,8 @@ class SlackTransport:
         return None
 
     def close(self) -> None:
-        """Do nothing: each request has a connection of its own, and ends by its time-out."""
+        """Break off what waits for an answer."""
+        self.client.close()
 
     def _look_around(self, name: str) -> None:
         """List the channels anew; where Slack does not tell them, a known one is what it was."""
@@ -208,7 +209,7 @@ class SlackTransport:
         """
         cursor = ""
         for _ in range(_MOST_PAGES):
-            answer = self._client.call(method, form=form | ({"cursor": cursor} if cursor else {}))
+            answer = self.client.call(method, form=form | ({"cursor": cursor} if cursor else {}))
             listed = answer.get("channels" if method == "conversations.list" else "messages")
             if not isinstance(listed, list):  # no list is no empty list: nothing follows from it
                 raise DeliveryError(f"Slack's answer to {method} can't be read: it has no list")
@@ -276,41 +277,53 @@ class SlackAnswer:
     @property
     def retry_after(self) -> float | None:
         """Seconds that Slack asks to wait, None if it says nothing usable."""
-        return read_retry_after(self.headers.get("retry-after", ""))
+        return HttpAnswer(self.status, self.headers).retry_after
 
 
 _UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
 """What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
 
-_NOT_CONNECTED = (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
-"""Ends of connecting. Whatever else ends a call may have come after the request was out."""
-
 _LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
+
+
+_LARGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes; a page of channels has some two million."""
+
+
+class _WiredClient(WebClient):
+    """slack_sdk's client over our wire: its own follows redirects with the token, and waits on what drips."""
+
+    wire: Wire
+    silence: float
+
+    def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
+        body = req.data if isinstance(req.data, bytes) else None
+        answer = self.wire.ask("POST", url, silence=self.silence, body=body, headers=dict(req.header_items()))
+        return {"status": answer.status, "headers": answer.headers, "body": answer.text}
 
 
 class SlackClient:
     """Calls Slack by slack_sdk's client, each time once.
 
-    A running call can't be broken off: it ends by its time-out. The client follows redirects, and never takes the
-    post along: an answer counts only if it is Slack's own `ok`. It asks the proxy that HTTPS_PROXY names, if any.
-
     Args:
         token: a bot token (`xoxb-…`).
         url: base of the Web API, ending in `/api/`.
         timeout: seconds for connecting and for each read.
+        choose_proxy: tells which proxy Slack is asked through.
     """
 
-    def __init__(self, *, token: str, url: str, timeout: float) -> None:
+    def __init__(
+        self, *, token: str, url: str, timeout: float, choose_proxy: ChooseProxy = lambda _: None
+    ) -> None:
         # At DEBUG the library writes whole bodies to its log, and the caller says its errors.
         _LOGGER_SLACK_CLIENT.setLevel(logging.CRITICAL)
-        self._client = WebClient(
-            token=token,
-            base_url=url,
-            timeout=timeout,  # type: ignore[arg-type]  # urllib takes broken seconds, too
-            ssl=load_authorities(),
-            retry_handlers=[],
-            logger=_LOGGER_SLACK_CLIENT,
-        )
+        self._client = _WiredClient(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
+        self._client.wire = Wire({}, deadline=WHOLE * timeout, limit=_LARGEST_ANSWER, choose_proxy=choose_proxy)
+        self._client.silence = timeout
+
+    def close(self) -> None:
+        """Break off what waits for an answer."""
+        self._client.wire.hang_up()
 
     def call(
         self,
@@ -337,8 +350,8 @@ class SlackClient:
             response = self._client.api_call(method, data=dict(form) if form is not None else None, json=json)
         except SlackApiError as error:
             raise judge_answer(method, _read_answer(error.response), is_post=is_post) from None
-        except (OSError, HTTPException) as error:
-            raise judge_exchange(error, is_post=is_post) from error
+        except ExchangeError as error:
+            raise judge_end("Slack", error, is_post=is_post) from error
         except _UNREADABLE as error:
             raise DeliveryError(f"Slack's answer can't be read: {error}", ambiguous=is_post) from error
         return _read_answer(response)
@@ -347,13 +360,6 @@ class SlackClient:
 def _read_answer(response: SlackResponse) -> SlackAnswer:
     headers = {name.lower(): value for name, value in response.headers.items()}
     return SlackAnswer(response.status_code, headers, response.data)
-
-
-def judge_exchange(error: Exception, *, is_post: bool) -> DeliveryError:
-    """Turn what ended a call into an error: unless no connection stood, it may have been carried out."""
-    cause = error.reason if isinstance(error, URLError) else error
-    reason, was_out = str(cause) or type(cause).__name__, not isinstance(cause, _NOT_CONNECTED)
-    return judge_end("Slack", reason, was_out=was_out, is_post=is_post)
 
 
 TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})

@@ -25,6 +25,7 @@ from digest.deliver.rules import names_recipient, refuses_us
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import Receipt, require_ours
+from digest.wire import TRUST_HINT, load_authorities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,16 +117,13 @@ class MailServer:
         Raises:
             ConfigurationError: the extra certificates cannot be read.
         """
-        context = ssl.create_default_context()
-        if self.ca_file is not None:
-            try:
-                context.load_verify_locations(self.ca_file)
-            except OSError as error:
-                raise ConfigurationError(
-                    f"the certificates in {self.ca_file} can't be read: {error}",
-                    hint="Name a PEM file with the authority's certificate, or remove the setting.",
-                ) from error
-        return context
+        try:
+            return load_authorities(self.ca_file)
+        except OSError as error:
+            raise ConfigurationError(
+                f"the certificates in {self.ca_file} can't be read: {error}",
+                hint="Name a PEM file with the authority's certificate, or remove the setting.",
+            ) from error
 
 
 def parse_mail_server(
@@ -301,7 +299,7 @@ def judge_opening(server: MailServer, stage: Stage, error: Exception) -> Deliver
         return DeliveryError(
             f"the certificate of {server} can't be trusted: {error.verify_message}",
             whole_transport=True,
-            hint="Write the name the certificate carries, or name your own authority's certificate file.",
+            hint=f"Write the name the certificate carries. {TRUST_HINT} Or name it in mail.ca_file.",
         )
     if isinstance(error, ssl.SSLError):
         return DeliveryError(

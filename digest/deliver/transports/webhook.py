@@ -10,14 +10,13 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from digest.deliver.transports.http import CLIENT_ERRORS, TIMEOUT, HookPoster, judge_status
+from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
+    from collections.abc import Callable
 
     from digest.model.subscriptions import Destination
     from digest.wire import HttpAnswer
@@ -31,21 +30,9 @@ _LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
 
 
 class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
-    """Posts to webhooks, known by the names the configuration gives them.
-
-    Args:
-        hooks: name → address and key.
-        now: the time, for signatures.
-        timeout: seconds for connecting and for each read.
-    """
+    """Posts to webhooks, known by the names the configuration gives them; each has an address and a key."""
 
     what = "webhook {!r} with url and secret"
-
-    def __init__(
-        self, *, hooks: Mapping[str, tuple[str, bytes]], now: Callable[[], datetime], timeout: float = TIMEOUT
-    ) -> None:
-        super().__init__(hooks=hooks, timeout=timeout)
-        self._now = now
 
     def send(
         self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
@@ -76,8 +63,7 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
 
 def _judge(who: str, answer: HttpAnswer) -> DeliveryError:
     failure = judge_status(who, answer.status, answer.retry_after, is_post=True)
-    # Each webhook is an address of its own: what one answers says nothing about the others. A proxy does.
-    failure.whole_transport = answer.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+    failure.whole_transport = False  # each webhook is an address of its own
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:

@@ -54,6 +54,17 @@ def test_nothing_is_sent_and_what_is_shared_shows_nothing_private(clinic: Clinic
     assert TOKEN not in own
 
 
+def test_the_proxy_that_requests_go_through_is_named(
+    clinic: Clinic, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "proxy" not in examine(digest, "--quick")
+    monkeypatch.setenv("HTTPS_PROXY", "http://ada:hush@proxy.hidden-institute.net:3128")
+    clinic.edit(f'url = "{clinic.slack.url}"', "")
+    said = "requests go through the proxy http://{}:3128, from HTTPS_PROXY"
+    assert said.format("proxy.hidden-institute.net") in examine(digest, "--quick")["proxy"][1]
+    assert said.format("<proxy>") in examine(digest, "--quick", "--share")["proxy"][1]
+
+
 def test_whoever_lets_people_subscribe_is_told_what_is_missing(clinic: Clinic, digest: Shell) -> None:
     clinic.edit("base_url =", 'signup = "open"\n# base_url =')
     assert "web.base_url is missing" in examine(digest, "--quick", expect=1)["configuration"][1]

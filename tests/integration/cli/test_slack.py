@@ -42,7 +42,8 @@ def slack(clock: ManualClock) -> Iterator[SlackReceiver]:
 
 def inspect(slack: SlackReceiver, *to: str, token: str = "") -> list[Finding]:
     channels = {Destination.parse(one): f"team {number}" for number, one in enumerate(to)}
-    return list(inspect_slack(channels, token=token or slack.token, url=slack.url, timeout=5.0))
+    token = token or slack.token
+    return list(inspect_slack(channels, SlackTransport(token=token, url=slack.url, timeout=5.0), token))
 
 
 def use_all(slack: SlackReceiver, clock: ManualClock, channel: str) -> None:

@@ -58,6 +58,7 @@ def test_a_certificate_nobody_vouches_for_is_refused_before_a_word_is_said(way: 
         failure = _fail(open_mail(sink.url))
         assert sink.mails == ()
     assert "certificate" in failure.message
+    assert "SSL_CERT_FILE" in failure.hint
     assert failure.whole_transport
     assert not failure.permanent
     assert not failure.ambiguous

@@ -34,16 +34,12 @@ def send(answer: Answer | Callable[[Request], Answer], *, age: timedelta = timed
         return transport.send(MESSAGE, LAB)
 
 
-def fail(answer: Answer, *, is_for_all: bool = False) -> DeliveryError:
+def fail(answer: Answer) -> DeliveryError:
     with pytest.raises(DeliveryError) as caught:
         send(answer)
     assert "/hooks" not in f"{caught.value.message} {caught.value.hint}"
-    assert caught.value.whole_transport is is_for_all
+    assert not caught.value.whole_transport
     return caught.value
-
-
-def test_a_proxy_that_wants_a_login_refuses_all_there_is_and_waits_for_the_operator() -> None:
-    assert fail(Answer(b"<html>proxy</html>", 407), is_for_all=True).permanent
 
 
 def test_what_arrives_is_the_bytes_signed_so_that_any_receiver_can_tell() -> None:

@@ -12,10 +12,10 @@ from digest.arxiv.documents import (
     fold_line,
     fold_paragraphs,
     read_iso_date,
-    read_rfc_date,
     says_withdrawn,
     split_dois,
 )
+from digest.model.clock import read_rfc_date
 
 
 def test_a_line_has_no_breaks_no_double_blanks_and_no_control_characters() -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import socket
-import ssl
-from http.client import IncompleteRead, RemoteDisconnected
 from typing import TYPE_CHECKING
-from urllib.error import URLError
 
 import pytest
 
@@ -17,7 +13,6 @@ from digest.deliver.transports.slack import (
     WORKSPACE,
     SlackAnswer,
     judge_answer,
-    judge_exchange,
 )
 
 if TYPE_CHECKING:
@@ -127,28 +122,6 @@ def test_a_redirect_or_a_refused_request_was_not_stored_and_needs_the_operator(s
 def test_the_wait_slack_asks_for_is_kept() -> None:
     answer = SlackAnswer(429, {"retry-after": "30"}, {})
     assert judge_answer("chat.postMessage", answer, is_post=True).retry_after == 30.0
-
-
-@pytest.mark.parametrize(
-    "error",
-    [ConnectionRefusedError(), socket.gaierror(-2, "Name or service not known"), ssl.SSLCertVerificationError()],
-)
-def test_where_no_connection_stood_nothing_is_in_doubt(error: OSError) -> None:
-    failure = judge_exchange(URLError(error), is_post=True)
-    assert (failure.ambiguous, failure.permanent, failure.whole_transport) == (False, False, True)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        *(TimeoutError(), URLError(TimeoutError()), URLError(ssl.SSLError())),
-        *(RemoteDisconnected(""), ConnectionResetError(), IncompleteRead(b"")),
-    ],
-)
-def test_whatever_else_ends_a_call_leaves_a_posts_fate_open(error: Exception) -> None:
-    assert judge_exchange(error, is_post=True).ambiguous
-    assert not judge_exchange(error, is_post=False).ambiguous
-    assert not judge_exchange(error, is_post=True).permanent
 
 
 @pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])
