@@ -8,7 +8,8 @@ word or between quotes.
 What comes back is held against the query again here. Where arXiv can't be asked exactly, it is asked
 for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for words and
 phrases in plain letters, categories, identifiers, DOIs and dates, however joined; more for names, beginnings of
-words, accents as written, words with Greek letters or figures, and `all:`. Nobody is excluded by name there.
+words, accents as written, words with Greek letters or figures, exact words, and `all:`. No name and no exact word
+excludes anything there.
 Five things are lost at arXiv: an accent that a title has and the query hasn't (it does not fold them:
 `Schrodinger` won't bring it to `Schrödinger`), a word that formulas part elsewhere than around Greek letters and
 figures (`nbody` won't bring it to `$N$body`), the part of a word that no sign parts (`cdm` won't bring it to
@@ -35,6 +36,7 @@ from digest.query.tree import (
     Or,
     Prefix,
     Shape,
+    intern_condition,
     split_range,
     spread_condition,
     spread_keyword,
@@ -69,6 +71,9 @@ def to_arxiv(query: Query | Node) -> str:
 def _write(node: Node, *, is_wanted: bool) -> str:
     """Return a node as text. If it is not wanted, it excludes, and must never exclude too much."""
     match node:
+        case Condition(prefix, Shape.EXACT, text):  # arXiv knows stems alone: here it is decided
+            plain = _name_stems(prefix, text) if is_wanted else None
+            return _write_condition(plain, is_wanted=True) if plain else _EVERYTHING if is_wanted else _NOTHING
         case Condition():
             return _write_condition(node, is_wanted=is_wanted)
         case Not(operand):
@@ -82,6 +87,14 @@ def _write(node: Node, *, is_wanted: bool) -> str:
             excluded = [clause for clause in excluded if clause != _NOTHING]
             base = _pair("AND", wanted or [_EVERYTHING])
             return f"({base} ANDNOT {_pair('OR', excluded)})" if excluded else base
+
+
+def _name_stems(prefix: Prefix, text: str) -> Condition | None:
+    """Return the condition that finds the stems of exact words; None for words too common to be asked for."""
+    words = [word.text for word in split_words(text)]
+    if all(map(is_stop_word, words)):
+        return None
+    return intern_condition(prefix, Shape.PHRASE if len(words) > 1 else Shape.WORD, text)
 
 
 def _pair(operator: str, operands: Sequence[str]) -> str:
@@ -150,7 +163,7 @@ def _spell(text: str) -> Sequence[str]:
     lettered = [[_LETTERS.get(part, part) for part in parts] for parts in parted]
     spellings = [text, fold(text).strip() or text]
     if lettered != [[fold(word)] for word in words]:
-        joined = [read_word(word) or word for word in words]
+        joined = [word if is_stop_word(word) else read_word(word) for word in words]
         if not any(word.endswith(EDGE) for word in joined):
             spellings.append(" ".join(joined))
         spellings.append(" ".join(" ".join(part_word(word) or (fold_word(word),)) for word in words))

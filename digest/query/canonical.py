@@ -28,10 +28,9 @@ def print_condition(condition: Condition) -> str:
             return f"{condition.prefix}:[{text}]"
         case Shape.BEGINNING:
             return f"{condition.prefix}:{text}*"
-        case Shape.WORD if not needs_quotes(text):
-            return f"{condition.prefix}:{text}"
-        case _:
-            return f'{condition.prefix}:"{text}"'
+        case shape:
+            quote = '"' * (shape is Shape.PHRASE or needs_quotes(text))
+            return f"{condition.prefix}:{'=' * (shape is Shape.EXACT)}{quote}{text}{quote}"
 
 
 def print_tree(node: Node) -> str:

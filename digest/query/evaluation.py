@@ -31,6 +31,7 @@ from digest.query.tree import (
     spread_condition,
 )
 from digest.query.words import (
+    PLACE_HOLDERS,
     STOP_WORDS,
     cut_words,
     fold_word,
@@ -43,7 +44,7 @@ from digest.query.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from digest.model.papers import Paper
 
@@ -110,22 +111,16 @@ class WordText(PlainText):
 
     def __init__(self, raw: str, *, is_stemmed: bool) -> None:
         super().__init__(raw)
-        self.surfaces: dict[str, list[int]] = {}
-        self._read(cut_words(self.plain))
+        self.surfaces = _number_words(cut_words(self.plain), PLACE_HOLDERS)
         self.numbers = self._stem_surfaces() if is_stemmed else self.surfaces
 
     def _parse(self, raw: str) -> Iterable[tex.TexPiece]:
         return tex.parse_words(raw)
 
-    def _read(self, words: Sequence[str]) -> None:
-        self._number(map(read_word, words), 0)
-        self._number(read_parted(words), len(words) + _BETWEEN_READINGS)
-
-    def _number(self, words: Iterable[str | None], first: int) -> None:
-        surfaces = self.surfaces
-        for number, word in enumerate(words, first):
-            if word is not None:
-                surfaces.setdefault(word, []).append(number)
+    @cached_property
+    def written(self) -> dict[str, list[int]]:
+        """As `surfaces`, with stop words."""
+        return _number_words(cut_words(self.plain), ())
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
@@ -166,6 +161,16 @@ class WordText(PlainText):
         if first < before:
             return self.find_raw(self._places[first][0], self._places[last][1])
         return self.find_raw(self._parted_places[first - before][0], self._parted_places[last - before][1])
+
+
+def _number_words(words: Sequence[str], left_out: Collection[str]) -> dict[str, list[int]]:
+    """Return each word, as it is read whole and parted, with its numbers."""
+    numbers: dict[str, list[int]] = {}
+    for first, reading in ((0, map(read_word, words)), (len(words) + _BETWEEN_READINGS, read_parted(words))):
+        for number, word in enumerate(reading, first):
+            if word not in left_out:
+                numbers.setdefault(word, []).append(number)
+    return numbers
 
 
 class NameText(PlainText):
@@ -320,10 +325,12 @@ class WordPattern:
     Attributes:
         clauses: each must be met, by any of its runs: by a word or phrase read whole, or parted.
         beginning: how one more word begins, "" for none; of a stemmed text, its stem may do so too.
+        is_exact: whether the runs are of words as written, of a stemmed text too.
     """
 
     clauses: tuple[tuple[Run, ...], ...]
     beginning: str = ""
+    is_exact: bool = False
 
     @classmethod
     def compile(cls, condition: Condition, *, is_stemmed: bool) -> WordPattern:
@@ -339,6 +346,8 @@ class WordPattern:
             run = Run((text.lower(),), (0,))
             return cls(((run.stem() if is_stemmed else run,),))
         words = cut_words(text)
+        if shape is Shape.EXACT:
+            return cls((_read_phrase(words, is_exact=True),), is_exact=True)
         beginning = fold_word(words.pop()) if shape is Shape.BEGINNING else ""
         phrases = [words] if shape is Shape.PHRASE else [[word] for word in words]
         pattern = cls(tuple(filter(None, map(_read_phrase, phrases))), beginning)
@@ -350,15 +359,15 @@ class WordPattern:
 
     @property
     def word(self) -> str:
-        """The one term that it searches for; "" where it searches for more."""
-        if len(self.clauses) != 1 or self.beginning:
+        """The one term that it searches for; "" where it searches for more, or for a word as written."""
+        if len(self.clauses) != 1 or self.beginning or self.is_exact:
             return ""
         terms = [term for run in self.clauses[0] for term in run.terms]
         return terms[0] if len(terms) == 1 else ""
 
     def is_met(self, text: WordText) -> bool:
         """Tell whether a text has what is searched for."""
-        numbers = text.numbers
+        numbers = text.written if self.is_exact else text.numbers
         for runs in self.clauses:
             if not any(run.is_in(numbers) for run in runs):
                 return False
@@ -368,7 +377,7 @@ class WordPattern:
         """Return every place that meets it, as raw code points, in order; none that lies within another."""
         if not self.is_met(text):
             return []
-        numbers = text.numbers
+        numbers = text.written if self.is_exact else text.numbers
         found = {
             (first, first + run.places[-1]) for runs in self.clauses for run in runs for first in run.find(numbers)
         }
@@ -381,15 +390,16 @@ class WordPattern:
         return places
 
 
-def _read_phrase(words: Sequence[str]) -> tuple[Run, ...]:
+def _read_phrase(words: Sequence[str], *, is_exact: bool = False) -> tuple[Run, ...]:
     """Return what stands for words side by side: as they are read whole, parted, and named."""
-    readings = map(_read_run, (list(map(read_word, words)), read_parted(words), read_named(words)))
-    return tuple([run for run in readings if run.terms])
+    left_out: Collection[str] = () if is_exact else PLACE_HOLDERS
+    readings = (list(map(read_word, words)), read_parted(words), read_named(words))
+    return tuple([run for words in readings if (run := _read_run(words, left_out)).terms])
 
 
-def _read_run(words: Sequence[str | None]) -> Run:
-    kept = [place for place, word in enumerate(words) if word is not None]
-    return Run(tuple([word for word in words if word is not None]), tuple([place - kept[0] for place in kept]))
+def _read_run(words: Sequence[str], left_out: Collection[str]) -> Run:
+    kept = [place for place, word in enumerate(words) if word not in left_out]
+    return Run(tuple([words[place] for place in kept]), tuple([place - kept[0] for place in kept]))
 
 
 Test: TypeAlias = Callable[[AnalysedPaper], bool]

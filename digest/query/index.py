@@ -15,7 +15,7 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain, compress, count, islice
 from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any, Final
@@ -53,8 +53,8 @@ _BLANKS = bytes(
 _BLANKS = _BLANKS.ljust(256)
 """ASCII in lower case; a sign that no word goes on after is a blank."""
 
-_NEXT, _AGAIN, _STOP, _NOTHING = "\t", "\n", "\0", "\v"
-"""Around words, between readings of a text, instead of a stop word, and of what has no word; none is in a word."""
+_NEXT, _AGAIN, _NOTHING = "\t", "\n", "\v"
+"""Around words, between readings of a text, and instead of what has no word; none is in a word."""
 
 _MARKS = bytes.maketrans(b"01", b"\0\1")
 
@@ -138,11 +138,11 @@ class _Words(dict[str, str]):
     def _read(self, piece: str) -> str:
         if piece.isalnum() and piece.isascii():  # as most
             word = piece.lower()
-            return _STOP if word in STOP_WORDS else word
+            return read_word(word) if word in STOP_WORDS else word
         words = cut_words(piece)
         if any(map(part_word, words)):
-            self._parted[piece] = _join_words(read_parted(words))
-        return _join_words(map(read_word, words)) if words else _NOTHING
+            self._parted[piece] = _NEXT.join(read_parted(words))
+        return _NEXT.join(map(read_word, words)) if words else _NOTHING
 
     def read(self, raw: str) -> str:
         """Return a text's words, `_NEXT` around each: read whole and, if any has parts, with these once more."""
@@ -154,10 +154,6 @@ class _Words(dict[str, str]):
         if self._parted.keys().isdisjoint(pieces):
             return text
         return text + _AGAIN + _enclose([self._parted.get(piece) or self[piece] for piece in pieces])
-
-
-def _join_words(words: Iterable[str | None]) -> str:
-    return _NEXT.join([_STOP if word is None else word for word in words])
 
 
 def _enclose(words: Iterable[str]) -> str:
@@ -190,7 +186,6 @@ class _Field:
         spell: Callable[[str], str] | None = None,
     ) -> None:
         self._places = _list_places(said, shared)
-        self._places.pop(_STOP, None)
         self._spell, words = spell, dict[str, str]()
         for word, term in zip(self._places, map(spell, self._places), strict=True) if spell else ():
             words[term] = f"{words[term]}{_NEXT}{word}" if term in words else word
@@ -202,9 +197,17 @@ class _Field:
 
     def find(self, term: str) -> bytes:
         """Return where a term is said, as packed numbers."""
+        return self._gather(self.list_words(term))
+
+    def find_word(self, word: str) -> bytes:
+        """Return where a word is said as it is."""
+        return self._places.get(word, b"")
+
+    def list_words(self, term: str) -> Sequence[str]:
+        """Return the words under a term."""
         if term in self._words:
-            return self._gather(self._words[term].split(_NEXT))
-        return self._places.get(term, b"") if self._spell is None or self._spell(term) == term else b""
+            return self._words[term].split(_NEXT)
+        return (term,) if term in self._places and (self._spell is None or self._spell(term) == term) else ()
 
     def find_begun(self, beginning: str) -> bytes:
         """Return where a word is said that begins so, or whose term does; some places perhaps twice."""
@@ -303,18 +306,23 @@ class _Search:
         prefix = condition.prefix
         pattern = WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
         found = self._require(
-            reduce(or_, [self._find_run(prefix, run) for run in runs]) for runs in pattern.clauses
+            reduce(or_, [self._find_run(prefix, run, is_exact=pattern.is_exact) for run in runs])
+            for runs in pattern.clauses
         )
         if pattern.beginning and found:
             found &= _unpack(self._fields[prefix].find_begun(pattern.beginning))
         return found
 
-    def _find_run(self, prefix: Prefix, run: Run) -> int:
-        found = self._require(self._find_term(prefix, term) for term in run.terms)
+    def _find_run(self, prefix: Prefix, run: Run, *, is_exact: bool) -> int:
+        find_word = self._fields[prefix].find_word
+        found = self._require(
+            _unpack(find_word(term)) if is_exact else self._find_term(prefix, term) for term in run.terms
+        )
         if not found or len(run.terms) == 1:
             return found
         has_run = _look_for(run)
-        return _join_bits(number for number in _list_bits(found) if has_run(self._read(prefix, number)))
+        read = self._shelf.texts[prefix].__getitem__ if is_exact else partial(self._read, prefix)
+        return _join_bits(number for number in _list_bits(found) if has_run(read(number)))
 
     def _read(self, prefix: Prefix, number: int) -> str:
         text = self._shelf.texts[prefix][number]

@@ -85,6 +85,10 @@ def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | Non
         QueryError: the field can't be asked like that.
     """
     prefix = term.prefix or inherited or Prefix.ALL
+    if term.is_exact and _READERS[prefix] is not _read_words:
+        value = f'"{term.value}"' if term.is_quoted else term.value
+        message = f"{prefix}: is never stemmed, so it takes no ="
+        source.fail(term.position, message, f"Write {prefix}:{value}.")
     return _READERS[prefix](source, term, prefix)
 
 
@@ -107,6 +111,9 @@ def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
         if prefix := PREFIX_WITHIN.search(term.value):
             message = f"{prefix[0]} is searched for as a word; between quotes it is no prefix"
             source.note(NoteKind.READ_AS, term.position, message)
+        if term.value.startswith("="):
+            message = "between quotes a = is ignored; before them it finds the exact words"
+            source.note(NoteKind.LEFT_OUT, term.position, message)
         return term.value, False
     value = term.value.rstrip("*")
     _refuse_wildcard(source, term, _WILDCARD.search(value))
@@ -146,16 +153,30 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     if not words:
         _leave_out_sign(source, term)
         return None
+    if has_star and term.is_exact:
+        written, base = f"{prefix}:" if term.prefix else "", value.lstrip("=")
+        message = "= wants the word as it is, and * more"
+        source.fail(term.value_position + len(value), message, f"Write {written}{base}*, or {written}={base}.")
     if has_star and words[-1].end < len(plain):
         message = "* needs the beginning of a word directly before it"
         nearest = f"{term.prefix}:" * bool(term.prefix) + f"{words[-1].text}*"
         source.fail(term.value_position + len(value), message, f"Write for example {nearest}.")
-    kept = [word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])]
+    kept = [
+        word for word in words if term.is_exact or not is_stop_word(word.text) or (has_star and word is words[-1])
+    ]
     if not kept:
         message = f"{term.value!r} is too common to search for and was left out"
         source.note(NoteKind.LEFT_OUT, term.position, message)
         return None
-    shape = Shape.BEGINNING if has_star else Shape.PHRASE if term.is_quoted and len(kept) > 1 else Shape.WORD
+    shape = (
+        Shape.EXACT
+        if term.is_exact
+        else Shape.BEGINNING
+        if has_star
+        else Shape.PHRASE
+        if term.is_quoted and len(kept) > 1
+        else Shape.WORD
+    )
     if prefix is Prefix.ALL:
         condition = _name_everywhere(plain, words, kept, shape)
         _note_everywhere(source, term, condition)
@@ -171,7 +192,7 @@ def _resolve_tex(value: str) -> str:
 
 def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:
     """Return words as one text; in a phrase, stop words between others keep their places."""
-    if shape is not Shape.PHRASE:
+    if shape in (Shape.WORD, Shape.BEGINNING):
         return "-".join(word.text for word in kept)
     return " ".join(word.text for word in words[words.index(kept[0]) : words.index(kept[-1]) + 1])
 
@@ -180,11 +201,11 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
     """Return an `all:` condition. Its text keeps its signs: names, categories and DOIs need them."""
     keyword = plain.strip().rstrip(".,;").rstrip()
     if shape is not Shape.BEGINNING and spread_keyword(keyword):
-        shape = Shape.PHRASE if needs_quotes(keyword) else shape
+        shape = Shape.PHRASE if shape is Shape.WORD and needs_quotes(keyword) else shape
         return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(keyword))
     whole = " ".join(plain[kept[0].start : kept[-1].end].split())
     text = unicodedata.normalize("NFC", whole.lower())
-    is_phrase = shape is Shape.PHRASE
+    is_phrase = shape in (Shape.PHRASE, Shape.EXACT)
     is_printable = not (_NOT_IN_QUOTES if is_phrase else _NOT_IN_WORDS).search(text)
     if len(kept) == 1 or not is_printable:
         text = _join_words(words, kept, shape)
@@ -471,14 +492,14 @@ class _Parser:
             return ""
         words = [first]
         for token in self._tokens[self._index :]:
-            if not _is_plain_word(token) or token.prefix is not None:
+            if not _is_plain_word(token) or token.prefix is not None or token.is_exact:
                 break
             words.append(token)
             if _ends_row(token):
                 break
         if not 1 < len(words) <= _LONGEST_PHRASE:
             return ""
-        prefix = f"{first.prefix}:" if first.prefix else ""
+        prefix = (f"{first.prefix}:" if first.prefix else "") + "=" * first.is_exact
         alone = f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else "in quotes, "
         phrase = " ".join(word.value.strip("'") for word in words).rstrip(",;")
         found = "people who have all these names" if first.prefix is Prefix.AUTHOR else "the words side by side"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -111,13 +111,14 @@ class CloseToken:
 
 @dataclass(frozen=True, slots=True)
 class TermToken:
-    """A word, phrase or range; `value` is without quotes or brackets and begins at `value_position`."""
+    """A word, phrase or range; `value` is without `=`, quotes or brackets and begins at `value_position`."""
 
     prefix: Prefix | None
     value: str
     is_quoted: bool
     position: int
     value_position: int
+    is_exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,9 @@ _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_
 _OPENING = re.compile(rf'["{CURLY_QUOTES}]')
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
 _WEB = ("http", "https", "ftp")
+_EXACT = re.compile(rf"=+(?=[^{_END}=]|{_OPENING.pattern}|\()")
+"""Before a word, a phrase or, to be refused, a group; anywhere else it is a mere sign."""
+_EQUAL = re.compile(r"=+\s*")
 _OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
@@ -228,6 +232,8 @@ class Scanner:
             case sign if sign in _NEGATIVE and self._is_negation(sign):
                 self._place += 1
                 return OperatorToken(Operator.NOT, start)
+            case "=" if _EXACT.match(self._text, start):
+                return self._scan_exact(None, start)
             case sign if _OPENING.match(sign):
                 return self._scan_quoted(None, start)
             case _:
@@ -335,6 +341,8 @@ class Scanner:
             case "(":
                 self._place += 1
                 return OpenToken(prefix, self._place - 1)
+            case "=":
+                return self._scan_exact(prefix, start)
             case sign if _OPENING.match(sign):
                 return self._scan_quoted(prefix, start)
             case _:
@@ -344,6 +352,21 @@ class Scanner:
                     self._source.fail(value_position, f"{self._next()} means NOT only before a prefix", hint)
                 value = self._take_bare(start, prefix)
                 return TermToken(prefix, value, is_quoted=False, position=start, value_position=value_position)
+
+    def _scan_exact(self, prefix: Prefix | None, start: int) -> Token:
+        """Scan what comes after a `=`: a word or a phrase."""
+        sign, written = self._place, f"{prefix}:" if prefix else ""
+        self._place = self._match(_EQUAL).end()
+        named = _PREFIX.match(self._text, self._place)
+        if named and named[1].casefold() in PREFIXES:
+            value = _VALUE_BEHIND.match(self._text, named.end())
+            hint = f"Write {named[0]}={value[0] if value else 'word'}."
+            self._source.fail(sign, "= goes after the prefix", hint)
+        if self._next() in ("", "(", ")"):
+            hint = f"Write {written}=word, and = before each word of a group."
+            self._source.fail(sign, "= goes directly before one word or phrase", hint)
+        term = self._scan_value(prefix or Prefix.ALL, start)
+        return replace(term, prefix=prefix, is_exact=True) if isinstance(term, TermToken) else term
 
     def _scan_quoted(self, prefix: Prefix | None, start: int) -> TermToken:
         opening = self._place

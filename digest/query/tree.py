@@ -129,6 +129,7 @@ class Shape(StrEnum):
     `WORD`: all its words, anywhere in the field (one word as a rule, several where punctuation parts
     them, as in `self-supervised`); for identifiers and categories the whole value.
     `PHRASE`: its words one after the other; for authors, several words about one name.
+    `EXACT`: its words one after the other as written, none stemmed, none too common: `=news`.
     `BEGINNING`: as `WORD`, but the last word may go on: `transf*`. `RANGE`: from … TO ….
     """
 
@@ -136,6 +137,7 @@ class Shape(StrEnum):
 
     WORD = "word"
     PHRASE = "phrase"
+    EXACT = "exact"
     BEGINNING = "beginning"
     RANGE = "range"
 

@@ -58,7 +58,8 @@ def _find_place(node: Node) -> str | None:
 
 def _quote(condition: Condition) -> str:
     text = f"{condition.text}{'*' * (condition.shape is Shape.BEGINNING)}"
-    return text if condition.prefix is Prefix.CATEGORY else f'"{text}"'
+    exact = f"the exact word{'s' * (' ' in text)} " if condition.shape is Shape.EXACT else ""
+    return text if condition.prefix is Prefix.CATEGORY else f'{exact}"{text}"'
 
 
 def _enclose(node: Node) -> str:

@@ -30,6 +30,10 @@ STOP_WORDS = frozenset(
     "no not of on or such that the their then there these they this to was will with".split()
 )
 
+_SIGNS = dict(zip(sorted(STOP_WORDS), "ABCDEFGHIJKLMNOPQRSTUVWXYZ!#$%&()", strict=True))
+PLACE_HOLDERS = frozenset(_SIGNS.values())
+"""What stop words are compared by, one sign each, of which no word is made: only `=the` finds one."""
+
 _IDEOGRAPHS = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
@@ -167,14 +171,14 @@ def spell_word(raw: str) -> str:
 
 
 @lru_cache(maxsize=2**17)
-def read_word(written: str) -> str | None:
-    """Return a word as it is compared where it is read whole, not yet stemmed; None for a stop word.
+def read_word(written: str) -> str:
+    """Return a word as it is compared where it is read whole, not yet stemmed; for a stop word its sign.
 
     No stem leaves a part out: `beta_s` is no plural, so it ends in a sign that Porter leaves alone.
     """
     word = spell_word(written)
     if is_stop_word(word):
-        return None
+        return _SIGNS[word.strip(EDGE)]
     if word.isascii() and EDGE not in word:  # as most are
         return word
     parts = part_word(written)
@@ -199,15 +203,15 @@ def _part_word(written: str) -> tuple[str, ...]:
     return tuple([part.text for part in split_parts(written)])
 
 
-def read_parted(words: Sequence[str]) -> list[str | None]:
-    """Return words as they are compared where they are parted, None for stop words; [] where none has parts."""
+def read_parted(words: Sequence[str]) -> list[str]:
+    """Return words as they are compared where they are parted; [] where none has parts."""
     parted = list(map(part_word, words))
     if not any(parted):
         return []
     return [part for word, parts in zip(words, parted, strict=True) for part in parts or (read_word(word),)]
 
 
-def read_named(words: Sequence[str]) -> list[str | None]:
+def read_named(words: Sequence[str]) -> list[str]:
     """Return a query's words parted from names of Greek letters; [] where none is: `lambdacdm` may be `Λ-CDM`."""
     named = [part for word in words for part in part_names(fold_word(word))]
     return list(map(read_word, named)) if len(named) > len(words) else []

@@ -61,7 +61,7 @@ def _row() -> re.Pattern[str]:
     row = rf"(?P<row>{one}(?:{between}{one})+(?:\s+(?:and|or)\s+{one})?)"
     enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/+&、.]+)?"
     value = rf"{_QUOTED.pattern}|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
-    return re.compile(rf"(?<![\w.:/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?{enclosed}|{value}")
+    return re.compile(rf"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?{enclosed}|{value}")
 
 
 def join_categories(text: str) -> str:

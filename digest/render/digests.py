@@ -202,7 +202,8 @@ def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
 def _say_cut(coverage: Coverage) -> str:
     if not coverage.total:
         return ""
-    return f" arXiv's search finds {coverage.total:,} papers. The newest {coverage.looked_at:,} were checked."
+    may = f" arXiv's search finds {coverage.total:,} papers that may match."
+    return f"{may} The newest {coverage.looked_at:,} were checked."
 
 
 def _explain_empty_trial(digest: Digest) -> str:

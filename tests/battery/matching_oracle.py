@@ -15,7 +15,7 @@ from digest.query import And, Condition, Node, Not, Or, Prefix, Shape
 from digest.query.evaluation import PlainText, WordText
 from digest.query.names import fold_umlauts, list_spellings, split_name, write_out
 from digest.query.tree import spread_condition
-from digest.query.words import cut_words, fold, fold_word, read_named, read_parted, read_word, stem
+from digest.query.words import PLACE_HOLDERS, cut_words, fold, fold_word, read_named, read_parted, read_word, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,7 +91,10 @@ def _describe(paper: Paper) -> tuple[str, ...]:
 def _write_words(raw: str, *, is_stemmed: bool) -> str:
     words = cut_words(WordText(raw, is_stemmed=is_stemmed).plain)
     both = (*map(read_word, words), None, *read_parted(words))
-    return " ".join(_STOP if word is None else _write(stem(word) if is_stemmed else word) for word in both)
+    return " ".join(
+        _STOP if word is None or word in PLACE_HOLDERS else _write(stem(word) if is_stemmed else word)
+        for word in both
+    )
 
 
 def translate(node: Node) -> str:
@@ -152,9 +155,15 @@ def _translate_category(condition: Condition) -> str:
 def _translate_words(condition: Condition) -> str:
     prefix = condition.prefix
     column, is_stemmed = _STEMMED.get(prefix, _PLAIN[prefix]), prefix in _STEMMED
+    if condition.shape is Shape.EXACT:
+        raise NotSharedError(condition.text)
     words = cut_words(condition.text)
     beginning = fold_word(words.pop()) if condition.shape is Shape.BEGINNING else ""
-    phrases = [words] if condition.shape is Shape.PHRASE else [[word] for word in words if read_word(word)]
+    phrases = (
+        [words]
+        if condition.shape is Shape.PHRASE
+        else [[word] for word in words if read_word(word) not in PLACE_HOLDERS]
+    )
     parts = [_translate_phrase(column, phrase, is_stemmed=is_stemmed) for phrase in phrases]
     if beginning:
         columns = dict.fromkeys((column, _PLAIN[prefix]))
@@ -165,7 +174,7 @@ def _translate_words(condition: Condition) -> str:
 def _translate_phrase(column: str, words: Sequence[str], *, is_stemmed: bool) -> str:
     readings = []
     for reading in filter(None, ([*map(read_word, words)], read_parted(words), read_named(words))):
-        kept = [word for word in reading if word is not None]
+        kept = [word for word in reading if word not in PLACE_HOLDERS]
         if len(kept) < len(reading):
             raise NotSharedError(words)  # any word may stand in the gap, and FTS5 wants to know which
         readings.append(f"{column} : {' + '.join(_write(stem(word) if is_stemmed else word) for word in kept)}")

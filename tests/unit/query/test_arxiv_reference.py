@@ -23,6 +23,7 @@ MakePaper = Callable[..., Paper]
 TEXTED = ("ti", "abs", "co", "jr", "rn")
 WORDS = ("gpu", "gpus", "latencies", "generative", "operators", "state", "tail")
 PHRASES = ('"tail latency"', '"state of the art"', '"art in state"', '"tail latencies gpu"')
+EXACT_WORDS = ("gpus", "gpu", "generatively", "tail-latency", *PHRASES[:2], '"a tail latency"')
 EXACT = (
     *(f"{field}:{value}" for field in TEXTED for value in (*WORDS, *PHRASES, "tail-latency", "state-of-the-art")),
     *(
@@ -45,7 +46,18 @@ WIDER = (
         for name in ("mueller", "müll*", "muell*", '"Mueller, K"', "moo*", '"müll* k*"', '"ka* Mueller"')
     ),
     *(f'author:"{name}"' for name in ("John Smith", "J. Smith", "Bin Liu", "Müller, Karl", "Karl Mueller")),
-    *("ti:größe", 'ti:"größe gpu"', "abs:größe"),
+    *(f"{field}:={value}" for field in ("ti", "abs", "co", "all") for value in (*EXACT_WORDS, "the")),
+    *(
+        "ti:größe",
+        'ti:"größe gpu"',
+        "abs:größe",
+        "ti:=größe",
+        "ti:=ΛCDM",
+        "ti:=lambdacdm",
+        "ti:=H_0",
+        "ti:=co2",
+        "=cs.PF",
+    ),
     *("ti:ΛCDM", "ti:LambdaCDM", 'ti:"ΛCDM gpu"', 'ti:"lambdacdm gpu"', "ti:lam*"),
     *("ti:H_0", "ti:H0", "ti:σ_8", 'ti:"sigma_8 gpu"', "ti:co2", "ti:co_2-gpu", "ti:lambdac*", "all:ΛCDM"),
     *(f"all:{value}" for value in (*WORDS, *PHRASES, "liu", "hep-th", "2603.10026")),

@@ -22,6 +22,17 @@ EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
         ("ti:Schrödinger", '(ti:"schrödinger" OR ti:schrodinger)'),
         ('ti:"Schrödinger map"', '(ti:"schrödinger map" OR ti:"schrodinger map")'),
         ("ti:aa ANDNOT ti:Schrödinger", '(ti:aa ANDNOT ti:"schrödinger")'),
+        # exact words as stems; where they exclude, not at all, lest papers be lost
+        ("abs:=news", "abs:news"),
+        ('ti:="the no go"', 'ti:"the no go"'),
+        ("=self-supervised AND abs:=the", f"({EVERYTHING} AND all:self-supervised)"),
+        ("ti:aa ANDNOT abs:=news", "ti:aa"),
+        ("ti:aa ANDNOT NOT abs:=news", "(abs:news AND ti:aa)"),
+        ("ti:aa ANDNOT (ti:bb ANDNOT abs:=news)", "(ti:aa ANDNOT (ti:bb ANDNOT abs:news))"),
+        (
+            "ti:aa ANDNOT (ti:bb OR abs:=news)",
+            "(ti:aa ANDNOT (submittedDate:[198001010000 TO 198001010000] OR ti:bb))",
+        ),
         ("abs:self-supervised", "(abs:self AND abs:supervised)"),
         ("cat:cs.PF AND abs:GPU", "(abs:gpu AND cat:cs.PF)"),
         ("aa OR bb OR cc", "(all:aa OR (all:bb OR all:cc))"),

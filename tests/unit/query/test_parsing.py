@@ -55,6 +55,17 @@ def read(text: str) -> str:
         ('ti:"the “tail” latency"', 'ti:"tail latency"'),
         ("a1“b1 c1”", 'all:a1 AND all:"b1 c1"'),
         ("transf*", "all:transf*"),
+        # exact words
+        ("abs:=News", "abs:=news"),
+        ('abs: ="news"', "abs:=news"),
+        ("ti:= self-supervised", 'ti:="self supervised"'),
+        ('ti:="No go"', 'ti:="no go"'),
+        ("ti:=“the no”", 'ti:="the no"'),
+        ("=AdS AND a1", "all:=ads AND all:a1"),
+        ("=self-supervised -=a1", "all:=self-supervised ANDNOT all:=a1"),
+        ("abs:(=news OR =cms) x=y", "(abs:=news OR abs:=cms) AND all:x=y"),
+        ("a1 = b1", "all:a1 AND all:b1"),
+        ('abs:="cs.PF, cs.DC"', 'abs:="cs.pf cs.dc"'),
         ("\ufeffti:graph", "ti:graph"),
         ("submittedDate:[2024 TO 202402]", "submittedDate:[202401010000 TO 202402292359]"),
         ("submitteddate:[* TO 2024]", "submittedDate:[* TO 202412312359]"),
@@ -191,6 +202,12 @@ def test_a_query_is_read_as(text: str, reading: str) -> None:
         ('ti:""', 4, "no word", "Only words"),
         ("ti:++", 3, "no word", "Only words"),
         ('au:"."', 4, "no word", "Only words"),
+        ("a1 abs:=", 7, "= goes directly before one word", "Write abs:=word,"),
+        ("a1 =(b1 OR c1)", 3, "= goes directly before one word", "Write =word, and = before each word"),
+        ('=abs:"b1 c1"', 0, "= goes after the prefix", 'Write abs:="b1 c1".'),
+        ("abs:=b1*", 7, "= wants the word as it is", "Write abs:b1*, or abs:=b1."),
+        ("a1 cat:=cs.PF", 3, "cat: is never stemmed", "Write cat:cs.PF."),
+        ('au:(a1 OR ="b1 c1")', 10, "au: is never stemmed", 'Write au:"b1 c1".'),
         ("a1 *", 3, "needs the beginning", "transf*"),
         ("ti:*", 3, "needs the beginning", "transf*"),
         ("ti:gr*ph", 5, "* cannot be used here", "Write for example ti:gr*."),
@@ -258,6 +275,8 @@ def test_a_query_that_is_accepted_can_be_read_again_from_its_canonical_text(dept
         ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, "must match, as with AND"),
         ("a1 b1 c1", NoteKind.MISSING_OPERATOR, 3, '; in quotes, "a1 b1 c1" finds the words side by side'),
         ("ti:a1 b1 c1", NoteKind.MISSING_OPERATOR, 6, 'ti: goes with a1 alone, and ti:"a1 b1 c1" finds the words'),
+        ("ti:=a1 b1 =c1", NoteKind.MISSING_OPERATOR, 7, '; ti:= goes with a1 alone, and ti:="a1 b1" finds'),
+        ('a1 AND "=b1"', NoteKind.LEFT_OUT, 7, "between quotes a = is ignored"),
         ("a1 AND the", NoteKind.LEFT_OUT, 7, "'the' is too common"),
         ("a1 AND & AND b1", NoteKind.LEFT_OUT, 7, "'&' contains no word"),
         ("a1 AND cat:cs.PFF", NoteKind.UNKNOWN_CATEGORY, 11, "perhaps cs.PF is meant"),
@@ -313,7 +332,7 @@ def test_equal_conditions_are_one_object() -> None:
 
 
 QUERY_PARTS = st.sampled_from(
-    [*"()\"“”«-*?:[],.&|_'  \n\x00\udc80"]
+    [*"()\"“”«-=*?:[],.&|_'  \n\x00\udc80"]
     + [f"{prefix}:" for prefix in ("ti", "AU", "cat", "id", "doi", "all", "foo")]
     + ["submittedDate:[2024 TO ", "AND ", "or ", "ANDNOT ", "NOT ", "the", "gpu", "cs.PF", "hep-th", "smith_j"]
     + ["%22", "%20", "%252", "%2B", "+", "+OR+", "+ti:", "cs.AI+cs.CV", "cat: ", "search_query=", "&start=0"]

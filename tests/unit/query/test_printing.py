@@ -16,6 +16,9 @@ LEAVES = st.sampled_from(
         Condition(Prefix.ALL, Shape.BEGINNING, "transf"),
         Condition(Prefix.ALL, Shape.WORD, "hep-th"),
         Condition(Prefix.ALL, Shape.PHRASE, "tail latency"),
+        Condition(Prefix.ABSTRACT, Shape.EXACT, "news"),
+        Condition(Prefix.TITLE, Shape.EXACT, "the no go"),
+        Condition(Prefix.ALL, Shape.EXACT, "and"),
         Condition(Prefix.AUTHOR, Shape.WORD, "or"),
         Condition(Prefix.AUTHOR, Shape.PHRASE, "smith, j"),
         Condition(Prefix.AUTHOR, Shape.BEGINNING, "smi"),
@@ -78,14 +81,17 @@ ATOMS = st.sampled_from(
 )
 
 
-@given(st.sampled_from(("au", "author", "all", "ti", "doi")), st.lists(ATOMS, min_size=1, max_size=5).map("".join))
-@example("author", "ʼ Smith")
-@example("author", "Igorʼ Tyutin")
-@example("all", "2603.10026 ,")
-@example("doi", "10.1/x\x7f")
+@given(
+    st.sampled_from(("au:", "author:", "all:", "ti:", "doi:", "all:=", "ti:=")),
+    st.lists(ATOMS, min_size=1, max_size=5).map("".join),
+)
+@example("author:", "ʼ Smith")
+@example("author:", "Igorʼ Tyutin")
+@example("all:", "2603.10026 ,")
+@example("doi:", "10.1/x\x7f")
 def test_whatever_text_is_accepted_is_kept_in_a_form_that_reads_the_same(prefix: str, text: str) -> None:
     with contextlib.suppress(QueryError):
-        query = parse_query(f'{prefix}:"{text}"')
+        query = parse_query(f'{prefix}"{text}"')
         assert parse_query(query.canonical).tree == query.tree == canonicalise(query.tree)
 
 

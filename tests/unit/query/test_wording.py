@@ -28,6 +28,11 @@ from digest.query.wording import describe_query, name_query
         ("tail latency GPU", 'the paper has "tail", "latency" and "gpu" anywhere', "tail latency gpu"),
         ("NOT (ti:a1 OR co:b1)", 'not if (the title has "a1", or co:b1)', ""),
         ("NOT ti:a1 OR (rn:5 AND rn:6)", 'not if the title has "a1", or (rn:5, and rn:6)', "5 6"),
+        (
+            'abs:=news AND abs:gpu ANDNOT ti:="no go"',
+            'the abstract has the exact word "news" and "gpu", but not if the title has the exact words "no go"',
+            "news gpu",
+        ),
         ("submittedDate:[20260101 TO *]", "submittedDate:[202601010000 TO *]", ""),
     ],
 )
