@@ -162,19 +162,20 @@ class ConfigDraft:
         return parse_variable(text, setting.default) if given[0] == variable else self._read_file(key, text)
 
     def _read_file(self, key: str, name: object) -> str | None:
-        """Return the text of a secret's file, without its last line break; None where there is none."""
+        """Return the text of a secret's file; None where there is none."""
         expanded = self.read(key, name, lambda name: expand_home(read_line(name)))
         if expanded is None:
             return None
         path = self.folder / expanded
         try:
-            text = path.read_text(encoding="utf-8").removesuffix("\n")
+            text = self.read(key, path.read_text(encoding="utf-8"), read_line)
         except OSError as error:
             self.complain(key, f"{path} can't be read: {error.strerror or error}", "Check the path.")
             return None
         except UnicodeDecodeError:
-            text = ""
-        if not text:
+            self.complain(key, f"{path} is not UTF-8 text", "Save the file as UTF-8.")
+            return None
+        if text == "":
             self.complain(key, f"{path} holds no text", "It must hold the secret and nothing else.")
         return text or None
 

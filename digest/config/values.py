@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from base64 import b64decode, b64encode
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
@@ -33,6 +34,11 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (dict, "a table"),
     ((datetime, date, time), "a date or time"),
 )
+_EDGE = re.compile("^[\\s\ufeff\u200b\u200e\u200f\u2060]+|[\\s\ufeff\u200b\u200e\u200f\u2060]+$")
+"""What editors and web pages leave around a text: blanks, a byte-order mark, signs without a width."""
+
+_CONTROLS = {"\t": "tab", "\n": "line break", "\r": "carriage return"}
+
 _MOST_PAPERS = 100_000
 """An announcement has about a thousand; databases keep the figure in 32 bits."""
 
@@ -71,12 +77,15 @@ def refuse_repeats(texts: Iterable[str]) -> None:
 
 
 def read_line(value: object) -> str:
-    """Read one line of text, without the blanks around it."""
+    """Read one line of text, without the blanks and unseen signs around it."""
     if not isinstance(value, str):
         raise ConfigurationError(f"must be text in quotes, not {describe_type(value)}")
-    text = value.strip()
-    if not text.isprintable():
-        raise ConfigurationError("must be one line without control characters")
+    text = _EDGE.sub("", value)
+    for letter in text:
+        if not letter.isprintable():
+            name = unicodedata.name(letter, "").lower() or f"control character U+{ord(letter):04X}"
+            name = _CONTROLS.get(letter, name)
+            raise ConfigurationError(f"must be one line of text, but has a {name} inside")
     return text
 
 

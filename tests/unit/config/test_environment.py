@@ -18,6 +18,38 @@ def test_a_secret_can_be_read_from_a_file_without_its_last_line_break(load: Load
     assert config.origins["slack.token"] == "DIGEST_SLACK_TOKEN_FILE"
 
 
+@pytest.mark.parametrize(
+    "around", ["\ufeff{}", "{}\u00a0\n", " {}\r\n\r\n", "\u200b{} \u2060\t", "\ufeff \u00a0{}\u2028"]
+)
+def test_blanks_and_unseen_signs_around_a_secret_are_none_of_it(load: Load, tmp_path: Path, around: str) -> None:
+    text = around.format("hunter2")
+    (tmp_path / "password").write_text(text, encoding="utf-8")
+    smtp = {"DIGEST_MAIL_SMTP": "smtps://me@mail.example.org"}
+    assert load(DIGEST_MAIL_PASSWORD_FILE="password", **smtp).mail.password == "hunter2"
+    assert load(DIGEST_MAIL_PASSWORD=text, **smtp).mail.password == "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("sign", "name"),
+    [
+        *(
+            ("\t", "a tab"),
+            ("\n", "a line break"),
+            ("\u00a0", "a no-break space"),
+            ("\0", "a control character U+0000"),
+        ),
+        *(("\u200b", "a zero width space"), ("\x1b", "a control character U+001B")),
+    ],
+)
+def test_a_sign_inside_a_secret_that_cannot_be_seen_is_told_by_its_name(
+    refuse: Refuse, tmp_path: Path, sign: str, name: str
+) -> None:
+    (tmp_path / "token").write_text(f"xoxb-1{sign}2", encoding="utf-8")
+    for error in (refuse(DIGEST_SLACK_TOKEN_FILE="token"), refuse(DIGEST_SLACK_TOKEN=f"xoxb-1{sign}2")):
+        assert f"has {name} inside" in error.message
+        assert "xoxb" not in error.message
+
+
 def test_a_secret_files_relative_path_counts_from_the_configurations_folder(load: Load, tmp_path: Path) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "slack").write_text("xoxb-1\n")
@@ -43,7 +75,8 @@ def test_a_secret_given_both_ways_is_refused(refuse: Refuse, tmp_path: Path) -> 
         (None, "can't be read: No such file"),
         (b"", "holds no text"),
         (b"\n", "holds no text"),
-        (b"\xff\xfe", "holds no text"),
+        (b"\xef\xbb\xbf\r\n", "holds no text"),
+        ("hunter2".encode("utf-16"), "is not UTF-8 text"),
     ],
 )
 def test_a_secret_file_that_holds_no_secret_is_refused(
