@@ -221,7 +221,8 @@ def split_bind(bind: str) -> tuple[str, int]:
 def read_destination(text: str) -> Destination:
     """Read where a digest goes into the one spelling by which it is stored; a path is not absolute yet.
 
-    A mail address and a Slack channel may stand alone: `you@example.org`, `#papers`.
+    A mail address and a Slack channel may stand alone: `you@example.org`, `#papers`. A file of mail addresses,
+    `mailto:@members.txt`, is not read yet.
 
     Raises:
         ConfigurationError: it is not a destination, or its address is wrong.
@@ -230,7 +231,10 @@ def read_destination(text: str) -> Destination:
     prefix = "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
     destination = Destination.parse(prefix + word)
     if destination.kind is DestinationKind.MAIL:
-        return Destination(DestinationKind.MAIL, read_mail_address(destination.address))
+        address = destination.address
+        return Destination(
+            DestinationKind.MAIL, address if address.startswith("@") else read_mail_address(address)
+        )
     if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(destination.address):
         hint = "Write slack:#papers or the channel's id. A name has no space, comma or colon."
         raise ConfigurationError(f"{text!r} is not a Slack channel", hint=hint)
@@ -254,7 +258,39 @@ def read_operator_places(value: object) -> tuple[Destination, ...]:
                 f"{place} is not pushed to anybody, so an alarm there would come too late",
                 hint='Write for example to = "mailto:ops@example.org".',
             )
+        if place.address.startswith("@"):
+            raise ConfigurationError(f"{place} is a file of addresses", hint="Write each address here.")
     return tuple(dict.fromkeys(places))
+
+
+def read_members(path: Path) -> tuple[list[Destination], list[str]]:
+    """Read a file of mail addresses, one a line, as `ada@example.org` or `Ada <ada@example.org>`.
+
+    What stands behind a `#`, at the start or after a blank, is a comment.
+
+    Returns:
+        The addresses, each once, and what is wrong with other lines.
+
+    Raises:
+        ConfigurationError: it can't be read, or holds no address: nobody is unsubscribed by an accident.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        hint = "It holds mail addresses, one a line, as UTF-8. Until it can be read, everybody stays subscribed."
+        raise ConfigurationError(f"{path} can't be read: {error}", hint=hint) from error
+    found, wrong = dict[Destination, None](), []
+    for number, line in enumerate(lines, 1):
+        text = re.sub(r"(?:^|\s)#.*", "", line).strip()
+        named = re.fullmatch(r"[^<>]*<([^<>]*)>", text)
+        try:
+            if text:
+                found[Destination(DestinationKind.MAIL, read_mail_address(named[1] if named else text))] = None
+        except ConfigurationError as error:
+            wrong.append(f"line {number} of {path.name} is left out: {error.message}")
+    if not found:
+        raise ConfigurationError(f"{path} holds no mail address", hint="Write one a line, or take out the file.")
+    return [*found], wrong
 
 
 def expand_home(path: str) -> Path:

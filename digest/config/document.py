@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from digest.config.addresses import choose_proxy, find_remote_hosts, is_loopback
+from digest.config.addresses import choose_proxy, expand_home, find_remote_hosts, is_loopback, read_members
 from digest.config.display import write_toml
 from digest.config.draft import CONFIG_VARIABLE, ConfigDraft
 from digest.config.settings import (
@@ -202,6 +202,7 @@ def _read_subscription(
             hint = f'{suggest(word, queries, "")} A query says where to look: "{text}".'.lstrip()
             draft.complain(f"{prefix}follow", f"there is no saved query {word!r}", hint)
     draft.read(f"{prefix}to", map(str, values["to"] or ()), refuse_repeats)
+    values["to"] = tuple(dict.fromkeys(_list_readers(draft, f"{prefix}to", values["to"] or ())))
     cadence, quiet_hours = values.pop("when"), values.pop("quiet_hours") or None
     if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
         hint = f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.'
@@ -215,6 +216,19 @@ def _read_subscription(
         quiet_hours=quiet_hours,
         **values,
     )
+
+
+def _list_readers(draft: ConfigDraft, key: str, places: Iterable[Destination]) -> Iterator[Destination]:
+    """Yield destinations, those of a file of addresses in its place; odd lines are named and left out."""
+    for place in places:
+        if place.kind is not DestinationKind.MAIL or not place.address.startswith("@"):
+            yield place
+            continue
+        read = draft.read(key, place.address[1:], lambda name: read_members(draft.folder / expand_home(name)))
+        found, wrong = read or ([], [])
+        draft.origins[key] += f", {place.address[1:]}"
+        draft.warnings += wrong
+        yield from found
 
 
 def _read_incoming(

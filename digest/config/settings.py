@@ -511,7 +511,7 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         addresses.read_destinations,
         None,
         "One destination or a list: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, "
-        "file:…, console.",
+        "file:…, console. mailto:@members.txt is a file of mail addresses, one a line.",
         name="to",
         resolve=addresses.resolve_destinations,
     ),

@@ -70,9 +70,9 @@ class PassReport:
             *self.poll.failures,
             *self.plan.failures,
             *sent.retries,
-            *sent.unknown,
             *sent.held,
             *sent.dead,
+            *sent.unknown,
             *self.feeds.failures,
             *self.watch.failures,
         ]

@@ -139,3 +139,28 @@ def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(world: W
         assert "Nothing was sent." in said
     world.clock.set(datetime(2026, 11, 23, 8, 20, tzinfo=UTC))
     assert digest("run", "--json").json["plan"]["resting"] == ["gpu-mail"]
+
+
+def test_readers_in_a_file_begin_and_end_with_it_but_leaving_beats_the_file(world: World, digest: Shell) -> None:
+    members = world.folder / "members.txt"
+    members.write_text("Ada <ada@digest.example>\nbob@digest.example\nnobody\n", encoding="utf-8")
+    digest("subscription", "edit", "perf-mail", "--add-to", "mailto:@members.txt", "--yes")
+    assert '"mailto:@members.txt"' in (world.folder / "digest.toml").read_text(encoding="utf-8")
+    assert "line 3 of members.txt is left out" in digest("run").err
+    assert "ada@digest.example" in digest("subscription", "show", "perf-mail").out
+    assert "digest.toml, members.txt" in digest("config", "show").out
+    digest("subscription", "unsubscribe", "perf-mail", "ada@digest.example")
+    members.write_text("ada@digest.example\ncleo@digest.example\n", encoding="utf-8")
+    digest("run")
+    to = {
+        one["destination"]: one["state"]
+        for one in digest("subscription", "show", "perf-mail", "--json").json["destinations"]
+    }
+    assert to == {
+        "mailto:second@digest.example": "active",
+        "mailto:ada@digest.example": "left",
+        "mailto:bob@digest.example": "disabled",
+        "mailto:cleo@digest.example": "active",
+    }
+    members.unlink()
+    assert "Until it can be read, everybody stays subscribed." in digest("run", expect=3).err

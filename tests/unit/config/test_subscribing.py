@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -122,6 +123,42 @@ def test_a_file_destination_is_made_absolute_and_a_name_of_slack_kept(load: Load
     assert str(out) == f"file:{config.folder}/out"
     assert str(channel) == "slack:C0123456789"
     assert str(console) == "console"
+
+
+SENDER = {"DIGEST_MAIL_FROM": "digest@example.org"}
+MEMBERS = (
+    "\ufeff# our group\r\nAda@Example.org\r\n\r\n  Bob B. <bob@example.org>  # since May\r\n"
+    "ada@example.org\nno address\nc#d@example.org\ntwo@a.org three@a.org\n"
+)
+
+
+def test_a_file_of_addresses_is_read_line_by_line_and_odd_lines_are_named_and_left_out(
+    load: Load, tmp_path: Path
+) -> None:
+    (tmp_path / "members.txt").write_text(MEMBERS, encoding="utf-8", newline="")
+    config = load(QUERIES + table(to='["mailto:bob@example.org", "feed", "mailto:@members.txt"]'), **SENDER)
+    assert [str(one) for one in config.subscriptions[0].destinations] == [
+        "mailto:bob@example.org",
+        "feed",
+        "mailto:ada@example.org",
+        "mailto:c#d@example.org",
+    ]
+    assert [one.partition(" is left out")[0] for one in config.warnings] == [
+        "line 6 of members.txt",
+        "line 8 of members.txt",
+    ]
+    assert config.origins["subscriptions.perf-team.to"] == "digest.toml, members.txt"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"# nobody yet\n", b"no address\n", b"\xff\xfea\x00"])
+def test_a_file_of_addresses_that_names_nobody_is_refused_so_that_nobody_is_unsubscribed_by_it(
+    refuse: Refuse, tmp_path: Path, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "members.txt").write_bytes(content)
+    error = refuse(QUERIES + table(to='"mailto:@members.txt"'), **SENDER)
+    assert f"subscriptions.perf-team.to: {tmp_path / 'members.txt'} " in error.message
+    assert "is a file of addresses" in refuse('[alarms]\nto = "mailto:@members.txt"\n', **SENDER).message
 
 
 def test_quiet_hours_are_inherited_and_can_be_given_up(load: Load) -> None:
