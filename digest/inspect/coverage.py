@@ -153,8 +153,10 @@ def _assess_mailing(
 ) -> MailingLine:
     sent = mailing_moment(mailing)
     until = min(now, mailing_moment(next_mailing(sent)) - timedelta(seconds=1))
+    earlier = [poll for poll in polls if poll.finished_at <= until]
+    last = max(earlier, key=lambda poll: poll.finished_at, default=None)
     coverage = assess_coverage(
-        [poll for poll in polls if poll.finished_at <= until],
+        earlier,
         until,
         checks=[check for check in checks if check.finished_at <= until],
         new=new,
@@ -179,5 +181,5 @@ def _assess_mailing(
         looks=sum(poll.is_complete for poll in made),
         failed=sum(not poll.is_complete for poll in made),
         checked_at=max((poll.finished_at for poll in made), default=None),
-        failure=coverage.failure if state in (MailingState.INCOMPLETE, MailingState.NOT_CHECKED) else "",
+        failure=last.failure if last and state in (MailingState.INCOMPLETE, MailingState.NOT_CHECKED) else "",
     )

@@ -129,13 +129,18 @@ class OutsideError(DigestError):
     exit_code = 4
     http_status = 502
 
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        super().__init__(message.rstrip("."), hint=hint)  # what others say may end in a full stop
+
 
 class ArxivError(OutsideError):
     """ArXiv did not answer well.
 
     `retry_after` is how many seconds arXiv asked us to wait, None where it said nothing usable.
-    `request` names what was asked, for logs and messages.
+    `request` names what was asked, for logs and messages. `told` says it to readers, without particulars.
     """
+
+    told: ClassVar[str] = "arXiv did not answer"
 
     def __init__(
         self, message: str = "", *, hint: str = "", retry_after: float | None = None, request: str = ""
@@ -171,6 +176,8 @@ class ArxivMoved(ArxivError):
 
 class ArxivUnreadable(ArxivError):
     """The body is not what was asked for."""
+
+    told = "arXiv's answers could not be read"
 
 
 class ArxivTruncated(ArxivUnreadable):

@@ -54,7 +54,8 @@ class Coverage:
             where an earlier digest showed what matched.
         checked_at: when the check ended (UTC).
         source: "harvest" or "query".
-        failure: what went wrong with the last check, "" where nothing did.
+        failure: what went wrong with the last check, in a reader's words; "" where nothing did.
+        failing_since: when the first of the checks ended (UTC) that have failed since the last complete one.
         new: papers that announcement is known to have brought; 0 where that is not known.
         is_settled: complete, and seen to have come to its end: an announcement may come in parts.
         is_awaited: arXiv was checked, and nothing of that announcement was there.
@@ -81,6 +82,7 @@ class Coverage:
     mailings: int = 1
     total: int = 0
     told_at: datetime | None = None
+    failing_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ class Digest:
         id: the stored digest's number; 0 before it is stored.
         group_by: what its headings are.
         abstracts: how much of each abstract it shows.
+        remark: a sentence of what it leaves out; "" mostly.
     """
 
     subscription: str
@@ -171,6 +174,7 @@ class Digest:
     id: int = 0
     group_by: Grouping = Grouping.KIND
     abstracts: Abstracts = Abstracts.SHORT
+    remark: str = ""
 
 
 class DeliveryState(StrEnum):

@@ -286,7 +286,7 @@ class PlanReport:
         if not self.failures:
             return ""
         others = len(self.failures) - 1
-        return f"{self.failures[0].rstrip('.')}{f' (and {others:,} more)' if others else ''}"
+        return f"{self.failures[0]}{f' (and {others:,} more)' if others else ''}"
 
     def add(self, other: PlanReport) -> None:
         """Take in what was planned beside it."""

@@ -281,7 +281,7 @@ class RecordedRun:
         self._totals: dict[str, int] = {}
         self._token: int | None = None
         self._asked = site.client.requests
-        self._shortfall = ""
+        self._shortfall = self._told = ""
         self._started = site.clock.now()
         self._window_from = date.min
         self._was_widened = False
@@ -336,10 +336,10 @@ class RecordedRun:
             self.failure = error
             self._report.failures.append(error.message)
             self._report.is_cut_short = self._report.is_cut_short or self.stops_all
-            self._fail(error.message)
+            self._fail(error.message, error.told)
         else:
             if self._shortfall:
-                self._fail(self._shortfall)
+                self._fail(self._shortfall, self._told)
                 return
             self._complete(self._window_from)
             self._report.runs += 1
@@ -351,9 +351,12 @@ class RecordedRun:
             runs.widen_run(conn, self._id, window_from)
         return window_from
 
-    def note_shortfall(self, reason: str) -> None:
-        """Note that not all was asked for or came, though what came is good: the run is partial."""
-        self._shortfall = self._shortfall or reason
+    def note_shortfall(self, reason: str, told: str = "") -> None:
+        """Note that not all was asked for or came, though what came is good: the run is partial.
+
+        `told` says why to readers.
+        """
+        self._shortfall, self._told = self._shortfall or reason, self._told or told
 
     def note_searched(self, text: str, *, begins: bool) -> None:
         """Note that one saved query, of several, was searched for to the end; `begins` for the first time.
@@ -441,9 +444,9 @@ class RecordedRun:
         for change in changes:
             report.kinds[change.kind] = report.kinds.get(change.kind, 0) + 1
 
-    def _fail(self, failure: str) -> None:
+    def _fail(self, failure: str, told: str) -> None:
         with self._site.store.begin() as conn:
-            self._finish(conn, "partial" if self._pages else "failed", failure)
+            self._finish(conn, "partial" if self._pages else "failed", failure, told)
 
     def _complete(self, window_from: date) -> None:
         with self._site.store.begin() as conn:
@@ -467,7 +470,7 @@ class RecordedRun:
         highest = self._highest.announcement_order if self._highest else (0, 0)
         return max(highest, (window_from.year * 100 + window_from.month, 0))
 
-    def _finish(self, conn: Connection, outcome: str, failure: str = "") -> None:
+    def _finish(self, conn: Connection, outcome: str, failure: str = "", told: str = "") -> None:
         requests = self._site.client.requests - self._asked
         self._report.requests += requests
         self._report.mailings |= _assign_mailings(conn, self._source, self._started)
@@ -483,6 +486,7 @@ class RecordedRun:
             total=sum(self._totals.values()) if self._totals else None,
             highest_id=str(self._highest or ""),
             failure=failure,
+            told=told,
             requests=requests,
         )
 

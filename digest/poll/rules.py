@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from digest.model.announcements import EASTERN, alarm_moment, latest_mailing, mailing_moment, mailings_between
@@ -342,11 +343,21 @@ def assess_coverage(
         matched=0,
         checked_at=last.finished_at if last else None,
         source=source,
-        failure="" if is_complete or last is None else last.failure,
+        failure="" if is_complete or last is None or not last.failure else last.told or _UNFINISHED,
+        failing_since=_find_failing_since(polls),
         new=new,
         is_settled=is_complete and is_settled,
         is_awaited=is_awaited,
     )
+
+
+_UNFINISHED = "arXiv was not read to the end"
+
+
+def _find_failing_since(polls: Sequence[PollSummary]) -> datetime | None:
+    latest = sorted(polls, key=lambda poll: poll.finished_at, reverse=True)
+    failed = list(takewhile(lambda poll: not poll.is_complete, latest))
+    return failed[-1].finished_at if failed else None
 
 
 def is_late(coverage: Coverage, now: datetime) -> bool:

@@ -191,7 +191,7 @@ def _search_each(
                 raise
             has_failed = not isinstance(error, ArxivRejected)
             report.failures.append(error.message)
-            run.note_shortfall(error.message)
+            run.note_shortfall(error.message, error.told)
         else:
             has_failed = False
             run.note_searched(text, begins=text not in searched)

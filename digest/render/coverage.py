@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN, latest_mailing, mailing_moment
-from digest.render.text import clean_text, name_zone, shorten, write_day, write_days
+from digest.render.text import name_zone, write_day, write_days
 
 if TYPE_CHECKING:
-    from datetime import date
+    from datetime import date, datetime
 
     from digest.model.messages import Coverage
 
 _INSTANT = timedelta(microseconds=1)
-_LONGEST_FAILURE = 200
+_IT_FOLLOWS = "What is missing comes in your next digest"
 
 
 class CoverageState(StrEnum):
@@ -39,73 +39,59 @@ class CoverageView:
 
     Attributes:
         state: see `CoverageState`.
-        sentence: what was checked, without capital and full stop: `announcement of Thu 19 Nov: complete, …`.
+        sentence: what was checked, without capital and last full stop: `all 615 papers of Mon 8 Aug were checked`.
     """
 
     state: CoverageState
     sentence: str
 
 
-def describe_coverage(coverage: Coverage, zone: str = EASTERN.key) -> CoverageView:
-    """Say what was checked, how far that got, and when.
+def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample: bool = False) -> CoverageView:
+    """Say to a reader how far the check got. What failed in it, word for word, is for operators.
 
     Args:
         zone: IANA zone its reader goes by; announcements keep arXiv's dates all the same.
+        is_sample: of recent papers, which none of an announcement can be missing from.
     """
-    when = _say_when(coverage, ZoneInfo(zone))
+    local, is_search = ZoneInfo(zone), coverage.source == "query"
+    checked = f" {_write_moment(coverage, coverage.checked_at, local)}" if coverage.checked_at else ""
+    if is_sample or (coverage.mailing is None and coverage.is_complete and is_search):
+        asked = "arXiv's search was asked" if is_search else "arXiv was checked"
+        return CoverageView(CoverageState.COMPLETE, f"{asked}{checked}")
     if coverage.failure:
-        sentence = f"{_name_failure(coverage.failure)}; the rest follows"
+        since = coverage.failing_since
+        begun = f" since {_write_moment(coverage, since, local)}" if since else ""
+        sentence = f"papers may be missing. {coverage.failure}{begun}. {_IT_FOLLOWS}"
         return CoverageView(CoverageState.FAILED, sentence)
-    if coverage.mailing is None and coverage.is_complete and coverage.source == "query":  # a search on its own
-        sentence = f"arXiv's search{when}"
-        return CoverageView(CoverageState.COMPLETE, sentence)
     if coverage.mailing is None:
-        sentence = "no announcement has been checked yet"
-        return CoverageView(CoverageState.NONE, sentence)
-    by_search = ", by search" if coverage.source == "query" else ""
-    mailing = f"{_name_mailings(coverage.since, coverage.mailing)}{by_search}"
+        return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
     if coverage.is_awaited:
-        return _describe_awaited(coverage, coverage.mailing, when)
-    looked_at = coverage.new or coverage.looked_at
-    # Figures that do not belong together stay out.
-    is_known = looked_at > 0 if coverage.matched is None else looked_at >= coverage.matched
-    found = f"{coverage.new:,} new" if is_known and coverage.new else ""
-    matched = f"{coverage.matched:,} matched" if is_known and coverage.matched is not None else ""
-    if coverage.told_at:
-        matched = "nothing more matched"
-    total = f", {found}" if found else ""
+        return CoverageView(CoverageState.INCOMPLETE, _describe_awaited(coverage, coverage.mailing))
+    days = _name_mailings(coverage.since, coverage.mailing)
     if coverage.is_complete:
-        end = f"; {matched}" if matched else ""
-        sentence = f"{mailing}: complete{total}{when}{end}"
-        return CoverageView(CoverageState.COMPLETE, sentence)
-    end = f"; {matched}, the rest follows" if matched else "; the rest follows"
-    sentence = f"{mailing}: still incomplete{total}{when}{end}"
+        return CoverageView(CoverageState.COMPLETE, _describe_complete(coverage, days))
+    sentence = f"papers of {days} may be missing: arXiv was last checked{checked}. {_IT_FOLLOWS}"
     return CoverageView(CoverageState.INCOMPLETE, sentence)
 
 
-def _describe_awaited(coverage: Coverage, mailing: date, when: str) -> CoverageView:
-    """Say that an announcement is not out yet, and what the others that a digest covers brought."""
-    it_follows = f"not out yet{when}; it follows when arXiv shows it"
-    if coverage.since is None or not coverage.new:
-        sentence = f"{_name_mailings(coverage.since, mailing)}: {it_follows}"
-        return CoverageView(CoverageState.INCOMPLETE, sentence)
+def _describe_complete(coverage: Coverage, days: str) -> str:
+    is_search = coverage.source == "query"
+    is_known = not is_search and coverage.new > 1 and coverage.new >= (coverage.matched or 0)
+    number = f"{coverage.new:,} " if is_known else ""  # figures that do not belong together stay out
+    return f"all {number}papers of {days} were {'searched' if is_search else 'checked'}"
+
+
+def _describe_awaited(coverage: Coverage, mailing: date) -> str:
+    """Say that an announcement is not out yet, and how far the others that a digest covers were checked."""
+    if coverage.since is None or coverage.since >= mailing:
+        return "arXiv is late today. Your papers come when it is out"
     before = latest_mailing(mailing_moment(mailing) - _INSTANT)
-    earlier = _name_mailings(coverage.since if coverage.since < before else None, before)
-    figures = [f"{coverage.new:,} new"]
-    if coverage.told_at:
-        figures.append("nothing more matched")
-    elif coverage.matched is not None and coverage.matched <= coverage.new:
-        figures.append(f"{coverage.matched:,} matched")
-    sentence = f"{earlier}: {', '.join(figures)}; that of {write_day(mailing)}: {it_follows}"
-    return CoverageView(CoverageState.INCOMPLETE, sentence)
+    days = _name_mailings(coverage.since if coverage.since < before else None, before)
+    return f"{_describe_complete(coverage, days)}. arXiv is late with {write_day(mailing)}, which comes later"
 
 
 def _name_mailings(since: date | None, last: date) -> str:
-    return (
-        f"announcements of {write_day(since)} to {write_day(last)}"
-        if since
-        else f"announcement of {write_day(last)}"
-    )
+    return f"{write_day(since)} to {write_day(last)}" if since else write_day(last)
 
 
 def write_span(coverage: Coverage) -> str:
@@ -115,16 +101,7 @@ def write_span(coverage: Coverage) -> str:
     return f"covers {coverage.mailings} announcements, {write_days(coverage.since, coverage.mailing)}"
 
 
-def _name_failure(failure: str) -> str:
-    told = shorten(clean_text(failure), _LONGEST_FAILURE).rstrip(".")
-    if told.lower().startswith("arxiv"):
-        return f"arXiv{told[len('arxiv') :]}"
-    return f"arXiv could not be reached: {told}"
-
-
-def _say_when(coverage: Coverage, zone: ZoneInfo) -> str:
-    if coverage.checked_at is None:
-        return ""
-    local = coverage.checked_at.astimezone(zone)
+def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
+    local = moment.astimezone(zone)
     day = "" if local.date() == coverage.mailing else f"{write_day(local.date())} "
-    return f", checked {day}{local:%H:%M} {name_zone(local)}"
+    return f"{day}{local:%H:%M} {name_zone(local)}"

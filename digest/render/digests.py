@@ -128,7 +128,9 @@ def view_digest(digest: Digest) -> DigestView:
         span="" if WEEK_SLOT.fullmatch(digest.slot) else write_span(digest.coverage),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
         is_first_digest=digest.occasion.is_look_back,
-        coverage=describe_coverage(digest.coverage, digest.zone),
+        coverage=describe_coverage(
+            digest.coverage, digest.zone, is_sample=digest.occasion is Occasion.FIRST_DIGEST
+        ),
         queries=tuple(view_query(name, text) for name, text in digest.queries),
         abstracts=digest.abstracts,
     )
@@ -165,13 +167,11 @@ def write_introduction(digest: Digest) -> str:
     names = _name_queries(digest, "or")
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
-            return _explain_quiet_day(digest, names)
+            return f"{_explain_quiet_day(digest, names)} {digest.remark}".rstrip()
         case CoverageState.FAILED:
             return "This is not a quiet day: the check failed. It is repeated, and nothing is lost."
         case CoverageState.INCOMPLETE if digest.coverage.is_awaited:
-            return (
-                "arXiv's announcement is not out yet. This is not a quiet day: the papers follow when it is out."
-            )
+            return "This is not a quiet day."
         case CoverageState.INCOMPLETE | CoverageState.NONE:
             return f"Not everything has been checked yet. What matches {names} comes with the next digest."
 

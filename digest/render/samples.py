@@ -122,7 +122,9 @@ def quiet_digests() -> dict[str, Digest]:
         "awaited": make_digest(
             (), coverage=make_coverage(0, is_complete=False, is_settled=False, is_awaited=True, new=0)
         ),
-        "failed": make_digest((), coverage=make_coverage(0, failure="no answer within 240 s", is_complete=False)),
+        "failed": make_digest(
+            (), coverage=make_coverage(0, failure="arXiv did not answer", failing_since=EVENING, is_complete=False)
+        ),
     }
 
 

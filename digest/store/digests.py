@@ -284,6 +284,7 @@ def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
         "coverage": asdict(digest.coverage),
         "group_by": digest.group_by,
         "abstracts": digest.abstracts,
+        "remark": digest.remark,
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
     return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=lambda day: day.isoformat())
@@ -343,6 +344,7 @@ def thaw(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Di
         id=row.id,
         group_by=Grouping(frozen["group_by"]),
         abstracts=Abstracts(frozen["abstracts"]),
+        remark=frozen["remark"],
     )
 
 
@@ -369,7 +371,10 @@ def _thaw_sequel(papers: Mapping[int, Paper], kind: str, day: str, before: int, 
     return Sequel(Kind(kind), date.fromisoformat(day), *texts)
 
 
+_MOMENTS = ("checked_at", "told_at", "failing_since")
+
+
 def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:
     days = {name: frozen[name] and date.fromisoformat(frozen[name]) for name in ("mailing", "since")}
-    moments = {name: frozen[name] and datetime.fromisoformat(frozen[name]) for name in ("checked_at", "told_at")}
+    moments = {name: frozen[name] and datetime.fromisoformat(frozen[name]) for name in _MOMENTS}
     return Coverage(**{**frozen, **days, **moments})

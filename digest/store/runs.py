@@ -74,7 +74,7 @@ class PollRun:
         changed: papers that differ from what was stored.
         highest_id: the newest id met, "" where none was.
         is_bootstrap: the source's first check: nothing it found is new.
-        failure: why it is not complete, "" where it is.
+        failure: why it is not complete, "" where it is; `told` says it to readers.
         requests: how many requests it took, retries among them.
         lookback: days it was to reach back behind the last complete check, or behind its own start.
         next_token: asks for the page after the last one stored; "" where there is none.
@@ -98,6 +98,7 @@ class PollRun:
     requests: int = 0
     lookback: int = 0
     next_token: str = ""
+    told: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -135,7 +136,7 @@ def start_run(
     `owner` is the worker whose signs of life keep it; for the other columns see `PollRun`.
     """
     empty: dict[str, Any] = dict.fromkeys(("pages", "papers", "new", "changed", "requests", "lookback"), 0)
-    empty |= {"failure": "", "next_token": "", "owner": "", "highest_id": "", "is_bootstrap": False}
+    empty |= {"failure": "", "told": "", "next_token": "", "owner": "", "highest_id": "", "is_bootstrap": False}
     row = {"source": source, "started_at": at, "query_key": query_key}
     begin = insert(poll_runs).values({**empty, **row, "outcome": RunOutcome.RUNNING, **begun})
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
@@ -215,6 +216,7 @@ def load_polls_since(conn: Connection, source: str, since: datetime) -> list[Pol
             is_complete=row.outcome in _COMPLETE,
             papers=row.papers,
             failure=row.failure,
+            told=row.told,
             highest=ArxivId.parse(row.highest_id).announcement_order if row.highest_id else (0, 0),
         )
         for row in conn.execute(found.order_by(poll_runs.c.id))

@@ -85,6 +85,7 @@ poll_runs = Table(
     col.text("highest_id"),
     col.flag("is_bootstrap"),
     col.text("failure"),
+    col.text("told"),
     col.number("requests"),
     col.number("lookback"),
     col.text("next_token"),

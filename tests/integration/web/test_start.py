@@ -63,7 +63,7 @@ def test_without_a_query_it_shows_a_box_and_examples_and_what_was_checked(shared
     assert find(page, "//label[@for='q']/text()") == ["What do you follow?"]
     assert len(find(page, "//a[starts-with(@href, '?q=')]")) == 4
     assert not find(page, "//svg | //form[@method='post']")
-    assert "Last check: announcement of Thu 19 Nov: complete, checked 22:47 ET." in page
+    assert "All papers of Thu 19 Nov were checked." in page
     assert "ops@example.org" in page
 
 

@@ -17,7 +17,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import Digest, DigestEntry, Feed
 from digest.model.papers import Author, Field
 from digest.render import MailIdentity, Renderer
-from digest.render.samples import SAMPLE_LINKS, make_coverage, make_digest, make_entry
+from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.blocks import check_blocks
 from tests.unit.render.conftest import MakeDelivery, read_posts
@@ -110,10 +110,9 @@ def _spread() -> Iterator[Digest]:
 
 
 def _headed() -> Iterator[Digest]:
-    """Yield digests without papers: texts as title, and as what went wrong."""
-    for number, text in enumerate(SOME):
-        failure = SOME[number - 1]
-        yield make_digest((), title=text, coverage=make_coverage(0, failure=failure, is_complete=False))
+    """Yield digests without papers: texts as title."""
+    for text in SOME:
+        yield make_digest((), title=text)
 
 
 def _alone() -> Iterator[Digest]:
@@ -124,7 +123,6 @@ def _alone() -> Iterator[Digest]:
             entries,
             title=text,
             queries=((text, text),),
-            coverage=make_coverage(len(entries), failure=text),
         )
 
 
