@@ -314,6 +314,9 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
         yield "mail.ca_file", f"there is no file {ca_file}", "Name a PEM file, or remove `mail.ca_file`."
     owners: dict[str, str] = {}
     for subscription in subscriptions:
+        if subscription.shared and subscription.joinable:
+            key, what = f"subscriptions.{subscription.name}.shared", "can't be joined by single people"
+            yield key, what, "Take out `joinable` or `shared`."
         for place in subscription.destinations:
             owner = owners.setdefault(str(place), subscription.name) if place.kind is DestinationKind.FILE else ""
             if place.is_pulled and owner not in ("", subscription.name):

@@ -540,6 +540,12 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         help="Whether people may join it by themselves, on the first page.",
         name="joinable",
     ),
+    Setting(
+        values.read_flag,
+        default=False,
+        help="Whether several people read each address, as on a mailing list. Then no mail can be unsubscribed.",
+        name="shared",
+    ),
     *(replace(setting, table="", help=f"Instead of {setting.key}.") for setting in INHERITED.values()),
 )
 """What is written in `[[subscriptions]]`."""

@@ -101,7 +101,8 @@ def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now:
     is_admitted = admission.admits(signup.address) or (admission.is_off and signup.ask is Ask.MOVE)
     if signup.ends_at <= now:
         return "its time is over"
-    if subscriber_store.LETTERS in subscriber_store.load_departures(conn, signup.destination):
+    is_shared = any(one.shared and signup.destination in one.destinations for one in maker.config.subscriptions)
+    if is_shared or subscriber_store.LETTERS in subscriber_store.load_departures(conn, signup.destination):
         return "its address wants none"
     if signup.ask in (Ask.SUBSCRIBE, Ask.MOVE) and not is_admitted:
         return "its address may not subscribe here"

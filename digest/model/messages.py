@@ -211,6 +211,7 @@ class Links:
         archive: the subscription's past digests.
         earlier: the page of the digest before this one.
         later: the page of the one behind it.
+        ask: whom several readers of one address ask to be taken off: a mail address, and no link of theirs.
     """
 
     unsubscribe: str = ""
@@ -223,6 +224,7 @@ class Links:
     archive: str = ""
     earlier: str = ""
     later: str = ""
+    ask: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,6 +228,7 @@ class Subscription:
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
         archive: who finds its past digests.
         joinable: people may join it by themselves, on the first page.
+        shared: several people read each of its addresses, so none of them can end it for all by a link.
     """
 
     name: str
@@ -246,6 +247,7 @@ class Subscription:
     quiet_hours: QuietHours | None = None
     archive: Archive = Archive.LINK
     joinable: bool = False
+    shared: bool = False
 
     @property
     def has_digests(self) -> bool:

@@ -65,7 +65,8 @@ class LinkMaker:
     def links(self, destination: Destination, digest: Digest) -> Links:
         """Return what a message that tells one destination of a digest may link to."""
         base = self.config.web.base_url.rstrip("/")
-        is_mail = destination.kind is DestinationKind.MAIL
+        is_shared = any(one.shared for one in self.config.subscriptions if one.name == digest.subscription)
+        is_mail = destination.kind is DestinationKind.MAIL and not is_shared
         token = self.leave_token(destination, digest.subscription)
         back_to = self.config.mail.unsubscribe or self.config.mail.from_address
         subject = quote(f"leave {digest.subscription}", safe="")
@@ -76,6 +77,7 @@ class LinkMaker:
             home=base,
             refs=make_refs_url(self.config),
             preferences=f"{base}/p/{self.preferences_token(destination)}" if base and is_mail else "",
+            ask=back_to if is_shared and destination.kind is DestinationKind.MAIL else "",
         )
 
 

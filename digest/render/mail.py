@@ -210,7 +210,7 @@ def _list_fields(
 
 def _find_reading_address(links: Links) -> str:
     """Return the address where mails of people who want to leave are read, and so replies are too; "" for none."""
-    link = links.unsubscribe_mail
+    link = links.unsubscribe_mail or links.ask
     return check_address(unquote(urlsplit(link).path)) if link else ""
 
 

@@ -138,3 +138,15 @@ def test_letters_to_an_address_are_stopped_and_lifted(digest: Shell) -> None:
     assert f"`digest subscription resubscribe '(letters)' {ADA}`" in said
     assert digest("subscription", "list").out.count("unsubscribed") == 0
     assert "subscribed to (letters) again." in digest("subscription", "resubscribe", "(letters)", ADA).out
+
+
+def test_an_address_that_several_people_read_gets_no_letter_with_a_link(world: World) -> None:
+    for extra, letters in (("shared = false", 1), ("shared = true", 0)):
+        world.edit_config('name = "old-mail"', f'name = "old-mail"\n{extra}')
+        config = load_config(world.folder / "digest.toml", world.environ)
+        with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:
+            with site.store.begin() as conn:
+                maker, address = make_links(conn, site.config), "old@digest.example"
+                take_request(conn, maker, Ask.LINK, address, Wish(), network="", at=site.clock.now())
+            assert queue_letters(site) == letters
+        world.edit_config(f"{extra}\n", "")

@@ -164,3 +164,27 @@ def test_readers_in_a_file_begin_and_end_with_it_but_leaving_beats_the_file(worl
     }
     members.unlink()
     assert "Until it can be read, everybody stays subscribed." in digest("run", expect=3).err
+
+
+def test_a_mail_to_a_shared_address_lets_no_reader_end_it_for_all_and_says_whom_to_ask(
+    world: World, digest: Shell
+) -> None:
+    world.mail.script.clear()
+    world.edit_config('to = "mailto:old@digest.example"', 'to = "mailto:old@digest.example"\nshared = true')
+    world.edit_config("[slack]", 'unsubscribe = "ops@digest.example"\n[slack]')
+    digest("delivery", "retry", "13")
+    with world.open_store().begin() as conn:  # it is written anew
+        conn.exec_driver_sql("UPDATE deliveries SET body = NULL WHERE id = 13")
+    digest("run")
+    mail = world.mail.mails[-1].message
+    assert (mail["To"], mail["Reply-To"]) == ("old@digest.example", "ops@digest.example")
+    assert not [name for name in mail.keys() if name.startswith("List-Unsubscribe")]  # noqa: SIM118 - no mapping
+    for part in ("plain", "html"):
+        body = mail.get_body((part,))
+        assert body is not None
+        said = body.get_content()
+        assert "To be taken off, ask" in said
+        assert "ops@digest.example" in said
+        assert not [link for link in ("/u/", "/p/", "nsubscribe") if link in said]
+    world.edit_config("shared = true", "shared = true\njoinable = true")
+    assert "old-mail.shared: can't be joined by single people" in digest("run", expect=3).err
