@@ -198,9 +198,8 @@ class Installation:
 
     def show(self, destination: Destination) -> str:
         """Return a destination as the operator wrote it: paths count from the configuration's folder."""
-        path = Path(destination.address)
-        if destination.kind is DestinationKind.FILE and path.is_relative_to(self.config.folder):
-            return f"file:{path.relative_to(self.config.folder)}"
+        if destination.kind is DestinationKind.FILE:
+            return f"file:{destination.address.removeprefix(f'{self.config.folder}/')}"
         return str(destination)
 
     def write_until(self, moment: datetime | None) -> str:

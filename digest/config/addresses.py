@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit, urlunsplit
 
 from digest.config.values import read_each, read_line, read_lines, suggest
 from digest.model.clock import LOOPBACK_HOSTS
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.people import Signup
-from digest.model.subscriptions import Destination, DestinationKind, normalise_address
+from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, normalise_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -230,14 +230,20 @@ def read_destination(text: str) -> Destination:
     word = text.strip()
     prefix = "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
     destination = Destination.parse(prefix + word)
-    if destination.kind is DestinationKind.MAIL:
-        address = destination.address
-        return Destination(
-            DestinationKind.MAIL, address if address.startswith("@") else read_mail_address(address)
-        )
+    if re.match("//(?!/)", destination.address):  # an absolute path may have three
+        hint = f"Write {destination.kind}:{destination.address.lstrip('/')}, without //."
+        raise ConfigurationError(f"{text!r} is not a destination", hint=hint)
+    if destination.kind is DestinationKind.MAIL and not destination.address.startswith("@"):
+        # What is copied from a link may hold %2B (RFC 6068 §2).
+        return Destination(DestinationKind.MAIL, read_mail_address(unquote(destination.address)))
     if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(destination.address):
         hint = "Write slack:#papers or the channel's id. A name has no space, comma or colon."
         raise ConfigurationError(f"{text!r} is not a Slack channel", hint=hint)
+    if destination.kind is DestinationKind.FILE and not (
+        destination.is_pulled or destination.address.endswith("/")
+    ):
+        hint = f"A feed's file ends in {', '.join(FEED_SUFFIXES)}. A folder of pages ends in /."
+        raise ConfigurationError(f"{text!r} is neither a feed's file nor a folder", hint=hint)
     return destination
 
 
@@ -321,7 +327,7 @@ def resolve_store_url(url: str, folder: Path) -> str:
 def resolve_destinations(places: Iterable[Destination], folder: Path) -> tuple[Destination, ...]:
     """Make the paths among destinations absolute."""
     return tuple(
-        Destination(place.kind, str(resolve_path(place.address, folder)))
+        Destination(place.kind, f"{resolve_path(place.address, folder)}{'/' * place.address.endswith('/')}")
         if place.kind is DestinationKind.FILE
         else place
         for place in places

@@ -90,7 +90,9 @@ def publish_feeds(site: Site) -> FeedReport:
             for destination in due.subscription.destinations:
                 if destination.is_pulled and destination.kind is DestinationKind.FILE:
                     feed = load_feed(conn, site, due)
-                    body = write_feed(site, feed, "json" if destination.address.endswith(".json") else "atom")
+                    body = write_feed(
+                        site, feed, "json" if destination.address.lower().endswith(".json") else "atom"
+                    )
                     try:
                         report.written += write_if_changed(site.config.folder / destination.address, body)
                     except DigestError as error:

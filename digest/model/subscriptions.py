@@ -83,21 +83,21 @@ class Destination:
         """
         word, colon, address = text.strip().partition(":")
         try:
-            kind = DestinationKind(word)
+            kind = DestinationKind(word.lower())
         except ValueError:
             raise ConfigurationError(f"{text!r} is not a destination", hint=_PLACES) from None
         takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
         if takes_address and not address.strip():
-            raise ConfigurationError(f"{text!r} has no address after {word}:")
+            raise ConfigurationError(f"{text!r} has no address after {word}:", hint=_PLACES)
         if not takes_address and colon:
-            raise ConfigurationError(f"{word} has no address. Write just {word!r}")
+            raise ConfigurationError(f"{word} has no address", hint=f"Write just {kind}.")
         return cls(kind, address.strip())
 
     @property
     def is_pulled(self) -> bool:
         """Whether readers fetch it or it is a whole feed file: no digest, no slot, no delivery."""
         return self.kind is DestinationKind.FEED or (
-            self.kind is DestinationKind.FILE and self.address.endswith(FEED_SUFFIXES)
+            self.kind is DestinationKind.FILE and self.address.lower().endswith(FEED_SUFFIXES)
         )
 
     @property

@@ -96,7 +96,7 @@ def is_sent_for() -> ColumnElement[bool]:
         places.subscription_id == subscriptions.c.id,
         places.state == DestinationState.ACTIVE,
         places.destination != str(Destination(DestinationKind.FEED)),
-        *(not_(places.destination.like(f"{DestinationKind.FILE}:%{suffix}")) for suffix in FEED_SUFFIXES),
+        *(not_(places.destination.ilike(f"{DestinationKind.FILE}:%{suffix}")) for suffix in FEED_SUFFIXES),
     )
 
 

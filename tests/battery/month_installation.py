@@ -67,7 +67,7 @@ _KINDS = ("new", "cross-listed", "replaced", "withdrawn")
 _EACH = {"when": "on announcement"}
 _NOTED = {"when_empty": "note"}
 SUBSCRIBED = (
-    Subscribed("everything", "", _KINDS, ("file:pages",), {**_EACH, "show": 5}, speaks_each_mailing=True),
+    Subscribed("everything", "", _KINDS, ("file:pages/",), {**_EACH, "show": 5}, speaks_each_mailing=True),
     Subscribed(
         "rare",
         "nlin.CG",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from digest.model.subscriptions import Destination
     from digest.store import Store
 
-FILE = "file:feeds/gpu.atom"
+FILE = "file:feeds/Gpu.Atom"
 MANY = 20_000
 
 

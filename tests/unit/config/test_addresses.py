@@ -246,13 +246,28 @@ def test_a_path_counts_from_the_configurations_folder_unless_absolute() -> None:
         ("#papers", "slack:#papers"),
         ("feed", "feed"),
         ("file:gpu.atom", "file:gpu.atom"),
+        ("FILE:Gpu.ATOM", "file:Gpu.ATOM"),
+        ("file:///tmp/gpu.atom/", "file:///tmp/gpu.atom/"),
+        ("MAILTO:You@Example.org", "mailto:you@example.org"),
+        ("mailto:%20you%2Barxiv@example.org", "mailto:you+arxiv@example.org"),
+        ("Slack:#papers", "slack:#papers"),
     ],
 )
 def test_a_mail_address_or_a_channel_may_stand_alone(typed: str, written: str) -> None:
     assert str(addresses.read_destination(typed)) == written
 
 
-def test_what_is_no_destination_is_refused() -> None:
-    for wrong in ("nobody", "you@", "slack:"):
-        with pytest.raises(ConfigurationError):
-            addresses.read_destination(wrong)
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        *(("nobody", "discord:name, webhook:name, feed"), ("slack:", "slack:#…"), ("telegram:@me", "mailto:…")),
+        *(("you@", "Write just the address"), ("mailto:A <a@b.org>", "Write just the address")),
+        *(("mailto://a@b.org", "Write mailto:a@b.org"), ("slack://#papers", "Write slack:#papers")),
+        *(("file://gpu.atom", "Write file:gpu.atom"), ("Feed:x", "Write just feed")),
+        *((f"file:{path}", ".atom, .xml, .json. A folder") for path in ("gpu.rss", "gpu.html", "out", "v1.2")),
+    ],
+)
+def test_what_is_no_destination_is_refused_with_what_is_one(wrong: str, hint: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        addresses.read_destination(wrong)
+    assert hint in caught.value.hint

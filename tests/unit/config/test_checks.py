@@ -142,7 +142,7 @@ def test_two_subscriptions_never_write_the_same_feed_file(load: Load, refuse: Re
     assert "subscriptions.two.to: file:" in error.message
     assert "is also written by one" in error.message
     assert load(subscribe('"file:a.atom"') + second.replace("a.atom", "b.atom")).subscriptions
-    assert load(subscribe('"file:mails"') + second.replace("a.atom", "mails")).subscriptions
+    assert load(subscribe('"file:mails/"') + second.replace("a.atom", "mails/")).subscriptions
 
 
 def test_a_test_clock_is_taken_where_every_outside_address_is_on_this_machine(load: Load) -> None:

@@ -118,9 +118,12 @@ def test_origins_say_what_is_inherited_and_what_is_written(load: Load) -> None:
 
 
 def test_a_file_destination_is_made_absolute_and_a_name_of_slack_kept(load: Load) -> None:
-    config = load(QUERIES + table(to='["file:out", "slack:C0123456789", "console"]'), DIGEST_SLACK_TOKEN="x")
-    out, channel, console = config.subscriptions[0].destinations
-    assert str(out) == f"file:{config.folder}/out"
+    config = load(
+        QUERIES + table(to='["file:out/", "FILE:feeds/../Gpu.ATOM", "slack:C0123456789", "console"]'),
+        DIGEST_SLACK_TOKEN="x",
+    )
+    out, feed, channel, console = config.subscriptions[0].destinations
+    assert [str(out), str(feed)] == [f"file:{config.folder}/out/", f"file:{config.folder}/Gpu.ATOM"]
     assert str(channel) == "slack:C0123456789"
     assert str(console) == "console"
 
