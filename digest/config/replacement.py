@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from digest.config.document import read_document
 from digest.model.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _KEPT = 10
 """Files of before, each one change older."""
@@ -76,8 +81,8 @@ def read_file_before(file: ConfigFile) -> bytes:
 def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = False) -> None:
     """Replace a file by another content; what it held stands beside it from then on. Mode and owner stay.
 
-    Who reads meanwhile finds the one or the other whole. A crash between the renamings leaves the new
-    file, and the one before under a name of its own beside it.
+    Who reads meanwhile finds the one or the other whole, unless it is mounted by itself. A crash between the
+    renamings leaves what the file held both in it and beside it.
 
     Args:
         file: as it was read.
@@ -100,22 +105,44 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
             raise UsageError(
                 f"somebody else has changed {file.path} meanwhile, so nothing was written", hint="Call it again."
             )
-        new.replace(target)
         files = file.list_before()
+        if kept is not None:  # first: a crash must find what the file held
+            _move([*zip(files[-2::-1], files[:0:-1], strict=True), (kept, files[0])])
+        put_in_place(new, target)
         if kept is None:
             files[0].unlink()
-            moves = list(zip(files[1:], files[:-1], strict=True))
-        else:
-            moves = [*zip(files[-2::-1], files[:0:-1], strict=True), (kept, files[0])]
-        for old, place in moves:
-            if old.exists():
-                old.replace(place)
+            _move(zip(files[1:], files[:-1], strict=True))
     except OSError as error:
         raise _explain(file.path, error) from error
     finally:
         for left in (new, kept):
             if left is not None:
                 left.unlink(missing_ok=True)
+
+
+def put_in_place(new: Path, target: Path) -> None:
+    """Give a file the name of another beside it, or write over one that is mounted by itself, as in a container.
+
+    Raises:
+        OSError: neither can be done.
+    """
+    try:
+        new.replace(target)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        with target.open("r+b") as file:
+            file.write(new.read_bytes())
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+        new.unlink()
+
+
+def _move(moves: Iterable[tuple[Path, Path]]) -> None:
+    for old, place in moves:
+        if old.exists():
+            old.replace(place)
 
 
 def _write_beside(target: Path, content: bytes) -> Path:
@@ -140,5 +167,5 @@ def _write_beside(target: Path, content: bytes) -> Path:
 def _explain(path: Path, error: OSError) -> ConfigurationError:
     return ConfigurationError(
         f"{path} can't be replaced: {error.strerror or error}",
-        hint="Check who owns it and its folder, and the room on the disk.",
+        hint="Check who owns it and its folder, and the room on the disk. In a container, mount the whole folder.",
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from digest.config.addresses import expand_home
+from digest.config.replacement import put_in_place
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
 
@@ -166,7 +167,7 @@ def _replace(target: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         if target.exists():
             shutil.copymode(target, temporary)
-        temporary.replace(target)
+        put_in_place(temporary, target)
     except OSError:
         with contextlib.suppress(OSError):  # the first failure is the one worth reporting
             temporary.unlink(missing_ok=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,34 @@ def test_the_last_ten_changes_come_back_one_by_one(path: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no digest\.toml\.before: no change"):
         read_file_before(read_config_file(path))
     assert list(path.parent.iterdir()) == [path]
+
+
+_IN_A_MOUNT = """\
+mount --bind "$1/mounted" "$1/digest.toml" && cd "$2" && exec "$3" -c '
+import pathlib, sys
+from digest.config.replacement import read_config_file, replace_config_file
+from digest.deliver.transports.file import write_if_changed
+path = pathlib.Path(sys.argv[1]) / "digest.toml"
+replace_config_file(read_config_file(path), b"x = 1")
+assert write_if_changed(path, b"x = 22222222222222222222")
+assert write_if_changed(path, b"x = 3")
+' "$1"
+"""
+
+
+def test_a_file_that_is_mounted_by_itself_is_written_over(path: Path) -> None:
+    mounted = path.rename(path.with_name("mounted"))
+    path.touch()
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", _IN_A_MOUNT]
+    try:
+        subprocess.run([*command[:3], "true"], check=True, capture_output=True)  # noqa: S603 - fixed words
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("nothing can be mounted here")
+    places = [str(path.parent), str(Path(__file__).parents[3]), sys.executable]
+    subprocess.run([*command, "sh", *places], check=True)  # noqa: S603 - fixed words
+    before = path.with_name("digest.toml.before")
+    assert [one.read_text() for one in (mounted, before)] == ["x = 3", 'templates = "one"\n']
+    assert {*path.parent.iterdir()} == {path, mounted, before}
 
 
 def test_a_link_stays_a_link_and_the_file_before_stands_beside_the_file(path: Path, tmp_path: Path) -> None:
