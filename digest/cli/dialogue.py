@@ -29,6 +29,7 @@ from digest.config.starter import (
     log_in,
     suggest_schedule,
 )
+from digest.inspect.preview import note_found
 from digest.model.errors import ArxivError, DigestError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query.wording import describe_query
@@ -136,7 +137,8 @@ class Dialogue:
         while True:
             _say(f"Read as: {describe_query(query.tree)}.", *(f"Note: {note.message}." for note in query.notes))
             try:
-                _say(describe_week(self.look_up(query)))
+                found = self.look_up(query)
+                _say(describe_week(found), *map("Note: {}.".format, note_found(query, found)))
             except ArxivError as error:
                 _say(f"{error.message}.", "So what it brings is not known yet. You can go on.")
             other = ask("Enter keeps it. Or type another.", lambda text: read_followed(text) if text else None, "")

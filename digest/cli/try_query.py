@@ -14,12 +14,14 @@ from digest.cli.program import call_as_here
 from digest.cli.recent import compare
 from digest.cli.saving import Manner, save_change, saving_options
 from digest.config import find_config, read_environment
-from digest.inspect.preview import look_up
+from digest.inspect.preview import look_up, note_found
 from digest.model.errors import UsageError
 from digest.query.wording import guess_person
 from digest.render import Renderer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from digest.model.messages import Digest
 
 
@@ -66,8 +68,8 @@ def command(
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(text)
         query = asked.query
-        for note in query.notes if name is None else ():
-            click.echo(f"note: {note.message}", err=True)
+        notes = [note.message for note in query.notes]
+        click.echo("".join(map("note: {}\n".format, notes if name is None else ())), err=True, nl=False)
         if old is not None:
             compare(bench, bench.find_query(old), asked, days=days or 30, papers=limit, as_json=manner.as_json)
             return
@@ -75,24 +77,27 @@ def command(
         with bench.asking() as client:
             click.echo(f"asking arXiv for {query.text} …", err=True)
             digest = look_up(client, bench.clock, query, days=days or 7)
+    click.echo("".join(map("note: {}\n".format, found := note_found(query, digest))), err=True, nl=False)
+    as_json = _as_json(digest, limit, notes + found)
     if not manner.as_json:
         width = find_width()
         click.echo(Renderer().render_terminal(digest, width=width, color=shows_colors(), limit=limit))
         if not digest.entries and (person := guess_person(text)):
             say(call_as_here(f"For a person's papers: `digest try {shlex.quote(person)}`"))
     if change is not None:
-        save_change(ctx, change, manner, beside=_as_json(digest, limit))
+        save_change(ctx, change, manner, beside=as_json)
     elif manner.as_json:
-        print_json(_as_json(digest, limit))
+        print_json(as_json)
     elif find_config(ctx.obj["config_path"], read_environment()).exists():
         click.echo("To get new ones from now on, add --save NAME to this command.")
     else:
         click.echo(call_as_here(f"To get new ones from now on: `digest init --query {shlex.quote(text)}`"))
 
 
-def _as_json(digest: Digest, limit: int) -> dict[str, object]:
+def _as_json(digest: Digest, limit: int, notes: Sequence[str]) -> dict[str, object]:
     return {
         "query": digest.queries[0][1],
+        "notes": notes,
         "found": len(digest.entries),
         "has_more": digest.coverage.total > 0,
         "total_at_arxiv": digest.coverage.total or None,

@@ -22,6 +22,7 @@ from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts
 from digest.plan.turns import next_slot
 from digest.query import Or, PaperIndex, Query, to_arxiv
+from digest.query.wording import note_other_words
 from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers
@@ -265,6 +266,12 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         occasion=Occasion.TRIAL,
         now=now,
     )
+
+
+def note_found(query: Query, digest: Digest) -> list[str]:
+    """Say which other words of the same stem bring most papers of a query's digest."""
+    papers = [entry.paper for entry in digest.entries]
+    return note_other_words(query.tree, PaperIndex(papers), range(len(papers)))
 
 
 PAGE: Final = 500

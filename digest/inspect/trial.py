@@ -21,7 +21,7 @@ from digest.plan.digests import order_entries
 from digest.query import And, Condition, Node, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
 from digest.query.tree import intern_condition
-from digest.query.wording import describe_query, guess_person
+from digest.query.wording import describe_query, guess_person, note_other_words
 from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialView, VariantView
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain, write_day
@@ -326,7 +326,7 @@ def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, 
     heading = "Your digest today" if newest == days[-1] else f"Your digest of {write_day(newest)}"
     return replace(
         trial,
-        notes=(*trial.notes, *[_TOO_BROAD] * is_broad),
+        notes=(*trial.notes, *[_TOO_BROAD] * is_broad, *note_other_words(query.tree, edition.papers, found)),
         rate=describe_mails(brought, len(days)),
         bars=tuple(
             BarView(write_day(day), counts[day], round(_TALLEST * counts[day] / most) or 1) for day in days

@@ -71,9 +71,12 @@ def to_arxiv(query: Query | Node) -> str:
 def _write(node: Node, *, is_wanted: bool) -> str:
     """Return a node as text. If it is not wanted, it excludes, and must never exclude too much."""
     match node:
-        case Condition(prefix, Shape.EXACT, text):  # arXiv knows stems alone: here it is decided
-            plain = _name_stems(prefix, text) if is_wanted else None
-            return _write_condition(plain, is_wanted=True) if plain else _EVERYTHING if is_wanted else _NOTHING
+        case Condition(
+            prefix, Shape.EXACT, text
+        ):  # arXiv knows stems alone, and no stop words: here it is decided
+            if not is_wanted or all(is_stop_word(word.text) for word in split_words(text)):
+                return _EVERYTHING if is_wanted else _NOTHING
+            return _write_condition(intern_condition(prefix, Shape.PHRASE, text), is_wanted=True)
         case Condition():
             return _write_condition(node, is_wanted=is_wanted)
         case Not(operand):
@@ -87,14 +90,6 @@ def _write(node: Node, *, is_wanted: bool) -> str:
             excluded = [clause for clause in excluded if clause != _NOTHING]
             base = _pair("AND", wanted or [_EVERYTHING])
             return f"({base} ANDNOT {_pair('OR', excluded)})" if excluded else base
-
-
-def _name_stems(prefix: Prefix, text: str) -> Condition | None:
-    """Return the condition that finds the stems of exact words; None for words too common to be asked for."""
-    words = [word.text for word in split_words(text)]
-    if all(map(is_stop_word, words)):
-        return None
-    return intern_condition(prefix, Shape.PHRASE if len(words) > 1 else Shape.WORD, text)
 
 
 def _pair(operator: str, operands: Sequence[str]) -> str:

@@ -80,6 +80,13 @@ class PaperIndex:
             met = (_list_bits(search.find(tree)) for search in searches)
             yield [number + place * _MOST for place, numbers in enumerate(met) for number in numbers]
 
+    def list_words(self, condition: Condition) -> list[str]:
+        """Return the words of titles and abstracts that a condition on one word finds by its stem, in order."""
+        is_stemmed = condition.prefix in (*STEMMED, Prefix.ALL)
+        term = WordPattern.compile(condition, is_stemmed=True).word if is_stemmed else ""
+        fields = (shelf.fields[prefix] for shelf in self._shelves for prefix in STEMMED)
+        return sorted({word for field in fields for word in field.list_words(term)})
+
 
 class _Shelf:
     """Some papers, at most `_MOST`.
@@ -185,29 +192,25 @@ class _Field:
         shared: dict[object, Any],
         spell: Callable[[str], str] | None = None,
     ) -> None:
-        self._places = _list_places(said, shared)
+        self.places = _list_places(said, shared)
         self._spell, words = spell, dict[str, str]()
-        for word, term in zip(self._places, map(spell, self._places), strict=True) if spell else ():
+        for word, term in zip(self.places, map(spell, self.places), strict=True) if spell else ():
             words[term] = f"{words[term]}{_NEXT}{word}" if term in words else word
         self._words = {shared.setdefault(term, term): found for term, found in words.items() if found != term}
 
     @cached_property
     def _ordered(self) -> tuple[list[str], list[str]]:
-        return sorted(self._places), sorted(self._words)
+        return sorted(self.places), sorted(self._words)
 
     def find(self, term: str) -> bytes:
         """Return where a term is said, as packed numbers."""
         return self._gather(self.list_words(term))
 
-    def find_word(self, word: str) -> bytes:
-        """Return where a word is said as it is."""
-        return self._places.get(word, b"")
-
     def list_words(self, term: str) -> Sequence[str]:
         """Return the words under a term."""
         if term in self._words:
             return self._words[term].split(_NEXT)
-        return (term,) if term in self._places and (self._spell is None or self._spell(term) == term) else ()
+        return (term,) if term in self.places and (self._spell is None or self._spell(term) == term) else ()
 
     def find_begun(self, beginning: str) -> bytes:
         """Return where a word is said that begins so, or whose term does; some places perhaps twice."""
@@ -215,7 +218,7 @@ class _Field:
         return self._gather(chain(words, *(self._words[term].split(_NEXT) for term in terms)))
 
     def _gather(self, words: Iterable[str]) -> bytes:
-        return b"".join(map(self._places.__getitem__, words))
+        return b"".join(map(self.places.__getitem__, words))
 
 
 def _cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
@@ -314,9 +317,9 @@ class _Search:
         return found
 
     def _find_run(self, prefix: Prefix, run: Run, *, is_exact: bool) -> int:
-        find_word = self._fields[prefix].find_word
+        places = self._fields[prefix].places
         found = self._require(
-            _unpack(find_word(term)) if is_exact else self._find_term(prefix, term) for term in run.terms
+            _unpack(places.get(term, b"")) if is_exact else self._find_term(prefix, term) for term in run.terms
         )
         if not found or len(run.terms) == 1:
             return found

@@ -154,29 +154,20 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
         _leave_out_sign(source, term)
         return None
     if has_star and term.is_exact:
-        written, base = f"{prefix}:" if term.prefix else "", value.lstrip("=")
-        message = "= wants the word as it is, and * more"
-        source.fail(term.value_position + len(value), message, f"Write {written}{base}*, or {written}={base}.")
+        message, hint = "= wants the word as it is, and * more", f"Write {prefix}:{value}*, or {prefix}:={value}."
+        source.fail(term.value_position + len(value), message, hint)
     if has_star and words[-1].end < len(plain):
         message = "* needs the beginning of a word directly before it"
         nearest = f"{term.prefix}:" * bool(term.prefix) + f"{words[-1].text}*"
         source.fail(term.value_position + len(value), message, f"Write for example {nearest}.")
-    kept = [
-        word for word in words if term.is_exact or not is_stop_word(word.text) or (has_star and word is words[-1])
-    ]
+    kept = [word for word in words if not is_stop_word(word.text) or (has_star and word is words[-1])]
+    shape = Shape.BEGINNING if has_star else Shape.PHRASE if term.is_quoted and len(kept) > 1 else Shape.WORD
+    if term.is_exact:
+        kept, shape = words, Shape.EXACT
     if not kept:
         message = f"{term.value!r} is too common to search for and was left out"
         source.note(NoteKind.LEFT_OUT, term.position, message)
         return None
-    shape = (
-        Shape.EXACT
-        if term.is_exact
-        else Shape.BEGINNING
-        if has_star
-        else Shape.PHRASE
-        if term.is_quoted and len(kept) > 1
-        else Shape.WORD
-    )
     if prefix is Prefix.ALL:
         condition = _name_everywhere(plain, words, kept, shape)
         _note_everywhere(source, term, condition)

@@ -1,17 +1,19 @@
-"""A query in words for people, a short name for it, and the person whom words may name."""
+"""A query in words for people, what else these find, a short name for it, and the person whom words may name."""
 
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from digest.model import taxonomy
 from digest.query.canonical import print_condition
-from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, intern_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from digest.query.index import PaperIndex
 
 _PLACES = {
     Prefix.ALL: "the paper has {} anywhere",
@@ -22,6 +24,7 @@ _PLACES = {
     Prefix.CATEGORY: "the paper is in {}",
 }
 _NOT = "not if "
+_MOST_LOOKED_AT, _MOST_NOTES, _MOST_NAMED, _FEW, _RARE = 8, 2, 2, 3, 0.25
 _WORDS_OF_A_NAME = 4
 _NAME = re.compile(r"(?:(?:^| +)(?!(?:AND|OR|NOT|ANDNOT)\b)[^\W\d_][\w.'’-]*){2,3}")
 
@@ -68,6 +71,29 @@ def _enclose(node: Node) -> str:
         return describe_query(node)
     places = set(map(_find_place, node.operands))
     return describe_query(node) if len(places) == 1 and None not in places else f"({describe_query(node)})"
+
+
+def note_other_words(node: Node, papers: PaperIndex, found: Iterable[int]) -> list[str]:
+    """Say which other words of one stem bring most of the papers, by their numbers, that a query's words find."""
+    among, wanted = set(found), dict.fromkeys(islice(_list_wanted(node), _MOST_LOOKED_AT))
+    return list(islice(filter(None, (_note_others(one, papers, among) for one in wanted)), _MOST_NOTES))
+
+
+def _note_others(condition: Condition, papers: PaperIndex, among: set[int]) -> str:
+    words = papers.list_words(condition)
+    own, *exact = [intern_condition(condition.prefix, Shape.EXACT, word) for word in (condition.text, *words)]
+    met, typed, *each = map(among.intersection, papers.find([condition, own, *exact]) if words else [(), ()])
+    others = met - typed
+    by_word = {word: len(said & others) for word, said in zip(words, each, strict=True)}
+    named = sorted(filter(by_word.__getitem__, words), key=by_word.__getitem__, reverse=True)[:_MOST_NAMED]
+    if not named or len(others) < _FEW or 2 * len(others) <= len(met):
+        return ""
+    if named[0].rstrip("s") == own.text.rstrip("s") and len(typed) >= _RARE * len(met):  # a mere plural
+        return ""
+    term, exactly = (print_condition(one).removeprefix(f"{Prefix.ALL}:") for one in (condition, own))
+    said = " and ".join(f'"{word}"' for word in named)
+    missing = f'{len(others):,} of {len(met):,} papers are without "{own.text}"'
+    return f"{term} also finds {said}; {missing}, and {exactly} leaves them out"
 
 
 def name_query(node: Node) -> str:

@@ -89,6 +89,13 @@ def test_figures_papers_and_words_come_from_what_is_stored(site: Site) -> None:
     assert (trial.since, trial.message, trial.problem, trial.more) == ("", "", None, 0)
 
 
+def test_other_words_that_bring_the_most_are_named(site: Site) -> None:
+    store_month(site.store, [make_paper(number, abstract="A new transition.") for number in range(1, 4)], NOW)
+    (note,) = try_when_ready(TrialDesk(site), "abs:transit").notes
+    assert note.startswith('abs:transit also finds "transition"; 3 of 3 papers are without "transit"')
+    assert try_when_ready(TrialDesk(site), "abs:=transit").papers == ()
+
+
 def test_where_today_brought_nothing_the_last_papers_are_shown_and_it_says_so(site: Site) -> None:
     old = [make_paper(number, 9, title="Clocks") for number in range(1, 14)]
     store_month(site.store, [*old, make_paper(20)], NOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -59,6 +60,15 @@ def test_where_no_poll_comes_nobody_is_told_of_the_next_one(world: World, digest
     said = digest("try", "cat:cs.PF", expect=4).err
     assert "the next request is sent in 60 min at the earliest" in said
     assert "hint:  Call it again then: until then nothing is asked." in said
+
+
+@pytest.mark.usefixtures("world")
+def test_other_words_that_bring_the_most_are_named(digest: Shell) -> None:
+    done = digest("try", "abs:overlooks", "--json")
+    (note,) = json.loads(done.out)["notes"]
+    assert note.startswith('abs:overlooks also finds "overlooked"; ')
+    assert f"\nnote: {note}\n" in done.err
+    assert json.loads(digest("try", "abs:=overlooks", "--json").out)["papers"] == []
 
 
 def test_a_pause_under_one_simulated_clock_is_none_under_another(

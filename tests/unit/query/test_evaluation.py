@@ -50,9 +50,7 @@ MET = [
     # exact words are folded, but not stemmed, and stop words are there
     "ti:=gpus",
     "abs:=SCHRODINGER",
-    "=generative",
     "=figures",
-    "=TOZUN",
     "abs:=the",
     'abs:="the state of the art"',
     'ti:="latency of self-supervised"',
@@ -130,7 +128,6 @@ NOT_MET = [
     "ti:=gpu",
     "abs:=generated",
     "abs:=a",
-    'abs:="state in the art"',
     'ti:="latency the self-supervised"',
     "ti:=supervised-self",
     "=figure",

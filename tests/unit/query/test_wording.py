@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from digest.query import parse_query
-from digest.query.wording import describe_query, name_query
+from digest.model.papers import Paper
+from digest.query import PaperIndex, parse_query
+from digest.query.wording import describe_query, name_query, note_other_words
 
 
 @pytest.mark.parametrize(
@@ -40,3 +43,27 @@ def test_a_query_is_said_in_words_and_named_after_what_it_is_about(text: str, wo
     tree = parse_query(text).tree
     assert describe_query(tree) == words
     assert name_query(tree) == name
+
+
+ABSTRACTS = ("a transit of a GPU", "transitions on GPUs", "a transition", "transitive transition", "new GPUs")
+
+
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        (
+            "abs:transit",
+            ['abs:transit also finds "transition" and "transitions"; 3 of 4 papers are without "transit"'],
+        ),
+        ("transits OR transitive OR transitional OR gpu", ["transits also finds", "transitive also finds"]),
+        ("abs:gpu OR abs:transition OR abs:news", []),  # a plural, most of what is found, and of one paper alone
+        ('abs:=transit OR abs:"transit time" OR abs:trans* OR au:transit OR NOT transit', []),
+    ],
+)
+def test_other_words_of_one_stem_are_named_where_they_bring_the_most(
+    text: str, notes: list[str], make_paper: Callable[..., Paper]
+) -> None:
+    papers = PaperIndex(make_paper(abstract=abstract) for abstract in ABSTRACTS)
+    query = parse_query(text)
+    said = note_other_words(query.tree, papers, next(papers.find([query])))
+    assert [note[: len(start)] for note, start in zip(said, notes, strict=True)] == notes
