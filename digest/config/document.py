@@ -125,7 +125,8 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8 text", hint="Save the file as UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{path}: {error}", hint=_suggest_syntax(str(error))) from error
+        said = str(error).replace("Illegal character '\\n'", 'a text without a " at its end')
+        raise ConfigurationError(f"{path}: {said}", hint=_suggest_syntax(said)) from error
 
 
 def _suggest_syntax(message: str) -> str:
