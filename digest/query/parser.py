@@ -12,10 +12,11 @@ from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
 from digest.query.canonical import canonicalise, measure_nesting, needs_quotes, print_condition, print_tree
-from digest.query.names import Person, UnclearPerson, spell_name
+from digest.query.names import Person, UnclearPerson, is_generation, spell_name
 from digest.query.pasted import read_pasted
 from digest.query.queries import Query
 from digest.query.tokens import (
+    CURLY_QUOTES,
     MAX_LENGTH,
     PREFIX_WITHIN,
     WILDCARDS,
@@ -46,8 +47,9 @@ from digest.query.tree import (
     spell_licence,
     spell_range,
     spread_keyword,
+    walk_conditions,
 )
-from digest.query.words import Word, is_stop_word, split_words
+from digest.query.words import Word, cut_words, is_stop_word, split_words
 from digest.query.written import straighten
 
 if TYPE_CHECKING:
@@ -63,11 +65,21 @@ _OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
+_ARTICLE = re.compile(r"\A\W*(?:a|[Aa]n|[Tt]he)(?=\s)")
+_SIGN_OF_WORD = re.compile(r"(?<!\S)\.(?=[^\W\d])|[#@+<>→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]")
+"""`.NET`, `C#`, `H→ZZ`: with these signs a word is another one."""
+_COMMA = re.compile(r"[,;](?!\d)")
+_BETWEEN_COMMAS = re.compile(
+    rf'(?:"[^"]*"|[{CURLY_QUOTES}][^{CURLY_QUOTES}"]*[{CURLY_QUOTES}"]|[^,;"{CURLY_QUOTES}]|[,;](?=\d))+'
+)
+_INITIALS_BEHIND = re.compile(
+    r"([^\W\d_][\w'’ -]*\w)[,_\s]+([A-Z]{2,3}|((?!(?i:ng)\Z)[^\W\d_aeiouyAEIOUY]{2,3}))\.?"
+)
 _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _MOST_GUESSED, _MOST_MEANT = 4, 12
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
-_NOT_IN_WORDS = re.compile(r'[\s"$\\()*?+&%]')
+_NOT_IN_WORDS = re.compile(rf'[\s"$\\()*?+&%|,;]|{PREFIX_WITHIN.pattern}', re.IGNORECASE)
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
 
 _NOT_FROM_TEX = str.maketrans("%+", "  ")
@@ -105,11 +117,8 @@ def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
                 term.position,
                 "between quotes a * is ignored; without quotes it finds beginnings of words",
             )
-        if operator := _OPERATOR_IN_QUOTES.search(term.value):
-            message = f"{operator[0]} is a word to search for here; between quotes it joins nothing"
-            source.note(NoteKind.READ_AS, term.position, message)
-        if prefix := PREFIX_WITHIN.search(term.value):
-            message = f"{prefix[0]} is searched for as a word; between quotes it is no prefix"
+        if found := _OPERATOR_IN_QUOTES.search(term.value) or PREFIX_WITHIN.search(term.value):
+            message = f"{found[0]} is a word to search for here, because it is between quotes"
             source.note(NoteKind.READ_AS, term.position, message)
         if term.value.startswith("="):
             message = "between quotes a = is ignored; before them it finds the exact words"
@@ -168,11 +177,23 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
         message = f"{term.value!r} is too common to search for and was left out"
         source.note(NoteKind.LEFT_OUT, term.position, message)
         return None
-    if prefix is Prefix.ALL:
-        condition = _name_everywhere(plain, words, kept, shape)
+    condition = _name_everywhere(plain, words, kept, shape) if prefix is Prefix.ALL else None
+    if condition is None or not spread_keyword(condition.text):
+        _note_left_out(source, term, plain, words[words.index(kept[0]) : words.index(kept[-1]) + 1])
+    if condition is not None:
         _note_everywhere(source, term, condition)
         return condition
     return intern_condition(prefix, shape, _join_words(words, kept, shape))
+
+
+def _note_left_out(source: QuerySource, term: TermToken, plain: str, kept: list[Word]) -> None:
+    """Say which words at the edges and which signs count for nothing; an article before others is not missed."""
+    before, behind = _ARTICLE.sub("", plain[: kept[0].start]), plain[kept[-1].end :]
+    lost = dict.fromkeys((*cut_words(f"{before} {behind}"), *_SIGN_OF_WORD.findall(plain)))
+    if lost:
+        rest, verb = " ".join(word.text for word in kept), "is" if len(lost) == 1 else "are"
+        message = f'{", ".join(lost)} {verb} left out, as at arXiv: only "{rest}" is searched for'
+        source.note(NoteKind.LEFT_OUT, term.position, message)
 
 
 def _resolve_tex(value: str) -> str:
@@ -196,8 +217,8 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
         return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(keyword))
     whole = " ".join(plain[kept[0].start : kept[-1].end].split())
     text = unicodedata.normalize("NFC", whole.lower())
-    is_phrase = shape in (Shape.PHRASE, Shape.EXACT)
-    is_printable = not (_NOT_IN_QUOTES if is_phrase else _NOT_IN_WORDS).search(text)
+    is_quoted = shape is Shape.PHRASE or (shape is Shape.EXACT and " " in text)
+    is_printable = not (_NOT_IN_QUOTES if is_quoted else _NOT_IN_WORDS).search(text)
     if len(kept) == 1 or not is_printable:
         text = _join_words(words, kept, shape)
     return intern_condition(Prefix.ALL, shape, taxonomy.spell_name(text))
@@ -206,11 +227,18 @@ def _name_everywhere(plain: str, words: list[Word], kept: list[Word], shape: Sha
 def _note_everywhere(source: QuerySource, term: TermToken, condition: Condition) -> None:
     """Say what finds a category or a paper that stands alone."""
     if term.prefix is not Prefix.ALL and (keywords := spread_keyword(condition.text)):
-        message = f"{term.value} is searched for in every field; {print_condition(keywords[0])} finds it alone"
-        source.note(NoteKind.READ_AS, term.position, message)
+        said = "is searched for in every field"
+        if not any(said in note.message for note in source.notes):
+            message = f"{condition.text} {said}; {print_condition(keywords[0])} finds it alone"
+            source.note(NoteKind.READ_AS, term.position, message)
+    archive, _, subject = condition.text.partition(".")
+    if term.prefix is None and subject.isalpha() and taxonomy.is_archive(archive):
+        _name_category(source, term, Prefix.CATEGORY, condition.text)  # notes one that arXiv does not have
 
 
 def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
+    if term.value and not term.value.strip(",;"):  # of which `_note_commas` tells
+        return
     if term.prefix is not None or term.is_quoted:
         source.fail(term.value_position, f"There is no word in {term.value!r}", "Only words can be searched for.")
     source.note(NoteKind.LEFT_OUT, term.position, f"{term.value!r} contains no word and was left out")
@@ -222,13 +250,26 @@ def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
     if not name:
         _leave_out_sign(source, term)
         return None
+    _note_initials(source, term)
     if name.endswith("*") and " " not in name:
         return intern_condition(prefix, Shape.BEGINNING, name[:-1])
     return intern_condition(prefix, Shape.PHRASE if " " in name else Shape.WORD, name)
 
 
+def _note_initials(source: QuerySource, term: TermToken) -> None:
+    """Say how to write a name whose initials follow together, as PubMed prints it: they would be a whole name."""
+    found = _INITIALS_BEHIND.fullmatch(term.value.strip())
+    if found and not is_generation(found[2]) and (found[3] or not found[1].isupper()):
+        message = (
+            f'{found[2]} is read as a whole name; if these are initials, write au:"{found[1]}, {found[2][0]}"'
+        )
+        source.note(NoteKind.READ_AS, term.position, message)
+
+
 def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
     _refuse_wildcard(source, term, _WILDCARD.search(term.value), is_name=True)
+    if "," not in term.value:
+        _note_initials(source, term)
     try:
         return intern_condition(prefix, Shape.PHRASE, Person.parse(term.value).text)
     except UnclearPerson as error:
@@ -243,10 +284,7 @@ def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Cond
     value = term.value.strip()
     base = value.rstrip("*")
     if not _CATEGORY.fullmatch(base):
-        several = [name for name in re.split(r"[+,]", value) if name]
         hint = _name_meant(value) or "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."
-        if len(several) > 1:
-            hint = f"Write cat:({' OR '.join(several)})."
         source.fail(term.value_position, f"{value!r} cannot be the name of a category", hint)
     name = base.rstrip(".")
     if base == value or (base != name and taxonomy.is_archive(name)):
@@ -382,6 +420,7 @@ class _Parser:
     def __init__(self, source: QuerySource) -> None:
         self._source = source
         self._tokens = list(Scanner(source).scan_tokens())
+        self._note_commas()
         self._index = 0
         self._deepest = (0, 0)
 
@@ -427,14 +466,18 @@ class _Parser:
         return None
 
     def _read_alternatives(self, prefix: Prefix | None, depth: int) -> Node | None:
-        operands = [self._read_conjunction(prefix, depth)]
+        start = self._token.position
+        rows = [self._read_conjunction(prefix, depth)]
         while operator := self._take(Operator.OR):
-            operands.append(self._read_conjunction(prefix, depth, operator))
-        return _join(Or, operands)
+            rows.append(self._read_conjunction(prefix, depth, operator))
+        tree = _join(Or, [_join(And, row) for row in rows])
+        if tree is not None and len(rows) > 1:
+            self._note_order(start, tree, rows)
+        return tree
 
     def _read_conjunction(
         self, prefix: Prefix | None, depth: int, before: OperatorToken | None = None
-    ) -> Node | None:
+    ) -> list[Node | None]:
         if before is None and (before := self._take(Operator.ANDNOT)):
             operands = [_negate(self._read_factor(prefix, depth, before))]
         else:
@@ -446,7 +489,21 @@ class _Parser:
                 operator = self._take(Operator.AND)
                 self._note_missing_operator(operator)
                 operands.append(self._read_factor(prefix, depth, operator))
-        return _join(And, operands)
+        return operands
+
+    def _note_order(self, start: int, tree: Node, rows: list[list[Node | None]]) -> None:
+        """Say once how OR and AND were read that no parentheses order, if there is a category among them."""
+        said = "AND goes before OR"
+        chains: list[list[Node | None]] = [[]]
+        for first, *others in rows:
+            chains[-1].append(first)
+            chains.extend([other] for other in others)
+        otherwise = _join(And, [_join(Or, row) for row in chains])
+        named = (one.prefix is Prefix.CATEGORY or taxonomy.is_category(one.text) for one in walk_conditions(tree))
+        is_noted = any(note.message.startswith(said) for note in self._source.notes)
+        if otherwise is not None and otherwise != tree and len(chains) > 1 and not is_noted and any(named):
+            message = f"{said}: read as {print_tree(tree)}; write {print_tree(otherwise)} if that is meant"
+            self._source.note(NoteKind.READ_AS, start, message)
 
     def _is_at_end_of_conjunction(self) -> bool:
         token = self._token
@@ -463,6 +520,15 @@ class _Parser:
             said.append(phrase)
         if said:
             self._source.note(NoteKind.MISSING_OPERATOR, self._token.position, "; ".join(said))
+
+    def _note_commas(self) -> None:
+        """Say once that a comma does not mean OR, and what does."""
+        commas = [token.position for token in self._tokens if _has_comma(token)]
+        is_list = all(isinstance(token, TermToken) for token in self._tokens[:-1])
+        parts = _BETWEEN_COMMAS.findall(self._source.text) if is_list else ["(…", "…)"]
+        form = " OR ".join(filter(None, map(str.strip, parts)))
+        if commas and " OR " in form:
+            self._source.note(NoteKind.READ_AS, commas[0], f"a comma does not mean OR; {form} finds any of them")
 
     def _find_formula(self) -> str:
         """Return how to search for a formula such as `SU(2)`, where its parenthesis stands; else ""."""
@@ -492,7 +558,7 @@ class _Parser:
             return ""
         prefix = (f"{first.prefix}:" if first.prefix else "") + "=" * first.is_exact
         alone = f"{prefix} goes with {first.value.rstrip(',')} alone, and " if prefix else "in quotes, "
-        phrase = " ".join(word.value.strip("'") for word in words).rstrip(",;")
+        phrase = " ".join(word.value.strip("'") for word in words).rstrip(".,;")
         found = "people who have all these names" if first.prefix is Prefix.AUTHOR else "the words side by side"
         return f'{alone}{prefix}"{phrase}" finds {found}'
 
@@ -551,6 +617,12 @@ def _is_plain_word(token: Token | None) -> TypeGuard[TermToken]:
     if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED:
         return False
     return _PLAIN_WORD.fullmatch(token.value.rstrip(",;")) is not None
+
+
+def _has_comma(token: Token) -> bool:
+    if not isinstance(token, TermToken) or token.is_quoted or token.prefix not in _PHRASED - {Prefix.AUTHOR}:
+        return False
+    return _COMMA.search(token.value) is not None
 
 
 def _ends_row(token: TermToken) -> bool:

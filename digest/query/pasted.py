@@ -26,7 +26,7 @@ from urllib.parse import parse_qsl, unquote
 from digest.model import taxonomy
 from digest.model.errors import QueryError
 from digest.query.tree import Prefix
-from digest.query.written import join_categories, open_quotes
+from digest.query.written import write_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -131,12 +131,8 @@ def read_pasted(text: str) -> Pasted | None:
             address = _Address(text, found, parameters)
             return _describe("an address at arXiv", address.read(), address.lost)
     decoded = _decode(stripped)
-    opened = open_quotes(decoded)
-    joined = join_categories(opened)
-    if joined != opened:
-        return _describe("any of several categories", joined)
-    if opened != decoded:
-        return _describe("a query between quotes", opened)
+    if (written := write_out(decoded)) != decoded:
+        return _describe("any of several categories" if "cat:(" in written else "a query between quotes", written)
     return None if decoded == stripped else _describe("a part of an address", decoded)
 
 

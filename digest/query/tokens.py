@@ -153,23 +153,25 @@ CURLY_QUOTES = "“”„‟«»"
 """Quotation marks that word processors and web pages put for ": read as these wherever one may stand."""
 
 _END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f\ufeff]*")
-"""A file from Windows may begin with a byte order mark."""
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f]*")
 _BARE = re.compile(rf"[^{_END}]+")
 _WORD = re.compile(rf"[^{_END}]*")
 _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
 _PREFIX = re.compile(r"([^\W\d]+)(\s*):")
 PREFIX_WITHIN = re.compile(
-    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=\w)|[=;](?=[^\W\d]|[\"{CURLY_QUOTES}]))", re.IGNORECASE
+    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|[=;](?=[^\W\d]|[\"{CURLY_QUOTES}]))", re.IGNORECASE
 )
 """A prefix within a word, or one with a sign beside the colon's key."""
 _NEGATIVE = "-!–−"
 """What may stand for NOT directly before a word; word processors make the last two of the first."""
 _VALUE_BEHIND = re.compile(r'"[^"]*"|[\w.-]*\w')
 _SIGNS_AROUND = re.compile(r"^\W+|\W+$")
+_NEGATION = re.compile(r"[-–−](?=[^\s\x00-\x1f\x7f)-])|!(?=\s*[^\s)])")
 _NEGATED_VALUE = re.compile(rf"[{_NEGATIVE}](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
-_ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)")
+_BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;](?=[^\W\d_][^\W\d_])")
+"""These part words as blanks do, if no field is asked for: a word with such a sign wants all its parts in one."""
+_ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)|\A\|{1,2}\Z")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
 _OPENING = re.compile(rf'["{CURLY_QUOTES}]')
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
@@ -240,12 +242,10 @@ class Scanner:
                 return self._scan_word(start)
 
     def _is_negation(self, sign: str) -> bool:
-        before, behind = self._text[: self._place][-1:], self._text[self._place + 1 :][:1]
+        before, behind = (self._text[max(place, 0) : place + 1] for place in (self._place - 1, self._place + 1))
         has_gap = before in ("", "(", *_NEGATIVE) or _BLANKS.fullmatch(before) is not None
-        if sign != "!":  # a dash with blanks around it parts words
-            return has_gap and behind not in ("", ")", "-") and _BLANKS.fullmatch(behind) is None
-        is_blank = _BLANKS.fullmatch(behind) is not None
-        return (has_gap or not is_blank) and bool(self._text[self._place + 1 :].lstrip()[:1].strip(")"))
+        is_possible = _NEGATION.match(self._text, self._place) is not None
+        return is_possible and (has_gap or (sign == "!" and _BLANKS.fullmatch(behind) is None))
 
     def _scan_word(self, start: int) -> Token:
         prefix = self._scan_prefix(start)
@@ -254,8 +254,6 @@ class Scanner:
         word = self._take_bare(start)
         if word.upper() in Operator.__members__:
             return OperatorToken(Operator[word.upper()], start)
-        if word in ("|", "||"):
-            self._source.fail(start, f"{word} is not an operator", "Write OR.")
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
 
     def _take_bare(self, start: int, prefix: Prefix = Prefix.ALL) -> str:
@@ -264,6 +262,9 @@ class Scanner:
         if not is_doi and prefix not in (Prefix.ID, Prefix.DOI):
             self._refuse_signs(word, start)
         self._place += len(word)
+        if prefix is Prefix.ALL and not is_doi and (sign := _BETWEEN_WORDS.search(word)):
+            self._place -= len(word) - sign.end()
+            return word[: sign.end()].rstrip("+")
         return word
 
     def _refuse_signs(self, word: str, start: int) -> None:
@@ -278,7 +279,8 @@ class Scanner:
                 place, f"{found[0]} is no prefix here", f"A word with a colon in it needs quotes. Write {form}."
             )
         if found := _ALTERNATIVES.search(word):
-            hint = f"Write ({word[: found.start()]} OR {word[found.end() :]})."
+            parts = word.split(found[0])
+            hint = f"Write ({' OR '.join(parts)})." if all(parts) else "Write OR."
             self._source.fail(self._place + found.start(), f"{found[0]} is not an operator", hint)
 
     def _scan_prefix(self, start: int) -> Prefix | None:

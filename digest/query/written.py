@@ -19,15 +19,17 @@ _WIDE = {
 } | dict.fromkeys(map(ord, "\u2236\ua789"), ":")
 """Signs of other keyboards, and two that look like a colon -> ours. Raised and lowered ones are formulas."""
 
+_NAME = (
+    rf"(?i:{'|'.join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))})"
+    r"(?:\.(?:[A-Za-z-]*\*|[A-Za-z-]{2,}))?(?![\w*?:]|[-.]\w|/\d)"
+)
 _QUOTES = f"\"{CURLY_QUOTES}'`"
-_VALUE = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
-_QUOTED = re.compile(rf"(?:(?<!\w)[^\W\d]+\s*:\s*)?(?:{_VALUE})")
-_BEGINS_WITH_PREFIX = re.compile(rf"[\s(!-]*(?!(?:Ti|Co|Au):\w)(?i:{'|'.join(PREFIXES)})\s*:")
-"""Between quotes Ti:sapphire is a crystal."""
-
 _NO_SIGN = re.compile(rf"(?i:cat)\s*:|[\s{_QUOTES}]")
 _NEGATION = re.compile(r"(?:[-!–−]|NOT\s+)\Z", re.IGNORECASE)
 """Before categories with blanks between them it goes with the first."""
+_QUOTED_QUERY = re.compile(
+    rf"[\"{CURLY_QUOTES}][\s(!-]*(?!(?:Ti|Co|Au):\w)(?i:{'|'.join(PREFIXES)})\s*:"  # Ti:sapphire is a crystal
+)
 
 
 def straighten(text: str) -> str:
@@ -37,47 +39,34 @@ def straighten(text: str) -> str:
     return "".join(sign for sign in text.translate(_WIDE) if unicodedata.category(sign) != "Cf")
 
 
-def open_quotes(text: str) -> str:
-    """Return a text with parentheses for the quotes around a query."""
-    return _QUOTED.sub(_open, text)
-
-
-def _open(quoted: re.Match[str]) -> str:
-    return f"({quoted[0][1:-1]})" if _BEGINS_WITH_PREFIX.match(quoted[0], 1) else quoted[0]
+def write_out(text: str) -> str:
+    """Return a text with `cat:(… OR …)` for a row of categories, and `(…)` for a query between quotes."""
+    return _pattern().sub(_write_out, text)
 
 
 @cache
-def _name() -> str:
-    """Return the pattern of a category's name, as it may be written, or of an archive's."""
-    archives = "|".join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))
-    return rf"(?i:{archives})(?:\.(?:[A-Za-z-]*\*|[A-Za-z-]{{2,}}))?(?![\w*?:]|[-.]\w|/\d)"
-
-
-@cache
-def _row() -> re.Pattern[str]:
-    """Return the pattern of a row of categories, or of a value in which none may be; compiled at first use."""
-    one = rf"(?:(?i:cat)\s*:\s*)?(?:{_name()}|[{_QUOTES}]\s*{_name()}\s*[{_QUOTES}])"
+def _pattern() -> re.Pattern[str]:
+    """Return the pattern of a row, or of a value that holds none; compiled at first use."""
+    one = rf"(?:(?i:cat)\s*:\s*)?(?:{_NAME}|[{_QUOTES}]\s*{_NAME}\s*[{_QUOTES}])"
     between = r"(?:\s*[,;|/+&、•]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
     row = rf"(?P<row>{one}(?:{between}{one})+(?:\s+(?:and|or)\s+{one})?)"
     enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/+&、.]+)?"
-    value = rf"{_QUOTED.pattern}|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
-    return re.compile(rf"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?{enclosed}|{value}")
+    begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"
+    quoted = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
+    return re.compile(
+        rf"{begin}{enclosed}|(?:(?<!\w)[^\W\d]+\s*:\s*)?(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
+    )
 
 
-def join_categories(text: str) -> str:
-    """Return a text with `cat:(… OR …)` for every row of categories."""
-    return _row().sub(_join, text)
-
-
-def _join(found: re.Match[str]) -> str:
-    if found["row"] is None:
-        return found[0]
-    names = re.findall(_name(), found["row"])
-    signs = [_NO_SIGN.sub("", gap) for gap in re.split(_name(), found["row"])[1:-1]]
+def _write_out(found: re.Match[str]) -> str:
+    whole, row = found[0], found["row"]
+    if row is None:
+        return f"({write_out(whole[1:-1])})" if _QUOTED_QUERY.match(whole) else whole
+    names = re.findall(_NAME, row)
     named = ["." in name or "-" in name for name in names]  # `math, physics` may be words
-    if all(signs):
-        is_row = any(named) or ":" in found[0]
+    if all(_NO_SIGN.sub("", gap) for gap in re.split(_NAME, row)[1:-1]):
+        is_row = any(named) or ":" in whole
     else:
         before = found.string[max(found.start() - len("ANDNOT "), 0) : found.start()]
-        is_row = (all(named) or found[0].count(":") == len(names)) and not _NEGATION.search(before)
-    return f"cat:({' OR '.join(names)}){' ' * bool(found['tail'])}" if is_row else found[0]
+        is_row = (all(named) or whole.count(":") == len(names)) and not _NEGATION.search(before)
+    return f"cat:({' OR '.join(names)}){' ' * bool(found['tail'])}" if is_row else whole

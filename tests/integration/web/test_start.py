@@ -106,9 +106,9 @@ def test_the_live_part_says_what_changes_against_a_query_before(shared: Desk) ->
 
 
 def test_a_mistake_is_marked_where_it_stands_and_what_works_is_a_click_away(shared: Desk) -> None:
-    page = shared.http.get("/", params={"q": "<b> abstract:GPU"}).text
-    assert "abstract: is not a known prefix." in page
-    assert list_texts(page, "//p[@class='typed']//mark") == ["abstract:GPU"]
+    page = shared.http.get("/", params={"q": "<b> abstr:GPU"}).text
+    assert "abstr: is not a known prefix." in page
+    assert list_texts(page, "//p[@class='typed']//mark") == ["abstr:GPU"]
     assert find(page, "//div[@id='said']//a/@href") == ["?q=%3Cb%3E%20abs%3AGPU"]
     assert "<b> " not in page
 

@@ -39,7 +39,6 @@ READ = [
     ("-cs.PF, cs.DC", f"NOT ({PF_DC})", "read as -cat:(cs.PF OR cs.DC)"),
     ("x1 -cs.PF cs.DC", "all:cs.DC AND all:x1 ANDNOT all:cs.PF", "all parts must match"),
     ("cs.PF AND cs.DC", "all:cs.DC AND all:cs.PF", "cat:cs.PF finds it alone"),
-    ("math,physics", "all:math,physics", ""),
     ('ti:"cs.PF, cs.DC"', 'ti:"cs.pf cs.dc"', ""),
     # a prefix of ours is read as one
     ("cat\uff1acs.PF", "cat:cs.PF", ""),
@@ -51,13 +50,82 @@ READ = [
     ('"cat:cs.PF" AND "abs:GPU"', GPU_PF, OPENED),
     ("Abs: GPU AND cat :cs.PF", GPU_PF, ""),
     ("abs:\uff08GPU OR CUDA\uff09", "abs:cuda OR abs:gpu", ""),
-    ('"Ti:sapphire laser"', 'all:"ti:sapphire laser"', "between quotes it is no prefix"),
+    ('"Ti:sapphire laser"', 'all:"ti:sapphire laser"', "Ti: is a word to search for here"),
     # NOT has signs
     ("x1 !abs:GPU", "all:x1 ANDNOT abs:gpu", ""),
     ("x1 AND !(abs:a1 OR abs:b1)", "all:x1 ANDNOT (abs:a1 OR abs:b1)", ""),
     ("x1 ! y1", "all:x1 ANDNOT all:y1", ""),
     ("x1 \u2013abs:GPU", "all:x1 ANDNOT abs:gpu", ""),
     ("Attention!", "all:attention", ""),
+    # what counts for nothing
+    ('abs:"vitamin A"', "abs:vitamin", 'A is left out, as at arXiv: only "vitamin" is searched for'),
+    ('abs:"Sgr A*"', "abs:sgr", 'A is left out, as at arXiv: only "sgr" is searched for'),
+    ("A/B testing", "all:b AND all:testing", 'A is left out, as at arXiv: only "b"'),
+    ("abs:in-context", "abs:context", "in is left out"),
+    ("C#", "all:c", '# is left out, as at arXiv: only "c"'),
+    ("abs:C++", "abs:c", "+ is left out"),
+    ("A+B", "all:b", "A, + are left out"),
+    (".NET", "all:net", '. is left out, as at arXiv: only "net"'),
+    ('abs:"H→ZZ"', 'abs:"h zz"', '→ is left out, as at arXiv: only "h zz"'),
+    (r"abs:$H\rightarrow{}ZZ$", "abs:h-zz", "→ is left out"),
+    ("the AND gpu", "all:gpu", "'the' is too common"),
+    ('abs:"the graph neural networks."', 'abs:"graph neural networks"', ""),
+    ('abs:"(self-supervised) learning, a priori"', 'abs:"self supervised learning a priori"', ""),
+    (r"abs:$\Lambda$CDM", "abs:λcdm", ""),
+    # OR and AND without parentheses, commas, and a +
+    (
+        "cat:cs.CL OR cat:cs.LG AND abs:a1",
+        "(abs:a1 AND cat:cs.LG) OR cat:cs.CL",
+        "read as cat:cs.CL OR (cat:cs.LG AND abs:a1); write (cat:cs.CL OR cat:cs.LG) AND abs:a1 if",
+    ),
+    (
+        "abs:a1 cat:cs.CL OR cs.LG",
+        "(abs:a1 AND cat:cs.CL) OR all:cs.LG",
+        "write abs:a1 AND (cat:cs.CL OR all:cs.LG) if",
+    ),
+    (
+        "cs.CL, cs.LG ANDNOT ti:a1 OR ti:b1",
+        "((cat:cs.CL OR cat:cs.LG) ANDNOT ti:a1) OR ti:b1",
+        "AND goes before OR",
+    ),
+    ("(cat:cs.CL OR cat:cs.LG) AND abs:a1", "abs:a1 AND (cat:cs.CL OR cat:cs.LG)", ""),
+    ("ti:a1 OR ti:b1 AND ti:c1", "ti:a1 OR (ti:b1 AND ti:c1)", ""),
+    (
+        '"Hall", "Faith", "Fact"',
+        "all:fact AND all:faith AND all:hall",
+        'OR; "Hall" OR "Faith" OR "Fact" finds any',
+    ),
+    (
+        "hall,faith;fact",
+        "all:fact AND all:faith AND all:hall",
+        "a comma does not mean OR; hall OR faith OR fact finds",
+    ),
+    (
+        "cat:cs.CL AND hall, faith",
+        "all:faith AND all:hall AND cat:cs.CL",
+        "a comma does not mean OR; (… OR …) finds",
+    ),
+    ("gpu, latency, 1,000", "all:1,000 AND all:gpu AND all:latency", "gpu OR latency OR 1,000 finds"),
+    ("au:Lindquell, K", "all:k AND au:lindquell", 'au:"Lindquell, K" finds'),
+    ("gpu,", "all:gpu", ""),
+    ("prompt+defense+agents", "all:agents AND all:defense AND all:prompt", '"prompt defense agents" finds'),
+    ("tail latency.", "all:latency AND all:tail", 'in quotes, "tail latency" finds'),
+    # names and lone categories
+    ("cs.PX OR gpu", "all:cs.px OR all:gpu", "perhaps cs.PF or cs.PL is meant"),
+    ('au:"hlavacek ws"', 'au:"hlavacek ws"', 'write au:"hlavacek, w"'),
+    ("au:Smith_JA", 'au:"smith ja"', 'write au:"Smith, J"'),
+    ('author:"Hlavacek WS"', 'author:"hlavacek ws"', 'write au:"Hlavacek, W"'),
+    (
+        'au:"Andrew Ng" OR au:"Wei Xu" OR au:"Sammy Davis Jr"',
+        'au:"andrew ng" OR au:"sammy davis jr" OR au:"wei xu"',
+        "",
+    ),
+]
+
+ONCE = [
+    ('"a1", "b1", "c1", d1', "comma"),
+    ("cs.PF OR cs.DC OR cs.OS", "in every field"),
+    ("cat:cs.PF AND a1 OR b1 AND (c1 OR cat:cs.DC AND d1)", "goes before"),
 ]
 
 REFUSED = [
@@ -79,6 +147,11 @@ def test_what_people_write_is_read_as_it_is_meant(text: str, canonical: str, not
     messages = [note.message for note in query.notes]
     assert query.canonical == canonical
     assert any(noted in message for message in messages) if noted else messages == []
+
+
+@pytest.mark.parametrize(("text", "noted"), ONCE)
+def test_the_same_is_noted_once(text: str, noted: str) -> None:
+    assert sum(noted in note.message for note in parse_query(text).notes) == 1
 
 
 @pytest.mark.parametrize(("text", "there", "message", "hint"), REFUSED)
