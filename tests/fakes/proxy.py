@@ -56,7 +56,8 @@ class _Handler(StreamRequestHandler):
             if method == "CONNECT":
                 self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                there.sendall("\r\n".join([f"{method} {parts.path} HTTP/1.1", *headers, "", ""]).encode())
+                target = parts._replace(scheme="", netloc="").geturl()
+                there.sendall("\r\n".join([f"{method} {target} HTTP/1.1", *headers, "", ""]).encode())
             with contextlib.suppress(OSError):
                 self._carry({self.connection: there, there: self.connection})
 
