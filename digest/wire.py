@@ -64,7 +64,7 @@ class AnswerDamaged(ExchangeError):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back, at a time by our clock; `headers` by lower-case name, `body` unpacked and whole."""
+    """What came back: `headers` by lower-case name, `body` unpacked and whole, and when, if it asks to wait."""
 
     status: int
     headers: Mapping[str, str]
@@ -163,7 +163,8 @@ class Wire:
                     raise httpx.ProxyError(str(reply.status_code))
                 read = b"" if reply.status_code in unread else _gather(reply, self._limit)
             exchange.require_going_on()  # a body without a length ends well even if it was cut off
-            return HttpAnswer(reply.status_code, dict(reply.headers), read, self._now())
+            came_at = self._now() if "retry-after" in reply.headers else None
+            return HttpAnswer(reply.status_code, dict(reply.headers), read, came_at)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             raise exchange.judge(error, silence) from error
         finally:

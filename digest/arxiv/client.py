@@ -113,7 +113,6 @@ class ArxivClient:
         clock: dates what is fetched.
         on_request: called for every request after it ended and the gate was released.
         deadline: seconds one request may take in all.
-        choose_proxy: tells which proxy arXiv is asked through.
 
     Raises:
         ConfigurationError: the user agent is not ASCII.

@@ -83,7 +83,6 @@ class HookPoster(Generic[T]):
         hooks: name → address, and what else it takes to post there. They are secrets: they appear in no message
             and no log.
         timeout: seconds for connecting and for each read.
-        choose_proxy: tells which proxy they are asked through.
         now: the time.
     """
 

@@ -64,7 +64,6 @@ class SlackTransport:
         token: bot token (`xoxb-…`).
         url: base of the Web API; https, or this machine.
         timeout: seconds for connecting and for each read.
-        choose_proxy: tells which proxy Slack is asked through.
         now: seconds that pass.
 
     Raises:
@@ -169,7 +168,7 @@ class SlackTransport:
 
     def close(self) -> None:
         """Break off what waits for an answer."""
-        self.client.close()
+        self.client.wire.hang_up()
 
     def _look_around(self, name: str) -> None:
         """List the channels anew; where Slack does not tell them, a known one is what it was."""
@@ -285,31 +284,19 @@ _UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
 
 _LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
 
-
 _LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; a page of channels has some two million."""
 
 
-class _WiredClient(WebClient):
-    """slack_sdk's client over our wire: its own follows redirects with the token, and waits on what drips."""
+class SlackClient(WebClient):
+    """Calls Slack by slack_sdk, each time once.
 
-    wire: Wire
-    silence: float
-
-    def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
-        body = req.data if isinstance(req.data, bytes) else None
-        answer = self.wire.ask("POST", url, silence=self.silence, body=body, headers=dict(req.header_items()))
-        return {"status": answer.status, "headers": answer.headers, "body": answer.text}
-
-
-class SlackClient:
-    """Calls Slack by slack_sdk's client, each time once.
+    slack_sdk's own way out follows redirects with the token, and waits for what drips.
 
     Args:
         token: a bot token (`xoxb-…`).
         url: base of the Web API, ending in `/api/`.
         timeout: seconds for connecting and for each read.
-        choose_proxy: tells which proxy Slack is asked through.
     """
 
     def __init__(
@@ -317,13 +304,14 @@ class SlackClient:
     ) -> None:
         # At DEBUG the library writes whole bodies to its log, and the caller says its errors.
         _LOGGER_SLACK_CLIENT.setLevel(logging.CRITICAL)
-        self._client = _WiredClient(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
-        self._client.wire = Wire({}, deadline=WHOLE * timeout, limit=_LARGEST_ANSWER, choose_proxy=choose_proxy)
-        self._client.silence = timeout
+        super().__init__(token=token, base_url=url, retry_handlers=[], logger=_LOGGER_SLACK_CLIENT)
+        self.wire = Wire({}, deadline=WHOLE * timeout, limit=_LARGEST_ANSWER, choose_proxy=choose_proxy)
+        self._silence = timeout
 
-    def close(self) -> None:
-        """Break off what waits for an answer."""
-        self._client.wire.hang_up()
+    def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
+        body = req.data if isinstance(req.data, bytes) else None
+        answer = self.wire.ask("POST", url, silence=self._silence, body=body, headers=dict(req.header_items()))
+        return {"status": answer.status, "headers": answer.headers, "body": answer.text}
 
     def call(
         self,
@@ -347,7 +335,7 @@ class SlackClient:
         is_post = json is not None
         require_ours(is_ours)
         try:
-            response = self._client.api_call(method, data=dict(form) if form is not None else None, json=json)
+            response = self.api_call(method, data=dict(form) if form is not None else None, json=json)
         except SlackApiError as error:
             raise judge_answer(method, _read_answer(error.response), is_post=is_post) from None
         except ExchangeError as error:

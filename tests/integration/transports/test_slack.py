@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.deliver.transports.http import TIMEOUT
 from digest.deliver.transports.slack import SlackTransport
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError, DeliveryError
@@ -58,22 +57,6 @@ def test_an_answer_lost_after_the_post_was_stored_is_ambiguous_and_never_repeate
     assert not failure.permanent
     assert receiver.calls == ("chat.postMessage",)
     assert len(receiver.messages) == 1
-
-
-def test_silence_is_waited_out_for_a_while_and_then_ambiguous(receiver: SlackReceiver) -> None:
-    assert TIMEOUT == 15
-    receiver.faults.add("hang_after", seconds=5)
-    assert fail_to_send(SlackTransport(token=TOKEN, url=receiver.url, timeout=0.2)).ambiguous
-    assert receiver.calls == ("chat.postMessage",)
-
-
-def test_nobody_listening_means_nothing_was_stored() -> None:
-    with _answering(Answer()) as server:
-        url = f"{server.url}/api/"
-    failure = fail_to_send(SlackTransport(token=TOKEN, url=url))
-    assert not failure.ambiguous
-    assert not failure.permanent
-    assert failure.whole_transport
 
 
 def test_an_answer_that_drips_is_not_waited_for_for_ever() -> None:
