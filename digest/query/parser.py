@@ -16,6 +16,7 @@ from digest.query.names import Person, UnclearPerson, is_generation, spell_name
 from digest.query.pasted import read_pasted
 from digest.query.queries import Query
 from digest.query.tokens import (
+    BETWEEN_WORDS,
     CURLY_QUOTES,
     MAX_LENGTH,
     PREFIX_WITHIN,
@@ -79,7 +80,7 @@ _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 _MOST_GUESSED, _MOST_MEANT = 4, 12
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
-_NOT_IN_WORDS = re.compile(rf'[\s"$\\()*?+&%|,;]|{PREFIX_WITHIN.pattern}', re.IGNORECASE)
+_NOT_IN_WORDS = re.compile(rf'[\s"$\\()*?+&%|]|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}', re.IGNORECASE)
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
 
 _NOT_FROM_TEX = str.maketrans("%+", "  ")
@@ -281,7 +282,7 @@ def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
 
 
 def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
-    value = term.value.strip()
+    value = term.value.strip().rstrip(",;|/&")
     base = value.rstrip("*")
     if not _CATEGORY.fullmatch(base):
         hint = _name_meant(value) or "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."

@@ -169,7 +169,7 @@ _VALUE_BEHIND = re.compile(r'"[^"]*"|[\w.-]*\w')
 _SIGNS_AROUND = re.compile(r"^\W+|\W+$")
 _NEGATION = re.compile(r"[-–−](?=[^\s\x00-\x1f\x7f)-])|!(?=\s*[^\s)])")
 _NEGATED_VALUE = re.compile(rf"[{_NEGATIVE}](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
-_BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;](?=[^\W\d_][^\W\d_])")
+BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;/&](?=[^\W\d_][^\W\d_])")
 """These part words as blanks do, if no field is asked for: a word with such a sign wants all its parts in one."""
 _ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)|\A\|{1,2}\Z")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
@@ -259,12 +259,13 @@ class Scanner:
     def _take_bare(self, start: int, prefix: Prefix = Prefix.ALL) -> str:
         is_doi = self._text.startswith("10.", self._place)
         word = self._match(_BARE_DOI if is_doi else _BARE)[0]
-        if not is_doi and prefix not in (Prefix.ID, Prefix.DOI):
+        has_signs = not (is_doi or word.isalnum())  # as few words have
+        if has_signs and prefix not in (Prefix.ID, Prefix.DOI):
             self._refuse_signs(word, start)
         self._place += len(word)
-        if prefix is Prefix.ALL and not is_doi and (sign := _BETWEEN_WORDS.search(word)):
+        if has_signs and prefix is Prefix.ALL and (sign := BETWEEN_WORDS.search(word)):
             self._place -= len(word) - sign.end()
-            return word[: sign.end()].rstrip("+")
+            return word[: sign.end()].rstrip("+/&")
         return word
 
     def _refuse_signs(self, word: str, start: int) -> None:

@@ -246,6 +246,7 @@ def test_everything_that_is_wrong_is_told_at_once(refuse: Refuse) -> None:
         ('[queries]\na = "x"\na = "y"\n', "line 3", "twice"),
         ("[mail]\n[mail]\n", "line 2", "twice"),
         ("[mail", "end of document", "quotes"),
+        ('follow = "cat:cs.PF\nto = "feed"\n', 'a text without a " at its end (at line 1', "quotes"),
     ],
 )
 def test_a_slip_of_syntax_is_shown_with_its_line(refuse: Refuse, text: str, line: str, hint: str) -> None:

@@ -109,6 +109,8 @@ READ = [
     ("au:Lindquell, K", "all:k AND au:lindquell", 'au:"Lindquell, K" finds'),
     ("gpu,", "all:gpu", ""),
     ("prompt+defense+agents", "all:agents AND all:defense AND all:prompt", '"prompt defense agents" finds'),
+    ("GPU/CUDA AND x1&y1", "all:cuda AND all:gpu AND all:x1-y1", '"GPU CUDA" finds'),
+    ("cat:cs.PF, AND x1", "all:x1 AND cat:cs.PF", ""),
     ("tail latency.", "all:latency AND all:tail", 'in quotes, "tail latency" finds'),
     # names and lone categories
     ("cs.PX OR gpu", "all:cs.px OR all:gpu", "perhaps cs.PF or cs.PL is meant"),
