@@ -34,7 +34,7 @@ from digest.store import matches as match_store
 from digest.store import people as people_store
 from digest.store import subscriptions as subscription_store
 from digest.store import views
-from digest.store.subscribers import LETTERS, DestinationState, Place, destination_key, load_places
+from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, destination_key, load_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -401,6 +401,7 @@ def _describe_place(here: Installation, place: Place) -> str:
     if place.state is DestinationState.ACTIVE:
         return shown
     word = "unsubscribed" if place.state is DestinationState.LEFT else "off"
+    word = "paused" if place.reason == REFUSED else word
     return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
 
 

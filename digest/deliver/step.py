@@ -15,7 +15,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from digest.deliver.letters import write_letter
-from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, is_of_all, shorten_share
+from digest.deliver.rules import (
+    Step,
+    Tries,
+    decide_failure,
+    decide_unknown,
+    is_of_all,
+    names_recipient,
+    shorten_share,
+)
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.model.messages import Delivery, DeliveryState, Digest, Message, Occasion, Receipt
@@ -45,6 +53,9 @@ SAY_AGAIN = 60.0
 
 SLACK_SPACING = timedelta(seconds=1)
 """Slack takes one message a second and channel (https://docs.slack.dev/apis/web-api/rate-limits)."""
+
+_REFUSALS = 3
+"""Digests in a row that an address is refused for good, until it gets no more of them."""
 
 _WAY_WORDS = {"mailto": "mail", "slack": "Slack", "slack-webhook": "Slack webhook"}
 
@@ -252,6 +263,10 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             blocked_until = next_step.blocked_until
             to, not_before = _LEADS_TO[next_step.step], next_step.not_before
             outbox.mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter)
+            if to is DeliveryState.DEAD and names_recipient(reason):
+                name, last = subscribers.load_last_failures(conn, delivery.id, _REFUSALS)
+                if len(last) == _REFUSALS and all(map(names_recipient, last)):
+                    subscribers.leave(conn, delivery.destination, name, how=subscribers.REFUSED, at=now)
             if kind in SLACK_KINDS and next_step.step in (Step.SHORTEN, Step.ASK):
                 blocked_until = now + SLACK_SPACING  # it may have come, and counts for the pace
             if blocked_until is not None:

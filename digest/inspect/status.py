@@ -34,6 +34,7 @@ from digest.store import subscriptions as subscription_store
 from digest.store import workers as alarm_store
 from digest.store.gate import Breaker, load_breaker
 from digest.store.signups import is_refusing
+from digest.store.subscribers import load_refused
 from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
 
 if TYPE_CHECKING:
@@ -114,6 +115,9 @@ def find_troubles(
         has_worker: a process is at work all the time.
     """
     yield from _find_stuck(conn, now, has_worker=has_worker)
+    for name, destination in load_refused(conn):
+        what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
+        yield Trouble(what, f"Once it is right: `digest subscription resubscribe {name} {destination.address}`")
     yield from _find_unreadable(conn)
     yield from _find_intake_troubles(conn, source, now, breaker, has_worker=has_worker)
     set_aside = views.count_quarantined(conn, since=now - _REMEMBERED)

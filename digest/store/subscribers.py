@@ -186,6 +186,7 @@ _ASKED = (
         subscriptions.c.state.label("subscription_state"),
         subscription_destinations.c.state.label("place_state"),
         subscription_destinations.c.reason.label("place_reason"),
+        subscription_destinations.c.since.label("place_since"),
         _LEAVE.label("left"),
         _READER.label("reader_state"),
         digests.c.occasion,
@@ -245,6 +246,38 @@ def leave(conn: Connection, destination: Destination | str, subscription: str, *
     if is_first:
         _log_leave(conn, key, subscription, how, at)
     return is_first
+
+
+REFUSED = "refused in three digests in a row"
+"""How an address left that its mail server does not know; `resubscribe` has it written to again."""
+
+
+def load_last_failures(conn: Connection, delivery_id: int, number: int) -> tuple[str, list[str]]:
+    """Return whose digest a delivery carries, and why the last ones to its destination failed, newest first.
+
+    One that arrived has "", and what was planned before the destination was subscribed does not count.
+    """
+    row = conn.execute(_ASKED, {"asked": delivery_id}).one()
+    ended = (DeliveryState.SENT, DeliveryState.DEAD)
+    theirs = (
+        deliveries.c.destination == row.destination,
+        deliveries.c.created_at >= literal(row.place_since, Moment),
+    )
+    last = select(deliveries.c.last_error).where(*theirs, deliveries.c.state.in_(ended))
+    return row.name, list(conn.execute(last.order_by(deliveries.c.id.desc()).limit(number)).scalars())
+
+
+def load_refused(conn: Connection) -> list[tuple[str, Destination]]:
+    """Return the subscriptions in force with the addresses that were refused in too many of their digests."""
+    places = subscription_destinations.c
+    found = (
+        select(subscriptions.c.name, places.destination)
+        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
+        .where(places.state == DestinationState.LEFT, places.reason == REFUSED)
+        .where(subscriptions.c.state != SubscriptionState.ENDED)
+        .order_by(subscriptions.c.name, places.destination)
+    )
+    return [(row.name, Destination.parse(row.destination)) for row in conn.execute(found)]
 
 
 def resubscribe(

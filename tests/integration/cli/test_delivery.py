@@ -201,3 +201,26 @@ def test_a_refusal_of_us_waits_for_the_operator_and_costs_no_reader_a_message(
     digest("run")
     assert len(world.mail.mails) == before + held
     assert len(ids) == 3
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "is_paused"),
+    [("dead", "answered 550 at RCPT TO: 5.1.1 no", True), ("dead", "550: 5.2.1 no", False), ("sent", "", False)],
+)
+def test_an_address_refused_in_three_digests_in_a_row_is_paused_until_it_is_resubscribed(
+    world: World, digest: Shell, state: str, reason: str, *, is_paused: bool
+) -> None:
+    resume = "`digest subscription resubscribe gpu-mail reader@digest.example`"
+    said = "reader@digest.example was refused in three digests in a row, so gpu-mail is paused for it"
+    world.mail.script.clear()
+    world.mail.script.reply("RCPT", "550 5.1.1 no such mailbox", times=2)
+    with world.open_store().begin() as conn:  # the second of three, of which the first and the last go out anew
+        theirs, second = "destination = 'mailto:reader@digest.example'", (state, reason)
+        conn.exec_driver_sql(f"UPDATE deliveries SET state = 'ready' WHERE {theirs}")
+        conn.exec_driver_sql(f"UPDATE deliveries SET {theirs}, state = ?, last_error = ? WHERE id = 4", second)
+    digest("run", expect=4)
+    assert (said in digest("status").out, resume in digest("status").out) == (is_paused, is_paused)
+    assert ("paused since" in digest("subscription", "show", "gpu-mail").out) == is_paused
+    if is_paused:
+        digest(*resume.strip("`").split()[1:])
+        assert resume not in digest("status").out
