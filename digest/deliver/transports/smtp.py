@@ -6,17 +6,17 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from digest.config.addresses import read_mail_address
 from digest.deliver.transports.smtp_connection import (
-    Mailbox,
     Patience,
     Security,
     SmtpConnection,
     StaleConnection,
     parse_mail_server,
-    parse_mailbox,
 )
-from digest.model.errors import ConfigurationError, DeliveryError
+from digest.model.errors import DeliveryError, UsageError
 from digest.model.messages import Message, Receipt, always_ours
+from digest.model.subscriptions import normalise_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,13 +55,7 @@ class SmtpTransport:
     ) -> None:
 
         self._patience = patience or Patience()
-        try:
-            self._sender = parse_mailbox(from_address)
-        except ValueError as error:
-            raise ConfigurationError(
-                f"mail can't be sent from {from_address!r}: {error}",
-                hint="Write a bare address such as digest@example.org.",
-            ) from error
+        self._sender = read_mail_address(from_address)
         self._server = parse_mail_server(url, user=user, password=password, ca_file=ca_file, helo=helo)
         # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
         self._tls = None if self._server.security is Security.NONE else self._server.open_tls()
@@ -75,7 +69,7 @@ class SmtpTransport:
         Raises:
             DeliveryError: it is no mail address.
         """
-        return _read_recipient(destination).address
+        return _read_recipient(destination)
 
     def send(
         self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
@@ -146,12 +140,12 @@ class SmtpTransport:
                 one.quit()
 
 
-def _read_recipient(destination: Destination) -> Mailbox:
+def _read_recipient(destination: Destination) -> str:
     try:
-        return parse_mailbox(destination.address)
-    except ValueError as error:
+        return normalise_address(destination.address)
+    except UsageError as error:
         raise DeliveryError(
-            f"{destination.address!r} is not a mail address: {error}",
+            f"{destination.address!r} is not a mail address: {error.message}",
             permanent=True,
             hint="Correct it where the subscription names it.",
         ) from error

@@ -15,11 +15,8 @@ import ssl
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
-
-from email_validator import EmailNotValidError, validate_email
 
 from digest.deliver.rules import names_recipient, refuses_us
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
@@ -30,47 +27,6 @@ from digest.wire import TRUST_HINT, load_authorities
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-
-_PRIVATE_DOMAIN = re.compile(
-    r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*(?:local|localhost|test|invalid)", re.ASCII | re.IGNORECASE
-)
-"""Domains no public mail server knows, but a machine's or an office's own may (RFC 6761, RFC 6762)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mailbox:
-    """An address for MAIL FROM or RCPT TO.
-
-    Attributes:
-        address: as it goes on the wire, without angle brackets; the domain in ASCII wherever it can be.
-        needs_utf8: its local part is beyond ASCII, so the server must offer SMTPUTF8 (RFC 6531).
-    """
-
-    address: str
-    needs_utf8: bool
-
-
-@lru_cache(maxsize=1024)  # a mail's address is read when it is resolved, and again when it is sent
-def parse_mailbox(text: str) -> Mailbox:
-    """Read one bare mail address.
-
-    Raises:
-        ValueError: it is none; the reason is the message.
-    """
-    local, _, domain = text.rpartition("@")
-    is_private = _PRIVATE_DOMAIN.fullmatch(domain) is not None
-    try:
-        checked = validate_email(
-            f"{local}@example.org" if is_private else text,
-            check_deliverability=False,
-            globally_deliverable=False,
-        )
-    except EmailNotValidError as error:
-        raise ValueError(str(error)) from error
-    if is_private:
-        return Mailbox(f"{checked.local_part}@{domain.lower()}", checked.smtputf8)
-    return Mailbox(checked.ascii_email or checked.normalized, checked.smtputf8)
 
 
 class Security(StrEnum):
@@ -378,20 +334,20 @@ class SmtpConnection:
         has_rested_long = monotonic() - self._used_at > self._patience.idle
         return self._link is None or self._mails >= self._patience.mails or has_rested_long
 
-    def hand_over(self, sender: Mailbox, recipient: Mailbox, data: bytes, is_ours: Callable[[], bool]) -> Receipt:
-        """Send one mail.
+    def hand_over(self, sender: str, recipient: str, data: bytes, is_ours: Callable[[], bool]) -> Receipt:
+        """Send one mail, of ASCII.
 
         Raises:
             StaleConnection: nothing was said: the server had gone while the connection rested.
             DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
         """
         link = self.take()
-        options = _choose_options(link, sender, recipient, data)
+        size = f" SIZE={len(data)}" if link.has_extn("size") else ""
         self._stage = Stage.SENDER
         try:
-            self._ask(link, f"MAIL FROM:<{sender.address}>{options}", DONE, FORWARDED)
+            self._ask(link, f"MAIL FROM:<{sender}>{size}", DONE, FORWARDED)
             self._stage = Stage.RECIPIENT
-            self._ask(link, f"RCPT TO:<{recipient.address}>", DONE, FORWARDED)
+            self._ask(link, f"RCPT TO:<{recipient}>", DONE, FORWARDED)
             self._stage = Stage.DATA
             self._ask(link, "DATA", GO_AHEAD)
             # Each dot that a line begins with is doubled (RFC 5321 §4.5.2).
@@ -444,7 +400,7 @@ class SmtpConnection:
     def _open(self) -> smtplib.SMTP:
         stage, link = Stage.GREETING, None
         try:
-            link = self._connect()
+            link = _Link(self._server, self._hold, self._tls, self._patience.command)
             link.ehlo_or_helo_if_needed()
             if self._server.security is Security.STARTTLS:
                 link.starttls(context=self._tls)
@@ -462,12 +418,6 @@ class SmtpConnection:
                 ) from error
             raise judge_opening(self._server, stage, error) from error
         return link
-
-    def _connect(self) -> smtplib.SMTP:
-        place, seconds = (self._server.host, self._server.port, self._server.helo), self._patience.command
-        if self._server.security is Security.TLS:
-            return _SecureLink(self._hold, *place, timeout=seconds, context=self._tls)
-        return _Link(self._hold, *place, timeout=seconds)
 
     def _hold(self, line: socket.socket) -> None:
         """Keep a handle of our own: what secures a socket takes it from its holder."""
@@ -548,10 +498,11 @@ class _Link(smtplib.SMTP):
     """smtplib's side of a connection, whose socket is shown to somebody as soon as it stands."""
 
     def __init__(
-        self, hold: Callable[[socket.socket], None], host: str, port: int, helo: str, *, timeout: float
+        self, server: MailServer, hold: Callable[[socket.socket], None], tls: ssl.SSLContext | None, timeout: float
     ) -> None:
         self._hold = hold
-        super().__init__(host, port, helo or None, timeout=timeout)
+        self._tls = tls if server.security is Security.TLS else None
+        super().__init__(server.host, server.port, server.helo or None, timeout=timeout)
 
     def getreply(self) -> tuple[int, bytes]:
         if self.file is None:
@@ -567,53 +518,7 @@ class _Link(smtplib.SMTP):
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             self._hold(line)
+            return self._tls.wrap_socket(line, server_hostname=host) if self._tls else line
         except OSError:
             line.close()
             raise
-        return line
-
-
-class _SecureLink(smtplib.SMTP_SSL, _Link):
-    """The same over TLS from the first byte: SMTP_SSL secures what `_Link` connected."""
-
-    def __init__(
-        self,
-        hold: Callable[[socket.socket], None],
-        host: str,
-        port: int,
-        helo: str,
-        *,
-        timeout: float,
-        context: ssl.SSLContext | None,
-    ) -> None:
-        self._hold = hold
-        smtplib.SMTP_SSL.__init__(self, host, port, helo or None, timeout=timeout, context=context)
-
-
-def _choose_options(link: smtplib.SMTP, sender: Mailbox, recipient: Mailbox, data: bytes) -> str:
-    """Return what the server is to know of a mail beforehand.
-
-    Raises:
-        DeliveryError: it does not take addresses or headers beyond ASCII.
-    """
-    is_ascii = data.isascii()
-    needs_utf8 = (
-        sender.needs_utf8 or recipient.needs_utf8 or not (is_ascii or data.partition(b"\r\n\r\n")[0].isascii())
-    )
-    if needs_utf8 and not link.has_extn("smtputf8"):
-        raise DeliveryError(
-            "the mail server does not take addresses or headers beyond ASCII (it offers no SMTPUTF8)",
-            permanent=True,
-            hint="Use an address of ASCII characters, or a mail server that offers SMTPUTF8.",
-        )
-    # smtplib encodes commands as ASCII by default.
-    link.command_encoding = "utf-8" if needs_utf8 else "ascii"
-    return "".join(
-        option
-        for option, is_wanted in (
-            (f" SIZE={len(data)}", link.has_extn("size")),
-            (" BODY=8BITMIME", link.has_extn("8bitmime") and not is_ascii),
-            (" SMTPUTF8", needs_utf8),
-        )
-        if is_wanted
-    )
