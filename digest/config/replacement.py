@@ -8,13 +8,9 @@ import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from digest.config.document import read_document
 from digest.model.errors import ConfigurationError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _KEPT = 10
 """Files of before, each one change older."""
@@ -82,7 +78,7 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
     """Replace a file by another content; what it held stands beside it from then on. Mode and owner stay.
 
     Who reads meanwhile finds the one or the other whole, unless it is mounted by itself. A crash between the
-    renamings leaves what the file held both in it and beside it.
+    renamings leaves the file as it was, and what it was to hold under a name of its own beside it.
 
     Args:
         file: as it was read.
@@ -106,12 +102,15 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
                 f"somebody else has changed {file.path} meanwhile, so nothing was written", hint="Call it again."
             )
         files = file.list_before()
-        if kept is not None:  # first: a crash must find what the file held
-            _move([*zip(files[-2::-1], files[:0:-1], strict=True), (kept, files[0])])
-        put_in_place(new, target)
         if kept is None:
             files[0].unlink()
-            _move(zip(files[1:], files[:-1], strict=True))
+            moves = list(zip(files[1:], files[:-1], strict=True))
+        else:
+            moves = [*zip(files[-2::-1], files[:0:-1], strict=True), (kept, files[0])]
+        for old, place in moves:
+            if old.exists():
+                old.replace(place)
+        put_in_place(new, target)  # last: what it held is safe by now
     except OSError as error:
         raise _explain(file.path, error) from error
     finally:
@@ -137,12 +136,6 @@ def put_in_place(new: Path, target: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         new.unlink()
-
-
-def _move(moves: Iterable[tuple[Path, Path]]) -> None:
-    for old, place in moves:
-        if old.exists():
-            old.replace(place)
 
 
 def _write_beside(target: Path, content: bytes) -> Path:
