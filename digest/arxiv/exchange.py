@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-_CHECK_NETWORK = "Check the network and the addresses under [arxiv]."
-_LATER = "The next check tries again."
+_CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next check tries again."
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
@@ -93,7 +92,8 @@ def ask(wire: Wire, asked: AskedRequest, *, not_after: float) -> HttpAnswer:
     except ExchangeError as error:
         host = urlsplit(asked.url).netloc  # with its port, if that is not the usual one
         what = f"no whole answer from {host}" if error.was_out else f"{host} can't be reached"
-        raise ArxivUnreachable(f"{what}: {error}", hint=f"{error.hint or _CHECK_NETWORK} {_LATER}") from error
+        why = ". ".join(filter(None, (str(error), error.hint.rstrip("."))))  # a run shows no hint
+        raise ArxivUnreachable(f"{what}: {why}", hint=_CHECK_NETWORK) from error
 
 
 @dataclass(frozen=True, slots=True)
