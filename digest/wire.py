@@ -142,7 +142,7 @@ class Wire:
         except ConfigurationError as error:
             raise ExchangeError(error.message, was_out=False, hint=error.hint) from error
         authorities = load_authorities()
-        securing = authorities if proxy and proxy.url.startswith("https:") else None
+        securing = authorities if proxy and proxy.url.lower().startswith("https:") else None
         through = httpx.Proxy(proxy.url, ssl_context=securing) if proxy else None
         exchange = _Exchange(check, self._deadline, proxy)
         with self._lock:

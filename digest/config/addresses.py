@@ -29,7 +29,7 @@ _STORE_HINT = "Write sqlite:///digest.db, or postgresql://name:password@host/dat
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _PASSWORD = re.compile(r"(?<=://)(?P<name>[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*")
-_PROXY = re.compile(r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?")
+_PROXY = re.compile(r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?", re.IGNORECASE)
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
 _HOST_NAME = re.compile(
@@ -116,7 +116,8 @@ def read_proxy(value: object) -> str:
     text = read_line(value)
     url = text if "://" in text else f"http://{text}"
     if _split(url) is None or not _PROXY.fullmatch(url):
-        hint = "Write http://host:port, or http://name:password@host:port. Other kinds, as socks, can't be used."
+        hint = "Write http://host:port, or http://name:password@host:port, with %40 for an @ of the password."
+        hint += " Other kinds, as socks, can't be used."
         raise ConfigurationError("is not the address of an HTTP proxy", hint=hint)
     return url
 
@@ -360,6 +361,10 @@ class Proxy:
         return f"the proxy {scheme}://{rest.rpartition('@')[2].rstrip('/')}, from {self.origin}"
 
 
+_HERE = ("localhost", "127.0.0.0/8", "::1")
+"""This machine, as NO_PROXY would name it."""
+
+
 def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: str) -> Proxy | None:
     """Return the proxy for a request; None if it goes straight there, as each one to this machine does.
 
@@ -376,9 +381,9 @@ def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: 
     parts = urlsplit(url)
     places = [named.get(f"{parts.scheme}_proxy"), named.get("all_proxy")]
     name, written = next((one for one in [(origin, configured), *places] if one and one[1]), ("", ""))
-    exempt = named.get("no_proxy", ("", ""))[1].lower().replace(",", " ").split()
+    exempt = [*_HERE, *named.get("no_proxy", ("", ""))[1].lower().replace(",", " ").split()]
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    if not written or is_loopback(url) or any(_covers(one, parts.hostname or "", port) for one in exempt):
+    if not written or any(_covers(one, parts.hostname or "", port) for one in exempt):
         return None
     try:
         return Proxy(read_proxy(written), name)

@@ -25,7 +25,7 @@ PROXY = "http://proxy.example.org:3128"
         ({"HTTP_PROXY": f"{PROXY}/"}, "http://arxiv.test/oai", "HTTP_PROXY"),
         ({"ALL_PROXY": "socks5://other:1", "HTTPS_PROXY": PROXY}, ARXIV, "HTTPS_PROXY"),
         ({"all_proxy": PROXY}, ARXIV, "all_proxy"),
-        ({"all_proxy": PROXY}, "http://127.0.0.1:8000", ""),
+        ({"all_proxy": PROXY}, "http://127.0.1.1:8000", ""),
         ({"all_proxy": PROXY}, "http://[::1]:8000", ""),
         ({"all_proxy": PROXY}, "http://localhost:8000", ""),
     ],
