@@ -61,13 +61,12 @@ _WILDCARD = re.compile(r"[*?]")
 _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")
 _WILDCARD_IN_QUOTES = re.compile(r"(?<=\w)\?(?=\w)")
 """Elsewhere between quotes signs are mere signs: "is it all you need?"."""
-_STAR_IN_QUOTES = re.compile(r"\w\*(?=\s|\Z)")
 _OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\A\W*(?:a|[Aa]n|[Tt]he)(?=\s)")
-_SIGN_OF_WORD = re.compile(r"(?<!\S)\.(?=[^\W\d])|[#@+<>→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]")
+_SIGN_OF_WORD = re.compile(r"(?<!\S)\.(?=[^\W\d])|[#@+*<>→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]")
 """`.NET`, `C#`, `H→ZZ`: with these signs a word is another one."""
 _COMMA = re.compile(r"[,;](?!\d)")
 _BETWEEN_COMMAS = re.compile(
@@ -112,12 +111,6 @@ def _read_star(source: QuerySource, term: TermToken) -> tuple[str, bool]:
     """
     if term.is_quoted:
         _refuse_wildcard(source, term, _WILDCARD_IN_QUOTES.search(term.value))
-        if _STAR_IN_QUOTES.search(term.value):
-            source.note(
-                NoteKind.LEFT_OUT,
-                term.position,
-                "between quotes a * is ignored; without quotes it finds beginnings of words",
-            )
         if found := _OPERATOR_IN_QUOTES.search(term.value) or PREFIX_WITHIN.search(term.value):
             message = f"{found[0]} is a word to search for here, because it is between quotes"
             source.note(NoteKind.READ_AS, term.position, message)
@@ -194,6 +187,7 @@ def _note_left_out(source: QuerySource, term: TermToken, plain: str, kept: list[
     if lost:
         rest, verb = " ".join(word.text for word in kept), "is" if len(lost) == 1 else "are"
         message = f'{", ".join(lost)} {verb} left out, as at arXiv: only "{rest}" is searched for'
+        message += "; without quotes a * finds beginnings of words" * ("*" in lost)
         source.note(NoteKind.LEFT_OUT, term.position, message)
 
 

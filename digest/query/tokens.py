@@ -160,7 +160,7 @@ _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
 _PREFIX = re.compile(r"([^\W\d]+)(\s*):")
 PREFIX_WITHIN = re.compile(
-    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|[=;](?=[^\W\d]|[\"{CURLY_QUOTES}]))", re.IGNORECASE
+    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|[=;](?=[\w\"{CURLY_QUOTES}]))", re.IGNORECASE
 )
 """A prefix within a word, or one with a sign beside the colon's key."""
 _NEGATIVE = "-!–−"
@@ -299,6 +299,10 @@ class Scanner:
         if not self._next() or self._next() == ")" or (has_blank and self._begins_anew()):
             self._source.fail(
                 start, f"{written[0]} has nothing to search for", f"Write a word directly after it: {known}:word."
+            )
+        if written[1] in ("Ti", "Co", "Au") and not has_blank:
+            self._source.note(
+                NoteKind.READ_AS, start, f"{written[0]} is read as {known}:, not as an element; quote that"
             )
         if name == "lastupdateddate":
             message = (

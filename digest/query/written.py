@@ -54,7 +54,7 @@ def _pattern() -> re.Pattern[str]:
     begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"
     quoted = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
     return re.compile(
-        rf"{begin}{enclosed}|(?:(?<!\w)[^\W\d]+\s*:\s*)?(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
+        rf"{begin}{enclosed}|(?:(?<!\w)[^\W\d]+\s*:\s*)?=*(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
     )
 
 

@@ -51,6 +51,7 @@ READ = [
     ("Abs: GPU AND cat :cs.PF", GPU_PF, ""),
     ("abs:\uff08GPU OR CUDA\uff09", "abs:cuda OR abs:gpu", ""),
     ('"Ti:sapphire laser"', 'all:"ti:sapphire laser"', "Ti: is a word to search for here"),
+    ("Ti:sapphire", "ti:sapphire", "Ti: is read as ti:, not as an element"),
     # NOT has signs
     ("x1 !abs:GPU", "all:x1 ANDNOT abs:gpu", ""),
     ("x1 AND !(abs:a1 OR abs:b1)", "all:x1 ANDNOT (abs:a1 OR abs:b1)", ""),
@@ -59,7 +60,7 @@ READ = [
     ("Attention!", "all:attention", ""),
     # what counts for nothing
     ('abs:"vitamin A"', "abs:vitamin", 'A is left out, as at arXiv: only "vitamin" is searched for'),
-    ('abs:"Sgr A*"', "abs:sgr", 'A is left out, as at arXiv: only "sgr" is searched for'),
+    ('abs:"Sgr A*"', "abs:sgr", 'A, * are left out, as at arXiv: only "sgr" is searched for; without quotes a *'),
     ("A/B testing", "all:b AND all:testing", 'A is left out, as at arXiv: only "b"'),
     ("abs:in-context", "abs:context", "in is left out"),
     ("C#", "all:c", '# is left out, as at arXiv: only "c"'),
@@ -132,6 +133,7 @@ ONCE = [
 
 REFUSED = [
     # text, where, why, the form that works
+    ("id=2603.10026", "id=", "id= is no prefix here", "Write id:2603.10026."),
     ("cat=cs.PF", "cat=", "cat= is no prefix here", "Write cat:cs.PF."),
     ("'cat:cs.PF'", "cat:", "cat: is no prefix here", "Write cat:cs.PF."),
     ("cat:cs.PF,abs:GPU", "abs:", "abs: is no prefix here", "Write (cat:cs.PF AND abs:GPU)."),

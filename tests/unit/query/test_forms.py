@@ -15,11 +15,6 @@ FORMS = [
     ("Spin Glass AND Replica", "all:glass AND all:replica AND all:spin", '"Spin Glass" finds'),
     ("spin glass or replica", "(all:glass AND all:spin) OR all:replica", '"spin glass" finds'),
     (
-        "spin glass, replica",
-        "all:glass AND all:replica AND all:spin",
-        '(on arXiv any part is enough); in quotes, "spin glass" finds the words side by side',
-    ),
-    (
         "spin glass theory, replica method",
         "all:glass AND all:method AND all:replica AND all:spin AND all:theory",
         '"replica method" finds',
@@ -37,13 +32,6 @@ FORMS = [
         '"self-organised criticality" finds the words side by side',
     ),
     (
-        'ti:"dequantiz*"',
-        "ti:dequantiz",
-        "between quotes a * is ignored",
-    ),
-    ("abs:C++ OR abs:C#", "abs:c", "# is left out"),
-    ('abs:"a+b"', "abs:b", "a, + are left out"),
-    (
         "10.1103/PhysRevD.99.052004",
         "all:10.1103/PhysRevD.99.052004",
         "every field; doi:10.1103/PhysRevD.99.052004 finds it alone",
@@ -52,9 +40,7 @@ FORMS = [
     ("2603.10026", "all:2603.10026", "every field; id:2603.10026 finds it alone"),
     ("math.GT/0309136", "all:math.GT/0309136", "id:math/0309136 finds it alone"),
     ("https://arxiv.org/abs/2603.10026", "id:2603.10026", 'read as id:"2603.10026"'),
-    ("cat:math.PR,math.CO", "cat:math.CO OR cat:math.PR", "read as cat:(math.PR OR math.CO)"),
     ("math.PR+math.CO", "cat:math.CO OR cat:math.PR", "read as cat:(math.PR OR math.CO)"),
-    ("cs.CL, cs.LG, stat.ML", "cat:cs.CL OR cat:cs.LG OR cat:stat.ML", "read as cat:(cs.CL OR cs.LG OR stat.ML)"),
     ("cs.CL%2Ccs.LG", "cat:cs.CL OR cat:cs.LG", "read as cat:(cs.CL OR cs.LG)"),
     ("ti:(cs.CL,cs.LG)", "ti:cs.cl AND ti:cs.lg", "a comma does not mean OR"),
     ("hep-th", "all:hep-th", "hep-th is searched for in every field; cat:hep-th finds it alone"),
