@@ -21,7 +21,7 @@ from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.config.values import complete_word, suggest
-from digest.model.clock import Clock, RemoteClock, SystemClock, write_with_zone
+from digest.model.clock import Clock, RemoteClock, SystemClock, write_day, write_moment, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
 from digest.model.subscriptions import (
     Destination,
@@ -202,6 +202,10 @@ class Installation:
             return f"file:{destination.address.removeprefix(f'{self.config.folder}/')}"
         return str(destination)
 
+    def write(self, moment: datetime | None) -> str:
+        """Write a moment as `Fri 20 Nov 09:05`, "–" where there is none."""
+        return write_moment(moment, self.zone, self.now) if moment else "–"
+
     def write_until(self, moment: datetime | None) -> str:
         """Write the end of a pause as ` until Mon 30 Nov`, or ` until Mon 30 Nov 06:00 Berlin`; "" for none.
 
@@ -211,7 +215,8 @@ class Installation:
             return ""
         local = moment.astimezone(self.zone)
         is_midnight = (local.hour, local.minute) == (0, 0)
-        return f" until {local:%a %-d %b}" if is_midnight else f" until {write_with_zone(moment, self.zone)}"
+        at = write_day(local.date(), self.now) if is_midnight else write_with_zone(moment, self.zone, self.now)
+        return f" until {at}"
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from digest.cli.output import (
     print_json,
     print_table,
     say,
-    write_moment,
 )
 from digest.inspect.coverage import load_ledger
 from digest.model.announcements import EASTERN
+from digest.model.clock import write_day, write_moment
 from digest.model.errors import count
 from digest.store import runs as gap_store
 from digest.store import runs as run_store
@@ -74,11 +74,11 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
         return
     rows = [
         [
-            f"{line.mailing:%a %-d %b}",
+            write_day(line.mailing, here.now),
             click.style(line.state, fg=_STATES.get(line.state)),
             f"{line.new:>6,}" if line.new else "     –",
             f"{line.looks:>6}" + (f", {line.failed} failed" if line.failed else ""),
-            _write_eastern(line.checked_at),
+            _write_eastern(line.checked_at, here.now),
             line.failure,
         ]
         for line in ledger.mailings
@@ -94,7 +94,6 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
 
 
 def _show_checks(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    del here
     runs = run_store.load_last_runs(conn, limit=limit)
     if as_json:
         print_json(runs)
@@ -102,7 +101,7 @@ def _show_checks(here: Installation, conn: Connection, limit: int, *, as_json: b
     rows = [
         [
             str(run.id),
-            _write_eastern(run.started_at),
+            _write_eastern(run.started_at, here.now),
             run.source,
             str(run.outcome),
             f"{run.requests:>5}",
@@ -126,9 +125,9 @@ def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: 
         [
             str(line.gap.id),
             str(line.state),
-            write_moment(line.gap.missed_at, here.zone),
+            here.write(line.gap.missed_at),
             f"{line.gap.asks:>5}",
-            write_moment(line.gap.asked_at, here.zone),
+            here.write(line.gap.asked_at),
             line.reason,
         ]
         for line in lines
@@ -144,7 +143,7 @@ def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json:
         return
     rows = [
         [
-            write_moment(request.at, here.zone),
+            here.write(request.at),
             str(request.status or "–"),
             f"{request.milliseconds:>6,} ms",
             f"{request.size:>10,}",
@@ -166,7 +165,7 @@ def _show_unreadable(here: Installation, conn: Connection, limit: int, *, as_jso
         click.echo("Every entry of arXiv's pages could be read.")
     for entry in entries:
         where = f"check {entry.run_id}, page {entry.page + 1}, entry {entry.position + 1}"
-        say(f"{write_moment(entry.seen_at, here.zone)} · {where}: {entry.error}")
+        say(f"{here.write(entry.seen_at)} · {where}: {entry.error}")
         say(_show_bytes(entry.snippet))
 
 
@@ -176,5 +175,5 @@ def _show_bytes(snippet: bytes) -> str:
     return "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in text)
 
 
-def _write_eastern(moment: datetime | None) -> str:
-    return f"{moment.astimezone(EASTERN):%a %-d %b %H:%M} ET" if moment else "–"
+def _write_eastern(moment: datetime | None, now: datetime) -> str:
+    return f"{write_moment(moment, EASTERN, now)} ET" if moment else "–"

@@ -165,7 +165,7 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: 
     say(f"{report.place}: restored, {count(sum(report.rows.values()), 'row')}, checked and sound.")
     if report.kept is not None:
         say(f"What was there before is kept: {report.kept}")
-    _tell_settled(until, settled[0], config.zone)
+    _tell_settled(until, settled[0], config.zone, now)
 
 
 @command.command()
@@ -186,19 +186,20 @@ def restored(ctx: click.Context, sent_until: str | None, *, as_json: bool) -> No
     if as_json:
         print_json(_as_json(until, settled))
     else:
-        _tell_settled(until, settled, here.zone)
+        _tell_settled(until, settled, here.zone, here.now)
 
 
 def _as_json(until: datetime, settled: Settled) -> dict[str, object]:
     return {"sent_until": until, "deliveries": settled.deliveries, "papers": settled.papers}
 
 
-def _tell_settled(until: datetime, settled: Settled, zone: tzinfo | None) -> None:
+def _tell_settled(until: datetime, settled: Settled, zone: tzinfo | None, now: datetime) -> None:
     messages = count(settled.deliveries, "delivery", "deliveries")
     waiting = f"{messages} and {count(settled.papers, 'paper')}"
-    say(f"Taken as sent: {waiting}, due by {write_with_zone(until, zone)} ({until:%Y-%m-%dT%H:%M:%SZ}).")
+    say(f"Taken as sent: {waiting}, due by {write_with_zone(until, zone, now)} ({until:%Y-%m-%dT%H:%M:%SZ}).")
     say("That holds for papers that are fetched only now, too.")
-    say("Before you start Digest, unsubscribe again who unsubscribed since, and close feeds that were closed.")
+    say("First unsubscribe again who unsubscribed since, and close feeds that were closed.")
+    say("Then `digest run --now`, so that nothing that waits is judged by an old check.")
 
 
 def _choose_moment(text: str | None, zone: tzinfo | None, now: datetime, *, asks: bool) -> datetime:

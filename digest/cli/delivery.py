@@ -12,7 +12,7 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store
-from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say, write_moment
+from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say
 from digest.inspect.status import STATE_WORDS
 from digest.model.clock import name_zone
 from digest.model.errors import UsageError, count
@@ -20,7 +20,6 @@ from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store import outbox_sends as outbox
 from digest.store import views
 from digest.store.outbox_sends import Holds, load_holds
-from digest.store.subscribers import load_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,10 +112,10 @@ def _describe_moment(here: Installation, one: StoredDelivery) -> str:
     """Say when it ended, when it is tried next, or since when it waits."""
     delivery = one.delivery
     if one.ended_at is not None:
-        return write_moment(one.ended_at, here.zone)
+        return here.write(one.ended_at)
     if delivery.state in (DeliveryState.READY, DeliveryState.UNKNOWN) and delivery.not_before > here.now:
-        return f"next {write_moment(delivery.not_before, here.zone)}"
-    return f"since {write_moment(one.sending_at or delivery.created_at, here.zone)}"
+        return f"next {here.write(delivery.not_before)}"
+    return f"since {here.write(one.sending_at or delivery.created_at)}"
 
 
 def delivery_as_json(one: StoredDelivery) -> dict[str, object]:
@@ -133,16 +132,20 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
     with opened_store(ctx) as here, here.store.read() as conn:
         stored, attempts = views.load_delivery(conn, delivery_id)
         message = outbox.load_message(conn, delivery_id)
-        is_doubtful = outbox.may_have_arrived(conn, delivery_id)
+        todo = _advise(
+            stored.delivery,
+            outbox.load_obstacle(conn, delivery_id),
+            is_doubtful=outbox.may_have_arrived(conn, delivery_id),
+        )
     glance = glance_at(message) if message else []
     if as_json:
         print_json({**delivery_as_json(stored), "tries": attempts, "message": glance})
         return
-    _print_delivery(here, stored, is_doubtful=is_doubtful)
+    _print_delivery(here, stored, todo)
     for one in attempts:
         took = f" after {(one.ended_at - one.started_at).total_seconds():.0f} s" if one.ended_at else ""
         outcome = STATE_WORDS.get(one.outcome, one.outcome)
-        line = f"{write_moment(one.started_at, here.zone)}  {outcome}{took}  {one.detail}".rstrip()
+        line = f"{here.write(one.started_at)}  {outcome}{took}  {one.detail}".rstrip()
         print_wrapped(f"try {one.number}", line, width=_LABEL, bold=True)
     if not glance:
         print_wrapped("message", "not made yet, or deleted some days after it was sent", width=_LABEL, bold=True)
@@ -150,7 +153,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         print_wrapped("  ", line)
 
 
-def _print_delivery(here: Installation, one: StoredDelivery, *, is_doubtful: bool) -> None:
+def _print_delivery(here: Installation, one: StoredDelivery, todo: str) -> None:
     delivery = one.delivery
     remote = delivery.remote_address
     there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
@@ -158,10 +161,10 @@ def _print_delivery(here: Installation, one: StoredDelivery, *, is_doubtful: boo
         "delivery": _describe_part(delivery),
         "state": f"{name_state(delivery)} ({_describe_moment(here, one)})",
         "to": here.show(delivery.destination) + there,
-        "of": f"{one.subscription}, {one.slot}, planned {write_moment(delivery.created_at, here.zone)}",
+        "of": f"{one.subscription}, {one.slot}, planned {here.write(delivery.created_at)}",
         "answer": delivery.remote_id,
         "trouble": delivery.last_error,
-        "to do": _advise(delivery, is_doubtful=is_doubtful),
+        "to do": todo,
     }
     for label, value in lines.items():
         if value:
@@ -178,8 +181,15 @@ def _describe_part(delivery: Delivery) -> str:
     return ", ".join(words)
 
 
-def _advise(delivery: Delivery, *, is_doubtful: bool) -> str:
+def _advise(delivery: Delivery, before: Delivery | None, *, is_doubtful: bool) -> str:
+    """Say what an operator can do; `before` is the part that keeps this one from going out, None for none."""
     state, id_ = delivery.state, delivery.id
+    if state is DeliveryState.READY and delivery.last_error:
+        return f"it is tried again; to have that sooner `digest delivery retry {id_}`"
+    if state in (DeliveryState.DEAD, DeliveryState.HELD) and before is not None:
+        if before.state is DeliveryState.SUPPRESSED:
+            return f"part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
+        return f"part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do"
     if state is DeliveryState.HELD and is_doubtful:
         return f"if it did not arrive `digest delivery retry {id_}`, if it did `digest delivery mark-sent {id_}`"
     if state in (DeliveryState.DEAD, DeliveryState.HELD):
@@ -208,12 +218,11 @@ def retry(
     went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as here, here.store.begin() as conn:
         chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
-        if all_failed:
+        if all_failed:  # without what was to go where nothing is sent any more: that failed no longer
             failed = views.list_deliveries(conn, (DeliveryState.DEAD,), limit=_MOST_LINES)
-            chosen = [one.delivery.id for one in failed if not load_refusal(conn, one.delivery.id)]
-            say(f"{count(len(chosen), 'failed message')} of {len(failed):,} may still be sent.")
-        if all_held and not chosen:
-            click.echo("Nothing needs you that could be sent.")
+            chosen = [one.delivery.id for one in failed]
+        if not chosen:
+            click.echo(f"Nothing {'failed' if all_failed else 'needs you'} that could be sent.")
         if left:
             say(f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`")
         # Parts in their order: one that is taken up clears the way for the next.
@@ -260,7 +269,9 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
-            if not outbox.drop(conn, id_, here.now):
+            before, _ = views.load_delivery(conn, id_)
+            # What is not sent anyway, such as a part behind another one that is named, needs no more.
+            if before.delivery.state is not DeliveryState.SUPPRESSED and not outbox.drop(conn, id_, here.now):
                 refuse(conn, id_, "canceled")
     say(f"{name_deliveries(delivery_ids)} will not be sent.")
 

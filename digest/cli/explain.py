@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -26,7 +27,6 @@ from digest.cli.output import (
     print_wrapped,
     say,
     shows_colors,
-    write_moment,
 )
 from digest.cli.subscription import find_excluders
 from digest.config.addresses import read_destination
@@ -34,6 +34,7 @@ from digest.inspect.explain import ChangeTrail, DigestTrail, Trail, Verdict, exp
 from digest.inspect.query_volume import find_failing
 from digest.inspect.status import STATE_WORDS
 from digest.model.announcements import Kind
+from digest.model.clock import write_day
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import TERMINAL_STATES, Occasion
 from digest.model.papers import ArxivId, Paper
@@ -117,7 +118,9 @@ def read_paper_id(text: str, other: str) -> ArxivId:
             ArxivId.parse(other)
         except UsageError:
             raise error from None
-        raise UsageError(error.message, hint=f"The paper comes first: digest explain {other} {text}") from None
+        raise UsageError(
+            error.message, hint=f"The paper comes first: `digest explain {other} {shlex.quote(text)}`"
+        ) from None
     if not id_.is_possible:
         raise UnknownName(
             f"there is no such id: {id_}",
@@ -179,11 +182,11 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
     paper = trail.changes[-1].change.paper
     yield f"{trail.id}v{paper.version}  ", [tex.to_plain(paper.title)]
     yield name, [f"{trail.judged.verdict} – {trail.judged.why}{_sum_up(here, trail)}"]
-    yield "announced", [_describe_mailing(trail)]
+    yield "announced", [_describe_mailing(here, trail)]
     for one in trail.changes:
         change = one.change
-        on = "" if change.kind in (Kind.KNOWN, Kind.METADATA) else f" on {change.announced:%a %-d %b}"
-        found = f"v{change.paper.version}, {change.kind}{on}, found {write_moment(change.found_at, here.zone)}"
+        on = "" if change.kind in (Kind.KNOWN, Kind.METADATA) else f" on {write_day(change.announced, here.now)}"
+        found = f"v{change.paper.version}, {change.kind}{on}, found {here.write(change.found_at)}"
         yield "stored", [f"{found} by check {change.run_id}"]
         yield "matched", list(_describe_match(here, one))
     for place, why_not in trail.feeds:
@@ -194,7 +197,7 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
         for stored, attempts in told.deliveries:
             yield "delivery", list(_describe_delivery(here, stored, attempts))
     for gone in trail.left:
-        since = write_moment(gone.since, here.zone)
+        since = here.write(gone.since)
         yield "left", [f"{here.show(gone.destination)} unsubscribed {since} ({gone.reason})"]
 
 
@@ -215,9 +218,9 @@ def _sum_up(here: Installation, trail: Trail) -> str:
     return sent + shown + (f"; unsubscribed: {', '.join(left)}" if left else "")
 
 
-def _describe_mailing(trail: Trail) -> str:
+def _describe_mailing(here: Installation, trail: Trail) -> str:
     if trail.mailing:
-        return f"{trail.mailing:%a %-d %b %Y}"
+        return write_day(trail.mailing, here.now)
     if trail.changes[0].change.kind is Kind.KNOWN:
         return "before the first check here"
     return f"before it was first seen here, as v{trail.changes[0].change.paper.version}"
@@ -234,7 +237,7 @@ def _describe_absence(here: Installation, trail: Trail) -> str:
 
 
 def _describe_match(here: Installation, one: ChangeTrail) -> Iterator[str]:
-    moment = f"{write_moment(one.matched_at, here.zone)}, " if one.matched_at else ""
+    moment = f"{here.write(one.matched_at)}, " if one.matched_at else ""
     is_said_below = one.judged.verdict is Verdict.UNMET and bool(one.asked)
     yield f"{moment}{one.judged.verdict}{'' if is_said_below else f': {one.judged.why}'}"
     for asked in one.asked:
@@ -249,7 +252,7 @@ def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
     place = f"paper {told.place} of {len(digest.entries)}"
     places = ", ".join(map(here.show, told.hiding))
     shown = f", not shown at {places}: it is counted and linked" if places else ""
-    planned = write_moment(digest.planned_at, here.zone)
+    planned = here.write(digest.planned_at)
     yield f"{digest.id}, slot {digest.slot}, planned {planned}: {place}{shown}"
     change = PaperView(digest.entries[told.place - 1], told.place).change
     if change:
@@ -260,16 +263,16 @@ def _describe_delivery(here: Installation, stored: StoredDelivery, attempts: tup
     delivery = stored.delivery
     is_one_of_some = delivery.parts > 1 and delivery.part < delivery.parts
     part = f" part {delivery.part + 1} of {delivery.parts}" if is_one_of_some else ""
-    ended = f" {write_moment(stored.ended_at, here.zone)}" if stored.ended_at else ""
+    ended = f" {here.write(stored.ended_at)}" if stored.ended_at else ""
     waits = ""
     if delivery.state not in TERMINAL_STATES:
-        waits = f", not before {write_moment(delivery.not_before, here.zone)}"
+        waits = f", not before {here.write(delivery.not_before)}"
     error = f": {delivery.last_error}" if delivery.last_error else ""
     receipt = f", receipt {delivery.remote_id}" if delivery.remote_id else ""
     state = f"{STATE_WORDS[delivery.state]}{ended}{waits}{receipt}{error}"
     yield f"{delivery.id} {here.show(delivery.destination)}{part}: {state}"
     for attempt in attempts:
-        began = write_moment(attempt.started_at, here.zone)
+        began = here.write(attempt.started_at)
         detail = f": {attempt.detail}" if attempt.detail else ""
         yield f"  attempt {attempt.number}, {began}, {STATE_WORDS.get(attempt.outcome, attempt.outcome)}{detail}"
 

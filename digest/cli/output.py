@@ -19,7 +19,6 @@ from digest.model.clock import monotonic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime, tzinfo
 
     from _typeshed import DataclassInstance
 
@@ -230,11 +229,6 @@ class Lines:
 
 
 BARS = "▁▂▃▄▅▆▇█"
-
-
-def write_moment(moment: datetime | None, zone: tzinfo | None) -> str:
-    """Write a moment as `Fri 20 Nov 09:05`, "–" where there is none."""
-    return f"{moment.astimezone(zone):%a %-d %b %H:%M}" if moment else "–"
 
 
 def cut(text: str, width: int) -> str:

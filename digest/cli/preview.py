@@ -15,7 +15,7 @@ from digest.deliver.feeds import load_feed
 from digest.inspect import preview
 from digest.inspect.preview import render_parts, send_trial
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
-from digest.model.subscriptions import Destination, DueSubscription
+from digest.model.subscriptions import Destination, DueSubscription, SubscriptionState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,11 +137,11 @@ def choose_digest(
     """
     if sum((number is not None, day is not None, wants_next)) > 1:
         raise UsageError("give one of --digest, --date and --next")
-    due = require_subscription(site.config, conn, name)
+    due = require_subscription(site.config, conn, name, include_ended=True)
     digest = None
     if number is not None:
         digest = preview.load_numbered(conn, due, number)
-    if wants_next or (number is None and day is None):
+    if due.state != SubscriptionState.ENDED and (wants_next or (number is None and day is None)):
         digest = preview.foretell(conn, site, due)
     is_waiting = digest is not None and number is None
     if digest is None and not wants_next:
@@ -219,14 +219,14 @@ def command_send(
     It goes to the places that alarms.to names. Its readers get nothing, and nothing is marked as sent. Exit
     code 4 where a place did not take it.
     """
-    if not is_test:
-        raise UsageError(
-            "readers get digests from `digest run` and `digest serve`, when they are due",
-            hint=f"To send one to yourself: `digest send {name} --test`",
-        )
     with opened(ctx, create=False, warns=True) as site:
         if not site.config.alarms.to:
             raise UsageError("no address of yours", hint='Add `to = "mailto:you@example.org"` under [alarms].')
+        if not is_test:
+            raise UsageError(
+                "readers get digests from `digest run` and `digest serve`, when they are due",
+                hint=f"To send one to yourself: `digest send {name} --test`",
+            )
         with site.store.read() as conn:
             date = day.date() if day else None
             chosen = choose_digest(conn, site, name, number=number, day=date, wants_next=wants_next)

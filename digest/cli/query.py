@@ -20,13 +20,14 @@ from digest.cli.output import (
     print_table,
     print_wrapped,
     say,
-    write_moment,
 )
 from digest.cli.recent import Found, gather_stored, name_query, paper_as_json, print_papers
 from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.inspect.query_volume import count_days, describe_volume
 from digest.model.announcements import Kind, StoredChange
+from digest.model.clock import write_moment
+from digest.model.errors import QueryError
 from digest.query import Query, to_arxiv
 from digest.query.canonical import print_outline, print_tree
 from digest.store import papers as paper_store
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 
 
 _LABEL = 16
-_LEAD = 24
-"""Letters of a long query shown before the place that is meant."""
-
 _WIDEST_TEXT = 60
 _DAYS = 30
 _SIGNS = {"new": "+", "changed": "~", "gone": "−"}
@@ -164,8 +162,8 @@ def _print_reading(query: Query) -> None:
     print_wrapped("arXiv is asked", to_arxiv(query), width=_LABEL)
     for note in query.notes:
         print_wrapped("note", note.message, width=_LABEL, fg="yellow")
-        place = point_at(query.expression, note.position, find_columns() - _LABEL - 2)
-        print_wrapped("", "\n".join(place), width=_LABEL)
+        place = QueryError(text=query.expression, position=note.position).pointer()
+        print_wrapped("", place, width=_LABEL)
 
 
 def _print_volume(found: Found | None) -> None:
@@ -178,18 +176,6 @@ def _print_volume(found: Found | None) -> None:
     print_wrapped("volume", f"{bars}{volume}\n{found.describe_source()}", width=_LABEL)
 
 
-def point_at(text: str, position: int, width: int) -> list[str]:
-    """Return a text on one line with a caret below a place; of a longer text the part around it."""
-    line = "".join(" " if letter.isspace() else letter for letter in text)
-    place = min(position, len(line))
-    start, end = 0, len(line)
-    if len(line) > width:
-        start = max(0, min(place - _LEAD, len(line) - width))
-        end = min(len(line), start + width)
-    before, behind = "…" if start else "", "…" if end < len(line) else ""
-    return [f"{before}{line[start:end]}{behind}", f"{' ' * (len(before) + place - start)}^"]
-
-
 def _by_sign(check: QueryRow, most: int | None) -> dict[str, tuple[int, ...]]:
     """Return the newest change ids of a check by sign, no more than are shown; None for all."""
     return {name: getattr(check.outcome, name)[::-1][:most] for name in _SIGNS}
@@ -198,7 +184,9 @@ def _by_sign(check: QueryRow, most: int | None) -> dict[str, tuple[int, ...]]:
 def _print_check(bench: Workbench, check: QueryRow, changes: Mapping[int, StoredChange], most: int) -> None:
     counts = "   ".join(f"{sign} {len(getattr(check.outcome, name))} {name}" for name, sign in _SIGNS.items())
     revision = f"   as of revision {check.revision}" if check.revision > 1 else ""
-    click.echo(click.style(f"{write_moment(check.matched_at, bench.zone):<17} {counts}{revision}", bold=True))
+    click.echo(
+        click.style(f"{write_moment(check.matched_at, bench.zone, bench.now):<17} {counts}{revision}", bold=True)
+    )
     for name, ids in _by_sign(check, most).items():
         _print_changes(_SIGNS[name], [changes[id_] for id_ in ids if id_ in changes])
         found = len(getattr(check.outcome, name))

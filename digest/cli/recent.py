@@ -11,6 +11,7 @@ from digest.cli.output import Lines, cut, find_width, print_json, print_wrapped,
 from digest.inspect.preview import find_stored, find_stored_days, search_days
 from digest.inspect.query_volume import DaySpan, Moved, compare_wordings, list_submission_days
 from digest.model.announcements import EASTERN, Kind
+from digest.model.clock import write_day, write_moment
 from digest.model.errors import count
 from digest.model.messages import DigestEntry
 from digest.query import Or, Query, find_reasons
@@ -39,12 +40,13 @@ class Found(NamedTuple):
 
     def describe_source(self) -> str:
         """Say which days the papers are of, and where they come from."""
-        whole, begun = self.span.whole, self.span.begun
-        days = f"Submitted on {count(len(whole), 'day')}, {whole[0]:%a %-d %b} to {whole[-1]:%a %-d %b} (UTC)"
+        whole, begun, today = self.span.whole, self.span.begun, self.span.dates[-1]
+        days = f"Submitted on {count(len(whole), 'day')}"
+        days += f", {write_day(whole[0], today)} to {write_day(whole[-1], today)} (UTC)"
         days += f", and so far on the {count(len(begun), 'day')} since" if begun else ""
         if self.checked_at is None:
             return f"{days}. From arXiv's search."
-        return f"{days}. Stored here, last checked {self.checked_at.astimezone(EASTERN):%a %-d %b %H:%M} ET."
+        return f"{days}. Stored here, last checked {write_moment(self.checked_at, EASTERN, today)} ET."
 
     def as_json(self) -> dict[str, object]:
         """Return the days and where they come from."""

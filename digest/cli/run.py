@@ -9,18 +9,21 @@ import click
 
 from digest.cli.context import Installation, describe_drift, opened
 from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
-from digest.model.clock import write_age, write_with_zone
+from digest.inspect.status import describe_breaker
+from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
+from digest.store.gate import load_breaker
 from digest.store.views import load_open
 from digest.store.workers import load_job_turns, load_workers
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from digest.poll.installation import Site
     from digest.poll.record import PollReport
+    from digest.store.gate import Breaker
 
 _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
@@ -53,10 +56,13 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
                 say(f"{busy.message.rstrip('.')}. Nothing was done here.")
             _refuse_long_run(site)
             return
+        now = site.clock.now()
+        with site.store.read() as conn:
+            breaker = load_breaker(conn, site.clock)
     if as_json:
         print_json(_as_json(report))
     else:
-        _tell(report, site.config.zone)
+        _tell(report, breaker, site.config.zone, now)
     if report.troubles:
         named, others = report.troubles[:2], len(report.troubles) - 2
         raise OutsideError(
@@ -112,14 +118,14 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     say("\nNothing was asked, stored or sent. What arXiv has announced since the last check would be added.")
 
 
-def _tell(report: PassReport, zone: tzinfo | None) -> None:
+def _tell(report: PassReport, breaker: Breaker, zone: tzinfo | None, now: datetime) -> None:
     for doubt in report.roster.doubts:
         say(doubt, err=True)
     for remark in report.roster.remarks:
         say(f"{remark}.")
-    _tell_poll(report)
+    _tell_poll(report, breaker, now)
     _tell_deliveries(report)
-    _tell_left(report, zone)
+    _tell_left(report, zone, now)
     if report.holds.ids:
         from digest.cli.delivery import describe_holds  # noqa: PLC0415 - most runs hold nothing
 
@@ -128,23 +134,25 @@ def _tell(report: PassReport, zone: tzinfo | None) -> None:
         say(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
 
 
-def _tell_poll(report: PassReport) -> None:
+def _tell_poll(report: PassReport, breaker: Breaker, now: datetime) -> None:
     if report.poll.failures and report.poll.runs:
         say("arXiv answered only in part. The next check asks for the rest.")
     elif report.poll.failures:
         say("arXiv could not be checked. The next check finds what was announced meanwhile.")
+    elif not report.poll.was_due and breaker.seconds:
+        say(f"No check was made: {describe_breaker(breaker)[0]}.")
     elif not report.poll.was_due:
         why = report.poll.why_not or "nothing to ask"
         say(f"No check of arXiv was due: {why} (`digest run --now` checks right away).")
     elif report.poll.caught_up:
-        say(f"Caught up with {_describe_mailings(report.poll)}.")
+        say(f"Caught up with {_describe_mailings(report.poll, now)}.")
     elif report.poll.is_bootstrap:
         say("First check done. From now on you get only newly announced papers.")
 
 
-def _describe_mailings(poll: PollReport) -> str:
+def _describe_mailings(poll: PollReport, now: datetime) -> str:
     """Name the announcements that a check brought, each with how many papers, estimated from the order of ids."""
-    brought = [f"{day:%a %-d %b} ({poll.mailings[day]:,} new)" for day in poll.caught_up]
+    brought = [f"{write_day(day, now)} ({poll.mailings[day]:,} new)" for day in poll.caught_up]
     if len(brought) > _NAMED:
         brought[2:-1] = [f"… {len(brought) - 3} more …"]
     return f"the announcements of {', '.join(brought[:-1])} and {brought[-1]}"
@@ -172,13 +180,14 @@ def _tell_deliveries(report: PassReport) -> None:
         say(f"{count(report.feeds.written, 'feed file')} written.")
 
 
-def _tell_left(report: PassReport, zone: tzinfo | None) -> None:
+def _tell_left(report: PassReport, zone: tzinfo | None, now: datetime) -> None:
     """Say what is left in the outbox, and what it waits for."""
     if report.waiting:
-        say(f"{count(report.waiting, 'message')} waiting for the next try (`digest delivery list`).")
-        say("`digest delivery retry ID` sends one of them with the next run.")
+        waiting = count(report.waiting, "message")
+        say(f"{waiting} waiting for the next try (`digest delivery list --state waiting`).")
     if report.in_doubt.first_at is not None:
-        doubtful, since = count(report.in_doubt.number, "message"), write_with_zone(report.in_doubt.first_at, zone)
+        doubtful = count(report.in_doubt.number, "message")
+        since = write_with_zone(report.in_doubt.first_at, zone, now)
         say(f"{doubtful} may have arrived. Digest checks that from {since} on (`digest delivery list`).")
 
 

@@ -163,7 +163,7 @@ def _describe(site: Site, webs: list[WebServer]) -> str:
     next_digest = "none is due"
     if turns:
         due_at, name = min(turns)
-        next_digest = f"{name} {write_with_zone(due_at, site.config.zone)}"
+        next_digest = f"{name} {write_with_zone(due_at, site.config.zone, site.clock.now())}"
     place = f"Serving at {webs[0].url}" if webs else "Working, listening nowhere"
     place += "".join(f" · metrics at {web.url}/metrics" for web in webs[1:])
     return f"{place} · next check of arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

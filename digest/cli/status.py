@@ -26,7 +26,7 @@ from digest.cli.subscription import NONE_YET, describe_turn
 from digest.inspect.alarms import does_its_work
 from digest.inspect.status import SPAN, STATE_WORDS, Status, load_status
 from digest.model.announcements import mailing_moment
-from digest.model.clock import name_zone, write_age
+from digest.model.clock import name_zone, write_age, write_day
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
 
@@ -77,15 +77,14 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
     ]
     columns = find_columns()
     drift = drift if shows_all else cut(drift, 2 * columns - _LABEL)
-    used = len(wrap(headline, columns)) + 2 + len(facts) + 2
+    used = len(wrap(headline, columns)) + 2 + sum(len(wrap(line, columns - _LABEL)) for _, line in facts) + 2
     used += 1 + len(wrap(drift, columns)) if drift and status.subscriptions else 0
     most = max(0, min(_PROBLEM_LINES, _LINES - used - _FEWEST - 2))
     used += _print_troubles(status, None if shows_all else most)
     click.echo()
     for number, (label, line) in enumerate(facts):
         label_shown = "" if number and facts[number - 1][0] == label else label
-        shown = line if shows_all else cut(line, columns - _LABEL)
-        print_wrapped(label_shown or " ", shown, width=_LABEL, bold=True)
+        print_wrapped(label_shown or " ", line, width=_LABEL, bold=True)
     click.echo()
     room = len(status.subscriptions) if shows_all else max(_FEWEST, _LINES - used)
     _print_subscriptions(here, status, drift, room, is_cut=not shows_all)
@@ -98,9 +97,12 @@ def _describe_next(here: Installation, status: Status) -> str:
         words.append(f"Last check {_write_near(here, status.intake.checked_at)}")
     lines = [one for one in status.subscriptions if one.is_active(here.now)]
     turn = min((one.next_due_at for one in lines if one.next_due_at is not None), default=None)
-    if turn is not None:
-        words.append(f"{'next' if words else 'Next'} digest {_write_near(here, turn)}")
-    return f"{', '.join(words)}." if words else ""
+    if turn is not None and turn <= here.now:
+        words.append("a digest is due")
+    elif turn is not None:
+        words.append(f"next digest {_write_near(here, turn)}")
+    said = ", ".join(words)
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def _write_near(here: Installation, moment: datetime) -> str:
@@ -108,25 +110,27 @@ def _write_near(here: Installation, moment: datetime) -> str:
     local, today = moment.astimezone(here.zone), here.now.astimezone(here.zone).date()
     days = (local.date() - today).days
     if days <= -_WEEK:
-        return f"{local:%a %-d %b}"
+        return write_day(local.date(), here.now)
     if days >= _WEEK:
-        return f"{local:%a %-d %b %H:%M}"
+        return here.write(moment)
     names = {-1: "yesterday", 0: "today", 1: "tomorrow"}
     return f"{names.get(days, f'{local:%a}')} {local:%H:%M}"
 
 
 def _print_troubles(status: Status, most: int | None) -> int:
-    """Print what is wrong, each with what to do, in so many lines at most; return how many lines that took."""
+    """Print what is wrong, each whole and with what to do, in so many lines; return how many that took.
+
+    The first is printed however long it is.
+    """
     width, used = find_columns() - 4, 0
     for number, trouble in enumerate(status.troubles):
-        what = trouble.what if most is None else cut(trouble.what, width)
         remedy = call_as_here(trouble.remedy)
-        takes = 1 + len(wrap(remedy, width))
-        if most is not None and used + takes > most:
+        takes = len(wrap(trouble.what, width + 2)) + len(wrap(remedy, width))
+        if most is not None and number and used + takes > most:
             click.echo(f"  and {len(status.troubles) - number} more: `digest status --all`")
             return used + 2
         click.echo("" if number else "\n", nl=False)
-        print_wrapped(f"{click.style('✗', fg='red', bold=True)} ", what)
+        print_wrapped(f"{click.style('✗', fg='red', bold=True)} ", trouble.what)
         if remedy:
             print_wrapped("  → ", remedy)
         used += takes
@@ -143,7 +147,7 @@ def _describe_intake(here: Installation, status: Status) -> str:
     intake = status.intake
     if intake.checked_at is None or intake.mailing is None:
         return "not checked yet"
-    announced = f"announcement of {intake.mailing:%a %-d %b}"
+    announced = f"announcement of {write_day(intake.mailing, here.now)}"
     checked = f"checked {_write_near(here, intake.checked_at)}"
     if not intake.is_complete:
         return f"{announced}: {'not out yet' if intake.is_awaited else 'not complete yet'}, {checked}"
@@ -155,7 +159,7 @@ def _print_subscriptions(here: Installation, status: Status, drift: str, room: i
     lines = [line for line in status.subscriptions if not line.is_personal]
     room -= len(lines) < len(status.subscriptions)
     most = room if len(lines) <= room else room - 1
-    header = ("SUBSCRIPTION", "LAST DIGEST", "NEXT DIGEST", "30 DAYS")
+    header = ("SUBSCRIPTION", "LAST DIGEST: PAPERS", "NEXT DIGEST", "30 DAYS")
     rows = [_describe_subscription(here, status, line) for line in lines[:most]]
     print_table(header, _fit_cells(header, rows) if is_cut else rows, empty=drift or NONE_YET)
     if len(lines) > most:

@@ -10,7 +10,7 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, describe_drift, opened_store, require_subscription, suggest_name
-from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say, write_moment
+from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say
 from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
 from digest.config import Config, edits
 from digest.config.addresses import read_destination
@@ -26,6 +26,7 @@ from digest.model.subscriptions import (
     DueSubscription,
     Grouping,
     Subscription,
+    SubscriptionState,
     normalise_address,
 )
 from digest.plan.turns import first_due, next_due
@@ -153,7 +154,7 @@ def _describe_turn(here: Installation, turn: datetime | None) -> str:
         return "Its next digest comes with the next papers."
     if turn <= here.now:
         return "What waited goes out with the next `digest run`."
-    return f"Its next digest: {write_moment(turn, here.zone)}."
+    return f"Its next digest: {here.write(turn)}."
 
 
 @click.command("unsubscribe")
@@ -312,6 +313,8 @@ def describe_turn(
         write: writes the moment; with its date where it is None.
     """
     waits = f", {line.waiting:,} wait{'s' * (line.waiting == 1)}" if line.waiting else ""
+    if line.state is SubscriptionState.ENDED:
+        return "never: it has ended, since digest.toml no longer names it"
     if not line.is_active(here.now):
         return f"paused{here.write_until(line.paused_until)}{waits}"
     if all(destination.is_pulled for destination in line.destinations):
@@ -320,7 +323,7 @@ def describe_turn(
         return f"due, with the next run{waits}"
     if line.next_due_at is None:
         return f"as papers come{waits}"
-    return (write(line.next_due_at) if write else write_moment(line.next_due_at, here.zone)) + waits
+    return (write(line.next_due_at) if write else here.write(line.next_due_at)) + waits
 
 
 def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
@@ -335,8 +338,8 @@ def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
 def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Show everything about NAME, and its last digests."""
     with opened_store(ctx) as here, here.store.read() as conn:
-        due = require_subscription(here.config, conn, name)
-        lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        due = require_subscription(here.config, conn, name, include_ended=True)
+        lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30), include_ended=True)
         places = load_places(conn, due.id)
         digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
@@ -377,11 +380,12 @@ def _describe(
         **_describe_reading(subscription),
         "30 days": [f"{count(sum(day.papers for day in line.days), 'paper')} found"],
         "digests": [
-            f"{write_moment(digest.planned_at, here.zone)}  {count(digest.papers, 'paper')}, {digest.slot}"
+            f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}, {digest.slot}"
             + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")
             + f"  (digest {digest.id})"
             for digest in digests
         ]
+        + [f"`digest preview {subscription.name} --digest {digest.id}` shows one" for digest in digests[:1]]
         or ["none yet"],
     }
 
@@ -402,7 +406,7 @@ def _describe_place(here: Installation, place: Place) -> str:
         return shown
     word = "unsubscribed" if place.state is DestinationState.LEFT else "off"
     word = "paused" if place.reason == REFUSED else word
-    return f"{shown}   {word} since {write_moment(place.since, here.zone)}: {place.reason}"
+    return f"{shown}   {word} since {here.write(place.since)}: {place.reason}"
 
 
 @click.command()

@@ -53,7 +53,8 @@ def list_(ctx: click.Context, *, name: str | None, as_json: bool) -> None:
     rows = [[entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped"] for entry in entries]
     print_table(["TEMPLATE", "WHAT IT IS", "FROM"], rows, empty="")
     if not any(entry.is_own for entry in entries):
-        say("\nTo change one: `digest templates export NAME`. With --extend you replace only some blocks of it.")
+        say("\nTo change one, such as the mail: `digest templates export email/digest.html`.")
+        say("With --extend you replace only some blocks of it.")
 
 
 def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from datetime import date
 
 
+PLANS = "`digest run` plans them. If `digest serve` is at work, its log says why it does not."
+"""What to do about digests that are due and not planned, and nobody knows why."""
+
 _INSTANT = timedelta(microseconds=1)
 
 MAILING_LIMIT = timedelta(hours=10)
@@ -89,20 +92,19 @@ def _find_overdue(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterat
     if (late := facts.deliveries) is not None:
         since = f"been waiting since {write(late.due_at)}"
         one, many = f"a delivery to {late.named} has {since}", f"{late.number:,} deliveries have {since}"
-        remedy = f"`digest delivery show {late.delivery}` and the log say what keeps it."
+        remedy = f"`digest delivery show {late.delivery}` says what keeps it."
         yield Alarm(AlarmName.OUTBOX, one if late.number == 1 else many, remedy)
     if (due := facts.digests) is not None:
         since, why = write(due.due_at), f"; planning failed: {due.reason}" if due.reason else ""
         one = f"the digest of {due.named} has been due since {since} and is not planned"
         many = f"{due.number:,} digests are due and not planned, that of {due.named} since {since}"
-        remedy = "The log says why."
+        remedy = "Planning is tried again by itself." if due.reason else PLANS
         yield Alarm(AlarmName.DIGEST, f"{one if due.number == 1 else many}{why}", remedy)
     if (failed := facts.failed) is not None:
         why = failed.reason or "nobody knows why"
         one = f"the delivery to {failed.named} failed: {why}"
         many = f"{failed.number:,} deliveries failed, the last of them to {failed.named}: {why}"
-        id_ = failed.delivery
-        remedy = f"`digest delivery show {id_}` says more, `digest delivery retry {id_}` tries it again."
+        remedy = f"`digest delivery show {failed.delivery}` says what to do."
         yield Alarm(AlarmName.FAILED, one if failed.number == 1 else many, remedy, failed.due_at)
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from digest.model.announcements import earliest_mailing, latest_mailing
+from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.papers import Paper
 from digest.query import AnalysedPaper, And, Condition, Node, Or, PaperIndex, Query, analyse, find_reasons, matches
@@ -67,7 +68,7 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
     said += "" if weekly else f" in {count(len(span.whole), 'day')}"
     best = max(span.whole, key=lambda day: counts[day], default=None)
     if best is not None and counts[best] > 1:
-        said += f"; most on {best:%a %-d %b}: {counts[best]:,}"
+        said += f"; most on {write_day(best, span.dates[-1])}: {counts[best]:,}"
     return said + (f"; on the days since, {count(so_far, 'paper')} so far" if so_far else "")
 
 

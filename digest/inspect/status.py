@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -11,6 +12,7 @@ from digest.inspect.alarms import (
     DIGEST_LIMIT,
     FAILURE_SHOWN,
     OUTBOX_LIMIT,
+    PLANS,
     STALE_POLL,
     AlarmFacts,
     find_alarms,
@@ -33,6 +35,7 @@ from digest.store import runs as run_store
 from digest.store import subscriptions as subscription_store
 from digest.store import workers as alarm_store
 from digest.store.gate import Breaker, load_breaker
+from digest.store.outbox_sends import load_holds
 from digest.store.signups import is_refusing
 from digest.store.subscribers import load_refused
 from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
@@ -50,11 +53,8 @@ if TYPE_CHECKING:
 _READ = 500
 """Stuck deliveries read at most; they are shown by destination, so more would not be more lines."""
 
-_SHOWN = 5
-"""Groups of stuck deliveries shown one by one; the rest are counted."""
-
-_NAMED = 2
-"""Deliveries of a group that a command names."""
+_PLACES = 3
+"""Destinations of a group that are named; the rest are counted."""
 
 _REMEMBERED = timedelta(days=7)
 """How long entries that were set aside are shown: checks overlap, so they are met again within days."""
@@ -104,22 +104,36 @@ def find_troubles(
     source: str,
     now: datetime,
     *,
+    alarms: Iterable[Alarm] = (),
     breaker: Breaker,
     has_worker: bool,
 ) -> Iterator[Trouble]:
-    """Yield what needs somebody, the most urgent first.
+    """Yield what needs somebody, the most urgent first. What has one cause is one.
 
     Args:
         source: `harvest` or `query`.
+        alarms: what should have happened and has not.
         breaker: whether arXiv asked us to stay away.
         has_worker: a process is at work all the time.
     """
-    yield from _find_stuck(conn, now, has_worker=has_worker)
+    retried = list(_find_stuck(conn, (DeliveryState.READY,), now, has_worker=has_worker))
+    intake = list(_find_intake_troubles(conn, source, now, breaker, has_worker=has_worker))
+    for alarm in alarms:
+        is_named = alarm.name is AlarmName.FAILED or (alarm.name is AlarmName.OUTBOX and retried)
+        is_idle = alarm.remedy == PLANS and intake[:1] and intake[0].remedy == _CALL
+        if intake and (is_idle or alarm.name is AlarmName.ANNOUNCEMENT):
+            reason = intake[0].what.partition(": ")[2]
+            intake.append(Trouble(alarm.what.removesuffix(f": {reason}")))
+        elif not is_named:
+            yield Trouble(alarm.what, alarm.remedy)
+    yield from _find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), now, has_worker=has_worker)
+    yield from retried
     for name, destination in load_refused(conn):
         what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
         yield Trouble(what, f"Once it is right: `digest subscription resubscribe {name} {destination.address}`")
     yield from _find_unreadable(conn)
-    yield from _find_intake_troubles(conn, source, now, breaker, has_worker=has_worker)
+    if intake:
+        yield Trouble("; ".join(one.what for one in intake), intake[0].remedy)
     set_aside = views.count_quarantined(conn, since=now - _REMEMBERED)
     if set_aside:
         entries = count(set_aside, "entry", "entries")
@@ -127,35 +141,37 @@ def find_troubles(
         yield Trouble(what, "`digest coverage --unreadable` shows them.")
 
 
-def _find_stuck(conn: Connection, now: datetime, *, has_worker: bool) -> Iterator[Trouble]:
-    """Yield messages that failed, need the operator, or are retried: one line for each destination and state."""
-    for state in (DeliveryState.DEAD, DeliveryState.HELD, DeliveryState.READY):
+def _find_stuck(
+    conn: Connection, states: Iterable[DeliveryState], now: datetime, *, has_worker: bool
+) -> Iterator[Trouble]:
+    """Yield messages that failed, need the operator, or are retried: one line for each state and cause."""
+    doubtful = set(load_holds(conn).doubtful)
+    for state in states:
         stored = views.list_deliveries(conn, (state,), limit=_READ)
-        failing = [one.delivery for one in stored if one.delivery.last_error or state is not DeliveryState.READY]
-        groups = _group(failing)
-        for group in groups[:_SHOWN]:
-            ids = " ".join(str(one.id) for one in reversed(group[:_NAMED]))
+        is_retried = state is DeliveryState.READY
+        for group in _group(one.delivery for one in stored if one.delivery.last_error or not is_retried):
             remedy = f"`digest delivery show {group[0].id}` says what to do."
-            if state is DeliveryState.READY:
+            if is_retried:
                 remedy = f"{_say_retried(has_worker=has_worker)} {remedy}"
-            elif state is DeliveryState.DEAD and len(group) <= _NAMED:
-                remedy = f"`digest delivery retry {ids}` once mended, or `digest delivery cancel {ids}`"
+            elif doubtful.isdisjoint(one.id for one in group):
+                option = "--failed" if state is DeliveryState.DEAD else "--held"
+                remedy = f"Once mended: `digest delivery retry {option}`. {remedy}"
             yield Trouble(_describe_group(group, state, now), remedy, is_of_messages=True)
-        hidden = sum(map(len, groups[_SHOWN:]))
-        if hidden:
-            word = STATE_WORDS[state].replace(" ", "-")
-            what, remedy = (
-                f"{count(hidden, 'more message')}: {STATE_WORDS[state]}",
-                f"`digest delivery list --state {word}`",
-            )
-            yield Trouble(what, remedy, is_of_messages=True)
 
 
 def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
+    """Return deliveries by the reason they have in common, whichever address it names."""
     groups: dict[str, list[Delivery]] = {}
     for delivery in deliveries:
-        groups.setdefault(str(delivery.destination), []).append(delivery)
+        reason = _read_reason(delivery)
+        address = delivery.destination.address
+        groups.setdefault(reason.replace(address, "") if address else reason, []).append(delivery)
     return list(groups.values())
+
+
+def _read_reason(delivery: Delivery) -> str:
+    """Return why a delivery is stuck; for a part that fell with one before it, why that one is."""
+    return re.sub(r"^(part \d+ was not sent: )+", "", delivery.last_error)
 
 
 def _say_retried(*, has_worker: bool, command: str = "digest run") -> str:
@@ -172,8 +188,10 @@ def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) 
         verb = f"need{'s' if number == 1 else ''} you"
     else:
         verb = "failed"
-    place = newest.destination.address or str(newest.destination)
-    return f"{count(number, 'message')} to {place} {verb}: {newest.last_error or 'the reason is not known'}"
+    places = list(dict.fromkeys(one.destination.address or str(one.destination) for one in group))
+    others = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+    reason = _read_reason(newest) or "the reason is not known"
+    return f"{count(number, 'message')} to {', '.join(places[:_PLACES])}{others} {verb}: {reason}"
 
 
 def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
@@ -196,31 +214,36 @@ def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
 def _find_intake_troubles(
     conn: Connection, source: str, now: datetime, breaker: Breaker, *, has_worker: bool
 ) -> Iterator[Trouble]:
+    """Yield what keeps papers from coming in: the cause first, then what follows from it."""
     if breaker.seconds:
-        pause = write_age(timedelta(seconds=breaker.seconds))
-        why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, _WAIT))
-        yield Trouble(f"arXiv is not asked for {pause}: {why}", f"{remedy} {_say_retried(has_worker=has_worker)}")
+        what, remedy = describe_breaker(breaker)
+        yield Trouble(what, f"{remedy} {_say_retried(has_worker=has_worker)}")
     if not is_checked(conn, source):
         return
     complete = cursor_store.load_cursor(conn, source).last_complete_at
-    if breaker.seconds and complete is None:
-        return  # that it waits for, and no call helps
-    if complete is None:
-        remedy = _LOG if has_worker else "`digest run --now` checks it."
-        yield Trouble("arXiv was never checked completely", remedy)
-    elif now - complete > STALE_POLL:
-        age = write_age(now - complete)
-        remedy = _LOG if has_worker else "Call `digest run` from cron, or keep `digest serve` running."
-        yield Trouble(f"the last complete check of arXiv was {age} ago", remedy)
     runs = run_store.load_last_runs(conn, source, 1)
     if not breaker.seconds and runs and runs[0].failure:
         remedy = _say_retried(has_worker=has_worker, command="digest run --now")
         yield Trouble(f"the last check of arXiv failed: {runs[0].failure}", remedy)
+    elif not breaker.seconds and complete is None:
+        yield Trouble(
+            "arXiv was never checked completely", _LOG if has_worker else "`digest run --now` checks it."
+        )
+    if complete is not None and now - complete > STALE_POLL:
+        age = write_age(now - complete)
+        yield Trouble(f"the last complete check of arXiv was {age} ago", _LOG if has_worker else _CALL)
+
+
+def describe_breaker(breaker: Breaker) -> tuple[str, str]:
+    """Say for how long arXiv is not asked and why, and what to do about it."""
+    why, remedy = _LEFT_ALONE.get(breaker.reason, (breaker.reason, _WAIT))
+    return f"arXiv is not asked for {write_age(timedelta(seconds=breaker.seconds))}: {why}", remedy
 
 
 SPAN = timedelta(days=30)
 """How far back papers are counted."""
 
+_CALL = "Call `digest run` from cron, or keep `digest serve` running."
 _RESTART = "Start `digest serve` again."
 _LOG = "The log of `digest serve` says why."
 
@@ -315,9 +338,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         told_at = {alarm.name: alarm.told_at for alarm in alarm_store.load_alarms(conn)}
         source = config.arxiv.source
         troubles = [
-            # What failed is named message by message below.
-            *(Trouble(one.what, one.remedy) for one in alarms if one.name is not AlarmName.FAILED),
-            *find_troubles(conn, source, now, breaker=breaker, has_worker=has_worker),
+            *find_troubles(conn, source, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
             *_find_job_troubles(conn, workers),
         ]
         return Status(
@@ -391,7 +412,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
         failed=alarm_store.load_failed_deliveries(conn, now - FAILURE_SHOWN),
         is_refusing=is_refusing(conn, now),
     )
-    return find_alarms(facts, partial(write_with_zone, zone=config.zone))
+    return find_alarms(facts, partial(write_with_zone, zone=config.zone, today=now))
 
 
 def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from digest.deliver.people import read_text
 from digest.model.announcements import Kind, earliest_mailing, has_mailing, latest_mailing, mailing_moment
+from digest.model.clock import write_day
 from digest.model.errors import DigestError, QueryError, count
 from digest.model.messages import DigestEntry
 from digest.model.subscriptions import Grouping
@@ -24,7 +25,7 @@ from digest.query.tree import intern_condition
 from digest.query.wording import describe_query, guess_person, note_other_words
 from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialView, VariantView
 from digest.render.papers import PaperView
-from digest.render.text import open_sentence, show_plain, write_day
+from digest.render.text import open_sentence, show_plain
 from digest.store import papers as paper_store
 
 if TYPE_CHECKING:
@@ -323,15 +324,16 @@ def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, 
     today = [number for number in found if edition.kept[number].day == newest]
     shown = (today or sorted(found, key=lambda number: (edition.kept[number].day, number)))[-SHOWN:]
     entries = [_make_entry(one, paper, query) for one, paper in edition.load(conn, shown)]
-    heading = "Your digest today" if newest == days[-1] else f"Your digest of {write_day(newest)}"
+    heading = "Your digest today" if newest == days[-1] else f"Your digest of {write_day(newest, days[-1])}"
     return replace(
         trial,
         notes=(*trial.notes, *[_TOO_BROAD] * is_broad, *note_other_words(query.tree, edition.papers, found)),
         rate=describe_mails(brought, len(days)),
         bars=tuple(
-            BarView(write_day(day), counts[day], round(_TALLEST * counts[day] / most) or 1) for day in days
+            BarView(write_day(day, days[-1]), counts[day], round(_TALLEST * counts[day] / most) or 1)
+            for day in days
         ),
-        since=write_day(days[0]) if len(days) < DAYS else "",
+        since=write_day(days[0], days[-1]) if len(days) < DAYS else "",
         heading=heading if today else "The last papers it would have brought",
         papers=tuple(
             PaperView(entry, number) for number, entry in enumerate(order_entries(entries, Grouping.KIND, ()), 1)

@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
+    from datetime import date, tzinfo
     from http.client import HTTPConnection
 
 
@@ -315,6 +315,17 @@ def name_zone(zone: tzinfo | None, now: datetime) -> str:
     return now.astimezone(zone).tzname() or "local time"
 
 
-def write_with_zone(moment: datetime, zone: tzinfo | None) -> str:
+def write_day(day: date, today: date) -> str:
+    """Write a date as `Thu 19 Nov`; of another year than this one as `Thu 19 Nov 2026`."""
+    return f"{day:%a %-d %b}{f' {day.year}' * (day.year != today.year)}"
+
+
+def write_moment(moment: datetime, zone: tzinfo | None, today: date) -> str:
+    """Write a moment as `Fri 20 Nov 09:05`; see `write_day`."""
+    local = moment.astimezone(zone)
+    return f"{write_day(local, today)} {local:%H:%M}"
+
+
+def write_with_zone(moment: datetime, zone: tzinfo | None, today: date) -> str:
     """Write a moment as `Fri 20 Nov 09:05 Berlin`, for words that are read away from any screen."""
-    return f"{moment.astimezone(zone):%a %-d %b %H:%M} {name_zone(zone, moment)}"
+    return f"{write_moment(moment, zone, today)} {name_zone(zone, moment)}"

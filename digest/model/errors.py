@@ -37,8 +37,8 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-_POINTED: Final = 45
-"""Characters shown of a long query before the place that is meant, and behind it."""
+_POINTED: Final = 30
+"""Characters shown of a long query before the place that is meant, and behind it: 80 columns hold them."""
 
 
 class DigestError(Exception):
@@ -70,7 +70,7 @@ class QueryError(UsageError):
     `position` is the 0-based offset, in code points of `text`, where reading stopped.
     """
 
-    def __init__(self, message: str, *, text: str = "", position: int = 0, hint: str = "") -> None:
+    def __init__(self, message: str = "", *, text: str = "", position: int = 0, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.text = text
         self.position = position
@@ -79,8 +79,8 @@ class QueryError(UsageError):
         """Return the query, of a long one what is near, and a caret below the place that is meant: two lines."""
         line = "".join(" " if char.isspace() else char for char in self.text)
         place = min(self.position, len(line))
-        is_short = len(line) <= 2 * _POINTED
-        start, end = (0, len(line)) if is_short else (max(0, place - _POINTED), place + _POINTED)
+        start = max(0, min(place - _POINTED, len(line) - 2 * _POINTED))
+        end = start + 2 * _POINTED
         before, behind = ("…" if start else ""), ("…" if end < len(line) else "")
         return f"{before}{line[start:end]}{behind}\n{' ' * (len(before) + place - start)}^"
 

@@ -132,7 +132,7 @@ SPARSE = "most ids around it are missing too: this server does not number papers
 def explain_giving_up(gap: Gap) -> str:
     """Say why an id is given up."""
     asked = f"{gap.asks} times" if gap.asks > 1 else "once"
-    until = f" to {gap.asked_at:%-d %b %Y}" if gap.asked_at else ""
+    until = f" to {gap.asked_at:%-d %b %Y}" if gap.asked_at else f" {gap.missed_at.year}"
     return f"arXiv knew no such paper, asked {asked} from {gap.missed_at:%-d %b}{until}"
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from digest.arxiv.client import IDS_LIMIT, Fetched
 from digest.arxiv.oai import OaiPage, TokenExpired, UnknownPaper
 from digest.arxiv.pages import fetch_papers, find_day, walk_records
+from digest.model.clock import write_day
 from digest.model.polls import Gap, Source
 from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
@@ -172,7 +173,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         is_bootstrap=is_bootstrap,
         lookback=overlap,
     )
-    site.progress.begin("poll", f"{what} {from_date:%a %-d %b}")
+    site.progress.begin("poll", f"{what} {write_day(from_date, now)}")
     with run.recording(window_from=from_date, resumed=broken_off):
         for page in _walk(site, from_date, broken_off, is_bootstrap=is_bootstrap):
             run.store_page(page)

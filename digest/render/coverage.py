@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN, latest_mailing, mailing_moment
-from digest.render.text import name_zone, write_day, write_days
+from digest.model.clock import write_day
+from digest.render.text import name_zone, write_days
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -87,11 +88,12 @@ def _describe_awaited(coverage: Coverage, mailing: date) -> str:
         return "arXiv is late today. Your papers come when it is out"
     before = latest_mailing(mailing_moment(mailing) - _INSTANT)
     days = _name_mailings(coverage.since if coverage.since < before else None, before)
-    return f"{_describe_complete(coverage, days)}. arXiv is late with {write_day(mailing)}, which comes later"
+    late = write_day(mailing, before)
+    return f"{_describe_complete(coverage, days)}. arXiv is late with {late}, which comes later"
 
 
 def _name_mailings(since: date | None, last: date) -> str:
-    return f"{write_day(since)} to {write_day(last)}" if since else write_day(last)
+    return f"{write_day(since, last)} to {write_day(last, last)}" if since else write_day(last, last)
 
 
 def write_span(coverage: Coverage) -> str:
@@ -103,5 +105,5 @@ def write_span(coverage: Coverage) -> str:
 
 def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
     local = moment.astimezone(zone)
-    day = "" if local.date() == coverage.mailing else f"{write_day(local.date())} "
+    day = "" if local.date() == coverage.mailing else f"{write_day(local, coverage.mailing or local)} "
     return f"{day}{local:%H:%M} {name_zone(local)}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import Kind
+from digest.model.clock import write_day
 from digest.model.errors import TemplateError
 from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion
 from digest.model.subscriptions import Abstracts, Grouping
@@ -21,7 +22,7 @@ from digest.render.coverage import (
     write_span,
 )
 from digest.render.papers import KIND_TITLES, PaperView
-from digest.render.text import WEEK_SLOT, clean_text, count_papers, name_slot, name_zone, shorten, write_day
+from digest.render.text import WEEK_SLOT, clean_text, count_papers, name_slot, name_zone, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -180,7 +181,7 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
     told_at = digest.coverage.told_at
     if told_at:
         local = told_at.astimezone(ZoneInfo(digest.zone))
-        earlier = f"{write_day(local.date())} {local:%H:%M} {name_zone(local)}"
+        earlier = f"{write_day(local, digest.planned_at)} {local:%H:%M} {name_zone(local)}"
         return f"Everything was checked, and nothing more matched {names} since the digest of {earlier}."
     return f"Everything was checked, and nothing matched {names}."
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from digest.model.announcements import Kind
+from digest.model.clock import write_day
 from digest.model.papers import Field, Paper, Reason
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
@@ -32,7 +33,6 @@ from digest.render.text import (
     show_plain,
     show_segments,
     styled,
-    write_day,
     write_day_of_month,
 )
 
@@ -316,11 +316,12 @@ class PaperView:
         if sequel is None:
             return ""
         before, after = sequel.before.paper, sequel.after.paper
+        day = write_day(sequel.day, self.entry.announced)
         if sequel.kind is Kind.WITHDRAWAL:
-            said = f"withdrawn on {write_day(sequel.day)} (v{after.version}): {quote_comment(after) or _NO_REASON}"
+            said = f"withdrawn on {day} (v{after.version}): {quote_comment(after) or _NO_REASON}"
         else:
             told = join_summaries(self._revisions_since)
-            said = f"replaced on {write_day(sequel.day)} (v{before.version} → v{after.version}): {told}"
+            said = f"replaced on {day} (v{before.version} → v{after.version}): {told}"
         return shorten(said, LONGEST_NOTE)
 
     @property

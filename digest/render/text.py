@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup, escape
 
 from digest.model.announcements import EASTERN
+from digest.model.clock import write_day
 from digest.tex import to_html, to_plain, to_segments
 
 if TYPE_CHECKING:
@@ -69,34 +70,23 @@ def find_cut(text: str, limit: int) -> int:
     return cut
 
 
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
-_ABBREVIATED = 3
 _DAY_SLOT = re.compile(r"(?:mailing:)?(\d{4}-\d{2}-\d{2})")
 WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
-def write_day(day: date) -> str:
-    """Write a date as `Thu 19 Nov`."""
-    return f"{_WEEKDAYS[day.weekday()][:_ABBREVIATED]} {write_day_of_month(day)}"
-
-
 def write_long_day(day: date) -> str:
     """Write a date as `Thursday 19 November 2026`."""
-    return f"{_WEEKDAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{day:%A %-d %B %Y}"
 
 
 def write_day_of_month(day: date) -> str:
     """Write a date as `19 Nov`."""
-    return f"{day.day} {_MONTHS[day.month - 1][:_ABBREVIATED]}"
+    return f"{day:%-d %b}"
 
 
 def write_days(first: date, last: date, *, is_short: bool = False) -> str:
     """Write two dates and what lies between as `17–19 November`, short `17–19 Nov`, with what differs."""
-    begun, ended = (_MONTHS[day.month - 1][: _ABBREVIATED if is_short else None] for day in (first, last))
+    begun, ended = (f"{day:{'%b' if is_short else '%B'}}" for day in (first, last))
     year = f" {last.year}" * (first.year != last.year)
     if (first.year, first.month) == (last.year, last.month):
         return f"{first.day}–{last.day} {ended}"
@@ -132,14 +122,14 @@ def name_slot(digest: Digest) -> tuple[str, str]:
         year = "" if coverage.since.year != coverage.mailing.year else f" {coverage.mailing.year}"
         return write_days(coverage.since, coverage.mailing, is_short=True), f"{days}{year}"
     if WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None:
-        return write_day(coverage.mailing), write_long_day(coverage.mailing)
+        return write_day(coverage.mailing, coverage.mailing), write_long_day(coverage.mailing)
     if match := _DAY_SLOT.fullmatch(digest.slot):
         day = date.fromisoformat(match[1])
         if digest.slot != match[1] and coverage.mailing is not None:  # it may hold papers of a later announcement
             day = max(day, coverage.mailing)
     else:
         day = digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()
-    return write_day(day), write_long_day(day)
+    return write_day(day, day), write_long_day(day)
 
 
 _FLOWED_WIDTH = 72

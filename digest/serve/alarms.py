@@ -163,4 +163,4 @@ def _name_installation(site: Site) -> str:
 
 
 def _write(site: Site, moment: datetime) -> str:
-    return write_with_zone(moment, site.config.zone)
+    return write_with_zone(moment, site.config.zone, site.clock.now())

@@ -6,7 +6,8 @@ store and are not touched here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from digest.match.rules import read_exclusion
@@ -21,7 +22,7 @@ from digest.store import subscriptions as subscription_store
 from digest.store.subscriptions import sync_subscriptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -36,7 +37,7 @@ class RosterReport:
 
     Attributes:
         added, edited, ended: names of saved queries and subscriptions.
-        turned: saved queries that were edited and mean something else from here on.
+        turned: saved queries that mean something else from here on, by name, each with its canonical text before.
         unreadable: saved queries that can't be read, each with what is wrong.
         going_on: those of them that go on as they were read before.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
@@ -47,7 +48,7 @@ class RosterReport:
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
-    turned: tuple[str, ...] = ()
+    turned: Mapping[str, str] = field(default_factory=dict)
     unreadable: tuple[tuple[str, str], ...] = ()
     going_on: tuple[str, ...] = ()
     not_excluding: tuple[tuple[str, str], ...] = ()
@@ -58,15 +59,20 @@ class RosterReport:
     def remarks(self) -> tuple[str, ...]:
         """What is taken over, and may be meant otherwise or be a surprise: sentences without full stops."""
         edited = (
-            f"Edited: {', '.join(self.turned)}. The new text matches papers found from now on, and no older"
-            " ones (`digest try NEW --against OLD` shows what changes)"
+            f"Edited: {', '.join(self.turned)}. The new text matches papers found from now on, and no older ones"
         )
+        changes = [
+            f" (`digest try {shlex.quote(name)} --against {shlex.quote(before)}` shows what changes)"
+            for name, before in self.turned.items()
+            if before
+        ]
         left_alone = (
-            f"{destination} unsubscribed from {old}, so it gets no {new} (`digest subscription resubscribe`)"
+            f"{destination} unsubscribed from {old}, so it gets no {new} (only if its reader asks for it:"
+            f" `digest subscription resubscribe {new} {shlex.quote(destination)}`)"
             for destination, new, old in self.kept_away
         )
         lost = (one.describe() for one in self.let_go)
-        return (*([edited] if self.turned else []), *lost, *left_alone)
+        return (*([edited + (changes or [""])[0]] if self.turned else []), *lost, *left_alone)
 
     @property
     def doubts(self) -> tuple[str, ...]:

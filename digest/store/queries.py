@@ -5,7 +5,7 @@ A text that can't be read means nothing: until it is mended, the query goes on a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +125,7 @@ class SyncReport:
 
     Attributes:
         added, edited, ended: names.
-        turned: saved queries among the edited that mean something else now, not just written otherwise.
+        turned: those of the edited that mean something else now, by name, each with its canonical text before.
         going_on: saved queries that can't be read and go on as they were read before.
         let_go: what waited for subscriptions and destinations that are named no more.
     """
@@ -133,7 +133,7 @@ class SyncReport:
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
-    turned: tuple[str, ...] = ()
+    turned: Mapping[str, str] = field(default_factory=dict)
     going_on: tuple[str, ...] = ()
     let_go: tuple[LetGo, ...] = ()
 
@@ -196,7 +196,11 @@ def sync_queries(
         edited=tuple(name for name in wanted if name in changed),
         ended=tuple(ended),
         # Another release may print a query otherwise: nobody edited it. One that can't be read is reported apart.
-        turned=tuple(name for name in edited if live[name].text != wanted[name][0] and not wanted[name][2]),
+        turned={
+            name: live[name].canonical
+            for name in edited
+            if live[name].text != wanted[name][0] and not wanted[name][2]
+        },
         going_on=tuple(name for name, (_, canonical, problem) in wanted.items() if problem and canonical),
     )
 

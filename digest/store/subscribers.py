@@ -444,7 +444,7 @@ def _log_consent(
     conn.execute(insert(consents), row)
 
 
-_WAITING = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD)
+_UNSENT = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD, DeliveryState.DEAD)
 """Certainly not sent. What is `sending` or `unknown` may be on its way: it is decided when it is next begun."""
 
 
@@ -455,7 +455,7 @@ class LetGo:
     Attributes:
         subscription: the name of a subscription that has ended, or of one that has a destination less.
         destination: where the messages would have gone; "" where the subscription has ended.
-        messages: how many waited or were held.
+        messages: how many waited, were held or had failed.
         papers: how many had matched and were in no digest yet.
     """
 
@@ -473,8 +473,8 @@ class LetGo:
         waited = " and ".join(filter(None, (messages, papers)))
         gone = f"{self.destination} in {name}" if self.destination else name
         return (
-            f"digest.toml no longer names {gone}: {waited} that waited will not"
-            f" be sent (digest subscription show {name}, digest preview {name} --digest NUMBER)"
+            f"digest.toml no longer names {gone}: {waited} not sent yet will never be"
+            f" sent (`digest subscription show {name}` lists its digests)"
         )
 
 
@@ -493,7 +493,7 @@ def count_waiting(conn: Connection, subscription_id: int) -> int:
 
 
 def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, at: datetime) -> int:
-    """Suppress every waiting delivery of some digests or destinations; return how many.
+    """Suppress every delivery of some digests or destinations that waits or failed; return how many.
 
     A delivery that a process is about to begin is among them: the first to change its row wins.
 
@@ -501,7 +501,7 @@ def suppress_waiting(conn: Connection, which: ColumnElement[bool], reason: str, 
     """
     suppress = (
         update(deliveries)
-        .where(deliveries.c.state.in_(_WAITING), which)
+        .where(deliveries.c.state.in_(_UNSENT), which)
         .values(state=DeliveryState.SUPPRESSED, last_error=reason, ended_at=at, lease_until=None)
     )
     return conn.execute(suppress).rowcount

@@ -233,7 +233,7 @@ class SubscriptionLine:
     """One subscription's line of the status screen.
 
     Attributes:
-        state: active or paused.
+        state: active, paused or ended.
         last_planned_at: when its last digest was frozen (UTC); None before the first.
         last_papers: how many papers that held.
         last_states: the states its deliveries are in, each once.
@@ -287,9 +287,11 @@ def _count_states(conn: Connection, which: ColumnElement[bool] | TextClause) -> 
     return {DeliveryState(state): count for state, count in conn.execute(by_state)}
 
 
-def load_subscription_lines(conn: Connection, now: datetime, *, span: timedelta) -> list[SubscriptionLine]:
-    """Return the live subscriptions by name, with counts of the span before now."""
-    live = load_subscriptions(conn)
+def load_subscription_lines(
+    conn: Connection, now: datetime, *, span: timedelta, include_ended: bool = False
+) -> list[SubscriptionLine]:
+    """Return the live subscriptions by name, or all there ever were, with counts of the span before now."""
+    live = load_subscriptions(conn, include_ended=include_ended)
     ids = [due.id for due in live]
     rows = {row.id: row for row in _select_by(conn, select(subscriptions), subscriptions.c.id, ids)}
     lasts = _load_last_digests(conn, ids)

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from digest.deliver.unsubscribe import ONE_CLICK, PAGE, Departure, find_departure, leave_by_link, undo_by_link
 from digest.inspect.stored import STORED
 from digest.model.alarms import STUCK
+from digest.model.clock import write_day
 from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
 from digest.model.messages import DeliveryState, Links
 from digest.model.papers import ArxivId, Paper
@@ -23,7 +24,6 @@ from digest.plan.links import make_refs_url
 from digest.render import Renderer, references
 from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
 from digest.render.references import make_key
-from digest.render.text import write_day
 from digest.serve.telemetry import Metrics, Pulse
 from digest.store import papers as paper_store
 from digest.store import runs as cursor_store
@@ -286,7 +286,7 @@ def _show_departure(
         address=mask(departure.destination),
         is_back=is_back,
         is_earlier=is_earlier,
-        undo_until=write_day(last.date()) if last else "",
+        undo_until=write_day(last, shell.site.clock.now()) if last else "",
         home=shell.site.config.web.base_url,
         contact=find_contact(shell.site.config),
         token=make_form_token(shell, request.scope["path"]),

@@ -19,7 +19,7 @@ from digest.deliver.letters import take_request
 from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, choose_zone, read_pause_end
-from digest.model.clock import write_with_zone
+from digest.model.clock import write_day, write_with_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
 from digest.model.subscriptions import (
@@ -32,7 +32,7 @@ from digest.model.subscriptions import (
 )
 from digest.plan.links import make_links
 from digest.render.contexts import PreferencesContext, QueryContext
-from digest.render.text import name_zone, write_day, write_long_day
+from digest.render.text import name_zone, write_long_day
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
 from digest.web.connections import as_search
@@ -74,7 +74,8 @@ class Visit:
         free_at = take_request(self.conn, maker, ask, address, wish, network=self.network, at=at)
         if free_at is None:
             return said
-        return f"Too many mails were asked for. Try again after {write_with_zone(free_at, self.config.zone)}."
+        again = write_with_zone(free_at, self.config.zone, at)
+        return f"Too many mails were asked for. Try again after {again}."
 
     def save(self, wish: Wish) -> None:
         """Bring what they get in line with what they want."""
@@ -252,8 +253,8 @@ def _view_memberships(found: Preferences, now: datetime) -> Iterator[tuple[str, 
         says, button = _say_next(found.dues[one.id], now, "The"), "leave"
         if one.left_at is not None:
             button = "undo" if found.can_undo(one, now) else ""
-            says = f"You unsubscribed on {write_day(one.left_at.date())}."
-            says += f" You can undo it here until {write_day((one.left_at + UNDO).date())}." if button else ""
+            says = f"You unsubscribed on {write_day(one.left_at, now)}."
+            says += f" You can undo it here until {write_day(one.left_at + UNDO, now)}." if button else ""
         yield name, title, says, is_all or is_personal(one.origin), button
 
 
@@ -261,18 +262,20 @@ def _say_next(due: DueSubscription, now: datetime, whose: str) -> str:
     """Say when the next digest comes, or why none does."""
     zone = _zone_of(due)
     if due.state == SubscriptionState.PAUSED:
-        return f"Paused until {_write_date(due.paused_until, zone) if due.paused_until else 'further notice'}."
+        return (
+            f"Paused until {_write_date(due.paused_until, zone, now) if due.paused_until else 'further notice'}."
+        )
     if not due.revisions:
         return "Nothing comes: no saved query is on."
     if due.next_due_at is None or due.next_due_at <= now:
         return f"{whose} next digest comes as soon as there is something in it."
     local = due.next_due_at.astimezone(ZoneInfo(zone))
-    return f"{whose} next digest comes {_write_date(local, zone)} at {local:%H:%M} {name_zone(local)}."
+    return f"{whose} next digest comes {_write_date(local, zone, now)} at {local:%H:%M} {name_zone(local)}."
 
 
-def _write_date(moment: datetime, zone: str) -> str:
-    """Write a day near now, without its year: `Friday 27 November`."""
-    return write_long_day(moment.astimezone(ZoneInfo(zone)).date()).rpartition(" ")[0]
+def _write_date(moment: datetime, zone: str, now: datetime) -> str:
+    """Write a day as `Friday 27 November`, with its year where that is not this one."""
+    return write_long_day(moment.astimezone(ZoneInfo(zone)).date()).removesuffix(f" {now.year}")
 
 
 def _zone_of(due: DueSubscription) -> str:

@@ -93,7 +93,7 @@ def _ask(request: Request, ask: Ask, address: str, wish: Wish) -> Response:
         free_at = take_request(conn, maker, ask, address, wish, network=network, at=now)
     if free_at is not None:
         wait = str(ceil((free_at - now).total_seconds()))
-        hint = f"Try again after {write_with_zone(free_at, config.zone)}."
+        hint = f"Try again after {write_with_zone(free_at, config.zone, now)}."
         message = "Too many people asked for a mail in the last hour."
         return shell.pages.fail(429, message, hint, {"Retry-After": wait})
     is_selective = ask is Ask.SUBSCRIBE and bool(config.web.signup.addresses)
@@ -150,7 +150,7 @@ def answer_request(request: Request) -> Response:
             return _show(request, "refused.html", signup, [])
         found = people.confirm(conn, config, LinkMaker(config, shell.secret()), signup, at=now)
         names = [one.name for one in found.memberships if one.left_at is None]
-        coming = [_describe(due) for due in subscription_store.load_subscriptions(conn, names=names)]
+        coming = [_describe(due, now) for due in subscription_store.load_subscriptions(conn, names=names)]
     return _show(request, "confirmed.html", signup, coming)
 
 
@@ -167,10 +167,10 @@ def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
     return found
 
 
-def _describe(due: DueSubscription) -> tuple[str, str, str]:
+def _describe(due: DueSubscription, now: datetime) -> tuple[str, str, str]:
     subscription, is_paused = due.subscription, due.state == SubscriptionState.PAUSED
     zone = ZoneInfo(choose_zone(subscription.cadence, subscription.quiet_hours))
-    following = write_with_zone(due.next_due_at, zone) if due.next_due_at and not is_paused else ""
+    following = write_with_zone(due.next_due_at, zone, now) if due.next_due_at and not is_paused else ""
     times = f"{subscription.cadence}{', but paused now' * is_paused}"
     return subscription.title or subscription.name, times, following
 

@@ -88,7 +88,7 @@ def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_me
     assert list(active(store)) == ["perf"]
     with store.read() as conn:
         assert [(query.name, query.problem) for query in queries.load_unreadable(conn)] == [("gpu", BROKEN[2])]
-    assert sync(store, {"gpu": GPU, "perf": PERF}) == queries.SyncReport(edited=("gpu",), turned=("gpu",))
+    assert sync(store, {"gpu": GPU, "perf": PERF}) == queries.SyncReport(edited=("gpu",), turned={"gpu": ""})
     assert list(active(store)) == ["gpu", "perf"]
 
 
@@ -114,7 +114,7 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     store_papers(store, [make_paper(1)])
     with store.begin() as conn:
         matches.set_matched_mark(conn, 1, expected=0)
-    assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == ("perf",)
+    assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == {"perf": "cat:cs.PF"}
     assert active(store)["perf"][1:] == ("abs:GPU", 1)
     with store.read() as conn:
         assert queries.load_watches(conn) == [queries.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]

@@ -36,7 +36,8 @@ def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: She
 
 
 def test_a_canceled_delivery_is_never_sent_and_needs_nobody_any_more(world: World, digest: Shell) -> None:
-    assert digest("delivery", "cancel", "4", "13").out == "Deliveries 4, 13 will not be sent.\n"
+    for _ in range(2):
+        assert digest("delivery", "cancel", "4", "13").out == "Deliveries 4, 13 will not be sent.\n"
     assert "old@digest.example failed" not in digest("status").out
     before = len(world.mail.mails)
     digest("run")
@@ -156,13 +157,12 @@ def test_all_that_failed_is_sent_but_to_nobody_who_unsubscribed_or_whose_mail_wa
     failed = [one["id"] for one in digest("delivery", "list", "--state", "failed", "--json").json]
     digest("subscription", "unsubscribe", "gpu-mail", "reader@digest.example")
     digest("delivery", "cancel", str(ids[-1]))
-    said = digest("delivery", "retry", "--failed").out
-    assert said.startswith(f"{len(failed) - 2} failed messages of {len(failed) - 1} may still be sent.\n"), said
+    assert digest("delivery", "retry", "--failed").out.count(", ") == len(failed) - 2
     before = len(world.mail.mails)
     digest("run")
     sent = {mail.recipients[0] for mail in world.mail.mails[before:]}
     assert (len(world.mail.mails) - before, "reader@digest.example" in sent) == (len(failed) - 2, False)
-    assert digest("delivery", "retry", "--failed").out == "0 failed messages of 1 may still be sent.\n"
+    assert digest("delivery", "retry", "--failed").out == "Nothing failed that could be sent.\n"
 
 
 def have_three_readers_written_to(world: World, digest: Shell) -> list[int]:

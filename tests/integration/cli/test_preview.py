@@ -116,9 +116,9 @@ def test_a_place_that_takes_nothing_stops_no_other_and_is_named(digest: Shell, w
     assert (slack["error"], slack["messages"]) == ("", 2)
 
 
-@pytest.mark.usefixtures("world")
-def test_without_an_operator_or_without_test_nothing_is_sent(digest: Shell) -> None:
-    assert "no address of yours" in digest("send", "perf-team", "--test", expect=2).err
+def test_without_an_operator_or_without_test_nothing_is_sent(world: World, digest: Shell) -> None:
+    assert "no address of yours" in digest("send", "perf-team", expect=2).err
+    world.edit_config("[arxiv]", 'alarms.to = "mailto:ops@digest.example"\n[arxiv]')
     assert "digest send perf-team --test" in digest("send", "perf-team", expect=2).err
 
 

@@ -108,7 +108,8 @@ def test_names_are_known_new_ended_or_nearly_known(world: World, digest: Shell) 
     world.edit_config('name = "gpu-mail"', 'name = "gpu-post"')
     assert "`digest run` takes it over" in digest("subscription", "show", "gpu-post", expect=2).err
     digest("run")
-    assert "subscription gpu-mail has ended" in digest("subscription", "show", "gpu-mail", expect=2).err
+    assert "subscription gpu-mail has ended" in digest("subscription", "pause", "gpu-mail", expect=2).err
+    assert "never: it has ended" in digest("subscription", "show", "gpu-mail").out, "and what it had can be read"
     assert "Did you mean 'gpu-post'?" in digest("subscription", "pause", "gpu-pots", expect=2).err
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
+import digest
 from digest.cli import cli, run_cli
 from digest.cli.commands import EXAMPLES, REPLACEMENTS, answer_unknown
 
@@ -90,6 +92,26 @@ def test_each_example_can_be_read(line: str) -> None:
         assert found is not None
         context, command = click.Context(found, info_name=name, parent=context), found
     command.parse_args(context, arguments)
+
+
+def read_calls(text: str) -> set[tuple[str, ...]]:
+    """Return the words of each call of ours in backticks; what is filled in later is `X`."""
+    joined = re.sub(r'"\s+f?"', "", text)
+    return {tuple(re.sub(r"{[^}]*}", "X", call).split()) for call in re.findall(r"`digest ([a-z][^`]*)`", joined)}
+
+
+def test_every_call_that_is_named_anywhere_is_a_command_that_exists_with_its_options() -> None:
+    root, unknown = Path(digest.__file__).parents[1], []
+    pages = [one for kind in ("*.py", "*.md") for one in (root / "digest").rglob(kind)]
+    pages += [one for one in [*(root / "templates").rglob("*"), root / "README.md"] if one.is_file()]
+    for page in pages:
+        for words in read_calls(page.read_text(encoding="utf-8")):
+            path = next(words[:end] for end in range(len(words), -1, -1) if words[:end] in COMMANDS)
+            options = {"--help", *(name for one in COMMANDS[path].params for name in one.opts)}
+            flags = {word.partition("=")[0] for word in words if word.startswith("--")}
+            if (not is_leaf(path) and words[len(path) :] not in {(), ("--help",), ("…",)}) or flags - options:
+                unknown.append((page.name, " ".join(words)))
+    assert unknown == []
 
 
 def test_there_are_no_more_commands_than_a_person_can_survey() -> None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cli.output import BARS, cut, draw_bars, write_moment
+from digest.cli.output import BARS, cut, draw_bars
 from digest.config import load_config
 from digest.config.settings import Config
-from digest.model.clock import name_zone
+from digest.model.clock import name_zone, write_moment, write_with_zone
 from digest.model.errors import count
 
 MOMENT = datetime(2026, 11, 20, 8, 5, tzinfo=UTC)
@@ -58,10 +58,11 @@ def test_a_screen_shows_the_zone_of_quiet_hours_where_the_cadence_has_none(
     assert configure(tmp_path_factory, "on announcement", quiet, "daily at 09:00 UTC").zone is None
 
 
-def test_a_moment_is_written_in_the_zone_asked_for() -> None:
-    assert write_moment(MOMENT, BERLIN) == "Fri 20 Nov 09:05"
-    assert write_moment(MOMENT, ZoneInfo("America/Sao_Paulo")) == "Fri 20 Nov 05:05"
-    assert write_moment(None, BERLIN) == "–"
+def test_a_moment_is_written_in_the_zone_asked_for_and_with_its_year_if_that_is_another() -> None:
+    assert write_moment(MOMENT, BERLIN, MOMENT) == "Fri 20 Nov 09:05"
+    assert write_moment(MOMENT, ZoneInfo("America/Sao_Paulo"), MOMENT) == "Fri 20 Nov 05:05"
+    before = datetime(2016, 9, 1, tzinfo=UTC)
+    assert write_with_zone(MOMENT, BERLIN, before) == "Fri 20 Nov 2026 09:05 Berlin"
 
 
 def test_a_zone_goes_by_its_place_and_the_machines_by_what_it_calls_itself() -> None:
