@@ -2,6 +2,7 @@
 
 import pytest
 
+from digest.cli.context import read_followed
 from digest.model.errors import QueryError
 from digest.query import parse_query
 
@@ -151,6 +152,20 @@ def test_what_people_write_is_read_as_it_is_meant(text: str, canonical: str, not
     messages = [note.message for note in query.notes]
     assert query.canonical == canonical
     assert any(noted in message for message in messages) if noted else messages == []
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("cs.PF,cs.DC", PF_DC),
+        ("cs.PF/cs.DC", PF_DC),
+        ("!gpu", "NOT all:gpu"),
+        ("cs.PF", "cat:cs.PF"),
+        ("C++", "all:c"),
+    ],
+)
+def test_only_a_word_alone_gets_a_prefix_at_the_command_line(text: str, canonical: str) -> None:
+    assert read_followed(text).canonical == canonical
 
 
 @pytest.mark.parametrize(("text", "noted"), ONCE)
