@@ -50,7 +50,7 @@ from digest.query.tree import (
     spread_keyword,
     walk_conditions,
 )
-from digest.query.words import Word, cut_words, is_stop_word, split_words
+from digest.query.words import Word, is_stop_word, split_words
 from digest.query.written import straighten
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _OPERATOR_IN_QUOTES = re.compile(r"(?<=\S\s)(?:AND|OR|ANDNOT|NOT)(?=\s+\S)")
 _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
-_ARTICLE = re.compile(r"\A\W*(?:a|[Aa]n|[Tt]he)(?=\s)")
+_ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
 _SIGN_OF_WORD = re.compile(r"(?<!\S)\.(?=[^\W\d])|[#@+*<>→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]")
 """`.NET`, `C#`, `H→ZZ`: with these signs a word is another one."""
 _COMMA = re.compile(r"[,;](?!\d)")
@@ -173,20 +173,23 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
         return None
     condition = _name_everywhere(plain, words, kept, shape) if prefix is Prefix.ALL else None
     if condition is None or not spread_keyword(condition.text):
-        _note_left_out(source, term, plain, words[words.index(kept[0]) : words.index(kept[-1]) + 1])
+        is_row = shape in (Shape.PHRASE, Shape.EXACT)  # in which the others keep their places
+        rest = words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept
+        _note_left_out(source, term, plain, [word for word in words if word not in rest], rest)
     if condition is not None:
         _note_everywhere(source, term, condition)
         return condition
     return intern_condition(prefix, shape, _join_words(words, kept, shape))
 
 
-def _note_left_out(source: QuerySource, term: TermToken, plain: str, kept: list[Word]) -> None:
-    """Say which words at the edges and which signs count for nothing; an article before others is not missed."""
-    before, behind = _ARTICLE.sub("", plain[: kept[0].start]), plain[kept[-1].end :]
-    lost = dict.fromkeys((*cut_words(f"{before} {behind}"), *_SIGN_OF_WORD.findall(plain)))
+def _note_left_out(source: QuerySource, term: TermToken, plain: str, out: list[Word], rest: list[Word]) -> None:
+    """Say which words and signs count for nothing; an article before others is not missed."""
+    missed = out[1:] if out and _ARTICLE.match(plain, 0, out[0].end + 1) else out
+    lost = dict.fromkeys((*(plain[word.start : word.end] for word in missed), *_SIGN_OF_WORD.findall(plain)))
     if lost:
-        rest, verb = " ".join(word.text for word in kept), "is" if len(lost) == 1 else "are"
-        message = f'{", ".join(lost)} {verb} left out, as at arXiv: only "{rest}" is searched for'
+        verb, found = "is" if len(lost) == 1 else "are", " ".join(word.text for word in rest)
+        message = f'{", ".join(lost)} {verb} left out, as at arXiv: only "{found}" is searched for'
+        message += "; in quotes, words keep their places" * bool(missed and len(rest) > 1 and not term.is_quoted)
         message += "; without quotes a * finds beginnings of words" * ("*" in lost)
         source.note(NoteKind.LEFT_OUT, term.position, message)
 
@@ -241,7 +244,7 @@ def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
 
 def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
     _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value), is_name=True)
-    name = spell_name(term.value)
+    name = spell_name(term.value.rstrip(" ,;"))
     if not name:
         _leave_out_sign(source, term)
         return None

@@ -16,7 +16,7 @@ from digest.query.tokens import CURLY_QUOTES, PREFIXES
 _WIDE = {
     code: unicodedata.normalize("NFKC", chr(code))
     for code in (*range(0xFE10, 0xFE17), *range(0xFE50, 0xFE6C), *range(0xFF01, 0xFF5F), 0x3000)
-} | dict.fromkeys(map(ord, "\u2236\ua789"), ":")
+} | {0x2236: ":", 0xA789: ":", 0x3001: ","}
 """Signs of other keyboards, and two that look like a colon -> ours. Raised and lowered ones are formulas."""
 
 _NAME = (
@@ -48,9 +48,9 @@ def write_out(text: str) -> str:
 def _pattern() -> re.Pattern[str]:
     """Return the pattern of a row, or of a value that holds none; compiled at first use."""
     one = rf"(?:(?i:cat)\s*:\s*)?(?:{_NAME}|[{_QUOTES}]\s*{_NAME}\s*[{_QUOTES}])"
-    between = r"(?:\s*[,;|/+&、•]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
+    between = r"(?:\s*[,;|/+&•]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
     row = rf"(?P<row>{one}(?:{between}{one})+(?:\s+(?:and|or)\s+{one})?)"
-    enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/+&、.]+)?"
+    enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/+&.]+)?"
     begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"
     quoted = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
     return re.compile(

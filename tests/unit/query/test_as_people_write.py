@@ -63,6 +63,11 @@ READ = [
     ('abs:"vitamin A"', "abs:vitamin", 'A is left out, as at arXiv: only "vitamin" is searched for'),
     ('abs:"Sgr A*"', "abs:sgr", 'A, * are left out, as at arXiv: only "sgr" is searched for; without quotes a *'),
     ("A/B testing", "all:b AND all:testing", 'A is left out, as at arXiv: only "b"'),
+    (
+        "abs:end-to-end",
+        "abs:end-end",
+        'to is left out, as at arXiv: only "end end" is searched for; in quotes, words keep their places',
+    ),
     ("abs:in-context", "abs:context", "in is left out"),
     ("C#", "all:c", '# is left out, as at arXiv: only "c"'),
     ("abs:C++", "abs:c", "+ is left out"),
@@ -117,6 +122,7 @@ READ = [
     # names and lone categories
     ("cs.PX OR gpu", "all:cs.px OR all:gpu", "perhaps cs.PF or cs.PL is meant"),
     ('au:"hlavacek ws"', 'au:"hlavacek ws"', 'write au:"hlavacek, w"'),
+    ("au:Smith_J, au:lin;", 'au:"smith, j" AND au:lin', "all parts must match"),
     ("au:Smith_JA", 'au:"smith ja"', 'write au:"Smith, J"'),
     ('author:"Hlavacek WS"', 'author:"hlavacek ws"', 'write au:"Hlavacek, W"'),
     (
