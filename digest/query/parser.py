@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from digest import tex
@@ -77,7 +76,7 @@ _INITIALS_BEHIND = re.compile(
 )
 _LICENCE_VERSION = re.compile(r"-\d\.\d\Z")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
-_MOST_GUESSED, _MOST_MEANT = 4, 12
+_MOST_GUESSED = 4
 _NOT_IN_QUOTES = re.compile(r'["$\\]|\w\?\w')
 _NOT_IN_WORDS = re.compile(rf'[\s"$\\()*?+&%|]|{BETWEEN_WORDS.pattern}|{PREFIX_WITHIN.pattern}', re.IGNORECASE)
 """Signs that would be read otherwise, or as TeX, if a value that holds them were printed."""
@@ -137,9 +136,8 @@ def _refuse_wildcard(
     prefix = Prefix.AUTHOR if is_name else term.prefix
     written = f"{prefix}:{nearest}" if prefix else nearest
     hint = f"Write for example {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
-    meant = None if term.prefix else _name_meant(term.value)
     sign = f"{found[0]} cannot be used here: {WILDCARDS}"
-    source.fail(term.value_position + found.start(), sign, meant or hint)
+    source.fail(term.value_position + found.start(), sign, hint)
 
 
 def _find_nearest(word: re.Match[str]) -> str:
@@ -282,20 +280,12 @@ def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Cond
     value = term.value.strip().rstrip(",;|/&")
     base = value.rstrip("*")
     if not _CATEGORY.fullmatch(base):
-        hint = _name_meant(value) or "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."
+        hint = "Write cat:cs.PF for one, cat:cs or cat:cs.* for a whole archive."
         source.fail(term.value_position, f"{value!r} cannot be the name of a category", hint)
     name = base.rstrip(".")
     if base == value or (base != name and taxonomy.is_archive(name)):
         return _name_category(source, term, prefix, name)
     return intern_condition(prefix, Shape.BEGINNING, _spell_beginning(base))
-
-
-def _name_meant(value: str) -> str:
-    """Return the categories to write for `cs.?V`, "" where there are none, or too many."""
-    meant = [id_ for id_ in taxonomy.CATEGORIES if fnmatchcase(id_.casefold(), value.casefold())]
-    if not 0 < len(meant) <= _MOST_MEANT:
-        return ""
-    return f"Write cat:({' OR '.join(meant)})." if len(meant) > 1 else f"Write cat:{meant[0]}."
 
 
 def _name_category(source: QuerySource, term: TermToken, prefix: Prefix, name: str) -> Condition:

@@ -39,7 +39,6 @@ def find_problem(text: str) -> ProblemView:
         ('"tail latency', '"tail latency', '"tail latency"'),
         ("gpu AND tran*form", "*form", "gpu AND tran*"),
         ('author:Percy Liang AND "x y"', "Percy", 'author:"Percy Liang" AND "x y"'),
-        ("cat:cs.?V", "cs.?V", "cat:cs.CV"),
         ("gpu || latency", "||", "gpu OR latency"),
         ("submittedDate:yesterday gpu", "yesterday", "gpu"),
         ("the AND of", "the", ""),
