@@ -13,16 +13,8 @@ from urllib.parse import urlsplit
 
 from digest.model import secrets
 from digest.model.messages import Coverage, Delivery, DeliveryPlan, Digest, Message, Occasion
-from digest.model.people import (
-    FRESH,
-    LETTERS_TO_ADDRESS,
-    REQUESTS,
-    REQUESTS_OF_NETWORK,
-    REQUESTS_OF_WIDE_NETWORK,
-    Ask,
-    Wish,
-)
-from digest.plan.links import LinkMaker, make_links, remember_preferences
+from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, REQUESTS_WIDE, Ask, Wish
+from digest.plan.links import LinkMaker, find_generation, make_links, remember_preferences
 from digest.store import digests as digest_store
 from digest.store import people as people_store
 from digest.store import signups as signup_store
@@ -63,7 +55,7 @@ def take_request(
     limits = {"all": REQUESTS} if ask in (Ask.SUBSCRIBE, Ask.MOVE) else {}
     if "/" in network:
         wide = ip_network(network).supernet(new_prefix=16 if "." in network else 32)
-        limits[count_name(maker, str(wide))] = REQUESTS_OF_WIDE_NETWORK
+        limits[count_name(maker, str(wide))] = REQUESTS_WIDE
     limits[count_name(maker, network)] = REQUESTS_OF_NETWORK
     met = [signup_store.find_free(conn, name, limit, at) for name, limit in limits.items()]
     free_at = max((moment for moment in met if moment is not None), default=None)
@@ -169,12 +161,13 @@ def write_letter(
 
     ask = letter.slot.partition(":")[0]
     base, maker = site.config.web.base_url.rstrip("/"), make_links(conn, site.config)
-    token = letter_token(maker, letter.slot, delivery.destination)
+    to = delivery.destination
+    token = letter_token(maker, letter.slot, to)
     links = {
         Ask.SUBSCRIBE: f"{base}/c/{token}",
         Ask.MOVE: f"{base}/c/{token}",
         Ask.FRESH: f"{base}/k/{token}",
-        Ask.LINK: f"{base}/p/{maker.preferences_token(delivery.destination)}",
+        Ask.LINK: f"{base}/p/{maker.preferences_token(to, find_generation(conn, maker, to))}",
     }
     contact = site.config.arxiv.contact
     context = LetterContext(

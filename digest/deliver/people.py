@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from digest.deliver import unsubscribe
+from digest.deliver.unsubscribe import PAGE
 from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import QueryError, UnknownName, UsageError
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from digest.config import Config
     from digest.store.people import Membership, Person
     from digest.store.signups import StoredSignup
-
-PAGE = "page"
-"""Kept with the consent, where a person did it on a page."""
 
 TITLE = "Your papers"
 """What a person's own digests are called."""
@@ -147,9 +145,8 @@ def read_text(text: str) -> Query:
     """
     place, words, hint = LONGEST_QUERY, text.strip(), "Split it in two."
     if len(text) > LONGEST_QUERY:
-        raise QueryError(
-            f"This is longer than {LONGEST_QUERY:,} characters", text=text[:place], position=place, hint=hint
-        )
+        message = f"This is longer than {LONGEST_QUERY:,} characters"
+        raise QueryError(message, text=text[:place], position=place, hint=hint)
     query = parse_query(f"cat:{words}" if taxonomy.is_category(words) else text)
     if query.canonical.count("*") > MOST_BEGINNINGS:
         place = len("*".join(text.split("*")[: MOST_BEGINNINGS + 1]))

@@ -28,7 +28,7 @@ from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.model.messages import Delivery, DeliveryState, Digest, Message, Occasion, Receipt
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
-from digest.plan.links import make_links
+from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.store import digests as digest_store
 from digest.store import outbox_sends as outbox
 from digest.store import subscribers, views
@@ -203,7 +203,12 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
         digest = digest_store.load_digest(conn, delivery.digest_id)
         if digest.occasion is Occasion.LETTER:
             return write_letter(conn, site, digest, delivery, mail_identity(site, digest))
-        links = make_links(conn, site.config).links(delivery.destination, digest)
+        maker, to = make_links(conn, site.config), delivery.destination
+        generation = find_generation(conn, maker, to)
+    if generation:  # its digest remembered the first link alone
+        with site.store.begin() as conn:
+            remember_preferences(conn, maker, to, at=site.clock.now())
+    links = maker.links(to, digest, generation)
     return site.renderer.render(digest, delivery, links, mail_identity(site, digest))
 
 

@@ -35,7 +35,7 @@ STORED: Final = (
     StoredKind(
         "A hash of each link in your mails",
         "It recognises the link. The link can't be made from it.",
-        _ERASED,
+        f"{_ERASED}; that of an ended link to your preferences for good, without your address",
         ("tokens",),
     ),
     StoredKind(

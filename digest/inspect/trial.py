@@ -46,15 +46,8 @@ BROAD, RARE = 40.0, 0.2
 """Papers an announcement, above which nobody reads them all, and below which there is less than one a week."""
 
 _log = logging.getLogger("digest.trial")
-_VARIANTS, _TITLES, _MOST_OPERANDS, _MOST_FAULTS, _LONGEST_VARIED, _FEW_MAILINGS, _TALLEST = (
-    2,
-    5,
-    12,
-    4,
-    400,
-    5,
-    70,
-)
+_VARIANTS, _TITLES, _MOST_OPERANDS, _MOST_FAULTS = 2, 5, 12, 4
+_LONGEST_VARIED, _FEW_MAILINGS, _TALLEST = 400, 5, 70
 _MAILINGS_A_WEEK, _MAILINGS_A_MONTH, _MOST_DAYS = 5, 21.7, 0.8
 _HELD_BACK = timedelta(days=4)
 """How long before an announcement a paper of it may have been submitted, over a weekend and a holiday."""

@@ -44,7 +44,7 @@ class Limit:
 LETTERS_TO_ADDRESS = (Limit(3, timedelta(days=1)), Limit(6, timedelta(days=30)))
 """Mails with a link that one address gets at most, no matter who asks for them."""
 
-REQUESTS_OF_NETWORK, REQUESTS_OF_WIDE_NETWORK = Limit(20, timedelta(hours=1)), Limit(60, timedelta(hours=1))
+REQUESTS_OF_NETWORK, REQUESTS_WIDE = Limit(20, timedelta(hours=1)), Limit(60, timedelta(hours=1))
 """Requests taken from one network (/24 or /48), and from a wider one (/16 or /32)."""
 
 REQUESTS = Limit(200, timedelta(hours=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -49,9 +50,9 @@ class LinkMaker:
         """Return the token of a digest's page."""
         return secrets.derive_token(self.secret, "web", subscription, slot)
 
-    def preferences_token(self, destination: Destination) -> str:
-        """Return the token of the page where one person changes what comes to them."""
-        return secrets.derive_token(self.secret, "preferences", str(destination))
+    def preferences_token(self, destination: Destination, generation: int = 0) -> str:
+        """Return the token of the page where one person changes what comes to them; see `find_generation`."""
+        return secrets.derive_token(self.secret, "preferences", str(destination), str(generation))
 
     def archive_token(self, subscription: str) -> str:
         """Return the token of the page that lists a subscription's past digests."""
@@ -62,7 +63,7 @@ class LinkMaker:
         base = self.config.web.base_url.rstrip("/")
         return f"{base}/f/{token}.{suffix}" if base else ""
 
-    def links(self, destination: Destination, digest: Digest) -> Links:
+    def links(self, destination: Destination, digest: Digest, generation: int = 0) -> Links:
         """Return what a message that tells one destination of a digest may link to."""
         base = self.config.web.base_url.rstrip("/")
         is_shared = any(one.shared for one in self.config.subscriptions if one.name == digest.subscription)
@@ -76,7 +77,7 @@ class LinkMaker:
             web_view=f"{base}/d/{self.web_token(digest.subscription, digest.slot)}" if base else "",
             home=base,
             refs=make_refs_url(self.config),
-            preferences=f"{base}/p/{self.preferences_token(destination)}" if base and is_mail else "",
+            preferences=f"{base}/p/{self.preferences_token(destination, generation)}" if base and is_mail else "",
             ask=back_to if is_shared and destination.kind is DestinationKind.MAIL else "",
         )
 
@@ -96,9 +97,17 @@ def make_links(conn: Connection, config: Config) -> LinkMaker:
     return LinkMaker(config, token_store.load_secret(conn))
 
 
+def find_generation(conn: Connection, maker: LinkMaker, destination: Destination) -> int:
+    """Return the generation of the links to one person's preferences: the first that was not ended."""
+    tokens = (maker.preferences_token(destination, number) for number in count())
+    stored = (token_store.load_token(conn, secrets.token_hash(token)) for token in tokens)
+    ended = (found is not None and found.purpose is token_store.TokenPurpose.ENDED for found in stored)
+    return next(number for number, is_ended in enumerate(ended) if not is_ended)
+
+
 def remember_preferences(conn: Connection, maker: LinkMaker, destination: Destination, *, at: datetime) -> str:
     """Make the address answer where one person changes what comes to them; return its token."""
-    token = maker.preferences_token(destination)
+    token = maker.preferences_token(destination, find_generation(conn, maker, destination))
     row = token_store.make_token_row(secrets.token_hash(token), "preferences", destination=str(destination))
     token_store.remember_tokens(conn, [row], at=at)
     return token

@@ -372,6 +372,7 @@ class LinkContext(WebContext):
         problem: what is wrong with the address, "" for nothing.
         is_link: the link to what somebody has was asked for; else a subscription.
         is_selective: only some addresses may subscribe, and which is not told.
+        said: how a new link comes, if the old ones were ended.
     """
 
     address: str
@@ -379,6 +380,7 @@ class LinkContext(WebContext):
     problem: str = ""
     is_link: bool = True
     is_selective: bool = False
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,12 +241,13 @@ def take_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
 
 
 class TokenPurpose(StrEnum):
-    """What a token opens, and nothing else."""
+    """What a token opens, and nothing else. `ENDED`: nothing any more, for good."""
 
     LEAVE = "leave"
     WEB = "web"
     PREFERENCES = "preferences"
     ARCHIVE = "archive"
+    ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True)

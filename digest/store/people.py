@@ -250,9 +250,15 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
         update(tokens).where(tokens.c.destination == old, is_leave, tokens.c.subscription.in_(mine.values())),
     ):
         conn.execute(moving.values(destination=new))
-    conn.execute(delete(tokens).where(tokens.c.destination == old, not_(is_leave)))
+    end_links(conn, person.destination)
     conn.execute(delete(destination_addresses).where(destination_addresses.c.destination == old))
     conn.execute(delete(suppressions).where(_is_at(old), suppressions.c.subscription.in_(mine.values())))
+
+
+def end_links(conn: Connection, destination: Destination) -> None:
+    """End the links to a person's preferences. Of each stays its hash alone, so that none works ever again."""
+    theirs = (tokens.c.destination == str(destination), tokens.c.purpose == TokenPurpose.PREFERENCES)
+    conn.execute(update(tokens).where(*theirs).values(purpose=TokenPurpose.ENDED, destination=""))
 
 
 def load_everything(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
@@ -308,6 +314,7 @@ def erase(conn: Connection, address: str, person_id: int, *, keep_suppressions: 
     theirs = list(conn.execute(select(digests.c.id).where(digests.c.subscription_id.in_(own))).scalars())
     revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
     sent = or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(theirs))
+    end_links(conn, Destination(DestinationKind.MAIL, address))
     for gone in (
         delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent))),
         delete(deliveries).where(sent),

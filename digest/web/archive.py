@@ -133,7 +133,7 @@ def serve_icon(request: Request) -> Response:
 
 ROUTES = [
     Route("/d/{token}", show_digest),
-    Route("/a/{token}", as_search(show_archive, field="q")),
+    Route("/a/{token}", as_search(show_archive, "q")),
     Route("/robots.txt", serve_robots),
     Route("/favicon.svg", serve_icon),
     Route("/favicon.ico", serve_icon),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -18,10 +17,10 @@ from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from digest.web.endpoints import RETRY_AFTER, shell_of
-from digest.web.guards import HUNG_UP, name_network
+from digest.web.guards import name_network
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from starlette.requests import Request
 
@@ -132,10 +131,8 @@ class Searches:
 
     async def run(self, endpoint: Callable[[Request], Response], request: Request) -> Response:
         """Call an endpoint when it is its turn, but never for a client that has hung up; return its answer."""
-        shell = shell_of(request)
         await asyncio.sleep(HANGING_UP)
-        if await _has_hung_up(request):
-            return Response(status_code=HUNG_UP)
+        shell = shell_of(request)
         if self._count >= QUEUE:
             message, hint = "Too many people search at the moment.", "Try again in a minute."
             return shell.pages.fail(503, message, hint, {"Retry-After": RETRY_AFTER})
@@ -144,27 +141,16 @@ class Searches:
         self._count += 1
         try:
             async with of_network, self._turns:
-                if await _has_hung_up(request):
-                    return Response(status_code=HUNG_UP)
+                if any([await request.is_disconnected() for _ in range(2)]):  # the first look may meet the body
+                    return Response(status_code=204)  # which nobody reads
                 return await to_thread.run_sync(endpoint, request, limiter=self._threads)
         finally:
             self._count -= 1
 
 
-async def _has_hung_up(request: Request) -> bool:
-    return any([await request.is_disconnected() for _ in range(2)])  # the first look may meet the body
+def as_search(endpoint: Callable[[Request], Response], field: str = "") -> Callable[[Request], Any]:
+    """Let an endpoint's requests take turns with other searches, but those that leave a field empty."""
 
-
-def as_search(
-    endpoint: Callable[[Request], Response], *, field: str = ""
-) -> Callable[[Request], Awaitable[Response]]:
-    """Let an endpoint's requests take turns with all that search through papers.
-
-    Args:
-        field: of the address; a request that leaves it empty searches for nothing. "" if every request searches.
-    """
-
-    @wraps(endpoint)
     async def answer(request: Request) -> Response:
         if field and not request.query_params.get(field, "").strip():
             return await run_in_threadpool(endpoint, request)

@@ -35,9 +35,6 @@ BODY_SECONDS = 10.0
 BAD = 400
 """From this status on an answer is a refusal."""
 
-HUNG_UP = 499
-"""The status in the log if the client hung up before its turn, as nginx has it."""
-
 _NETWORK_BITS = {4: 24, 6: 48}
 """How much of an address names a network: what one customer of a provider gets, or little more."""
 
@@ -213,7 +210,7 @@ class AccessLog:
             milliseconds = round((monotonic() - began) * 1000)
             fields = {"status": status, "milliseconds": milliseconds}
             name = name_path(scope["path"])
-            level = logging.DEBUG if name in _FREQUENT and (status < BAD or status == HUNG_UP) else logging.INFO
+            level = logging.DEBUG if name in _FREQUENT and status < BAD else logging.INFO
             _log.log(level, "%s %s", scope["method"], name, extra={"fields": fields})
 
 

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from digest.deliver import people
 from digest.deliver.letters import take_request
+from digest.deliver.unsubscribe import PAGE
 from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, choose_zone, read_pause_end
@@ -34,11 +35,13 @@ from digest.plan.links import make_links
 from digest.render.contexts import PreferencesContext, QueryContext
 from digest.render.text import name_zone, write_long_day
 from digest.store import database as token_store
+from digest.store import people as people_store
 from digest.store import subscribers as subscriber_store
 from digest.web.connections import as_search
 from digest.web.endpoints import mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.guards import name_network
+from digest.web.signup import show_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,6 +92,8 @@ Act = Callable[[Visit], str]
 def serve_preferences(request: Request) -> Response:
     """Show what comes; do what a button of the page says, and show it as it is then."""
     form, said, error = change(request, _find, _ACTIONS) if request.method == "POST" else (NOTHING, "", None)
+    if form.get("action") == "end":  # this page's own link, too
+        return show_link(shell_of(request), "sent.html", "", said=said)
     return _show(request, said, error, form)
 
 
@@ -169,7 +174,7 @@ def _resume(visit: Visit) -> str:
 def _leave(visit: Visit) -> str:
     name, title = _read_subscription(visit)
     person = visit.found.person
-    subscriber_store.leave(visit.conn, person.destination, name, how=people.PAGE, at=visit.at)
+    subscriber_store.leave(visit.conn, person.destination, name, how=PAGE, at=visit.at)
     return f"You are unsubscribed from {title}."
 
 
@@ -205,7 +210,13 @@ def _fresh(visit: Visit) -> str:
     return visit.ask(Ask.FRESH, visit.found.person.address, Wish(), said)
 
 
-_ACTIONS = {act.__name__[1:]: act for act in (_save, _pause, _resume, _leave, _undo, _delete, _fresh)}
+def _end(visit: Visit) -> str:
+    people_store.end_links(visit.conn, visit.found.person.destination)
+    said = "A mail with a new link comes within minutes, unless you got three with a link today."
+    return visit.ask(Ask.LINK, visit.found.person.address, Wish(), said)
+
+
+_ACTIONS = {act.__name__[1:]: act for act in (_save, _pause, _resume, _leave, _undo, _delete, _fresh, _end)}
 
 
 def lead_home(request: Request) -> str:

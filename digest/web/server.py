@@ -18,13 +18,7 @@ from digest.model.errors import ConfigurationError, DigestError
 from digest.store.database import load_secret
 from digest.web import archive, endpoints, preferences, private, signup, start
 from digest.web.connections import Connections, Searches, count_room
-from digest.web.endpoints import (
-    Pages,
-    Shell,
-    answer_any_error,
-    answer_digest_error,
-    answer_http_error,
-)
+from digest.web.endpoints import Pages, Shell
 from digest.web.feeds import FeedDesk
 from digest.web.guards import AccessLog, BodyLimit, KnownHosts, SecurityHeaders, find_hosts, write_headers
 
@@ -54,20 +48,15 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
         pulse: signs of life of its jobs, for `/readyz`; None where no jobs run in this process.
     """
     web = site.config.web
-    pages, headers = Pages(site.renderer, web.base_url), write_headers(site.renderer.web_style_hash())
+    made, headers = Pages(site.renderer, web.base_url), write_headers(site.renderer.web_style_hash())
     app = Starlette(
         routes=[
-            *endpoints.ROUTES,
-            *preferences.ROUTES,
-            *private.ROUTES,
-            *signup.ROUTES,
-            *start.ROUTES,
-            *archive.ROUTES,
+            one for pages in (endpoints, preferences, private, signup, start, archive) for one in pages.ROUTES
         ],
         exception_handlers={
-            HTTPException: answer_http_error,
-            DigestError: answer_digest_error,
-            Exception: answer_any_error,
+            HTTPException: endpoints.answer_http_error,
+            DigestError: endpoints.answer_digest_error,
+            Exception: endpoints.answer_any_error,
         },
         lifespan=_live,
     )
@@ -75,10 +64,10 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     app.router.redirect_slashes = False
     render = lru_cache(PAGES)(partial(archive.render_digest, site))
     secret = cache(partial(_load_secret, site))
-    app.state.shell = Shell(site, FeedDesk(site), TrialDesk(site), Searches(), render, pulse, pages, secret)
+    app.state.shell = Shell(site, FeedDesk(site), TrialDesk(site), Searches(), render, pulse, made, secret)
     # Around the whole of it, so that answers to errors are guarded too.
-    limited = BodyLimit(app, fail=pages.fail)
-    return AccessLog(SecurityHeaders(KnownHosts(limited, find_hosts(web), fail=pages.fail), headers))
+    limited = BodyLimit(app, fail=made.fail)
+    return AccessLog(SecurityHeaders(KnownHosts(limited, find_hosts(web), fail=made.fail), headers))
 
 
 def _load_secret(site: Site) -> str:

@@ -19,7 +19,7 @@ from digest.model.clock import write_with_zone
 from digest.model.errors import QueryError, UnknownName, UsageError
 from digest.model.people import DAYS, KINDS, Ask, Wish, write_cadence
 from digest.model.subscriptions import DueSubscription, SubscriptionState, normalise_address
-from digest.plan.links import LinkMaker
+from digest.plan.links import LinkMaker, remember_preferences
 from digest.render.contexts import ConfirmContext, LinkContext, SubscribeContext
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
@@ -97,24 +97,25 @@ def _ask(request: Request, ask: Ask, address: str, wish: Wish) -> Response:
         message = "Too many people asked for a mail in the last hour."
         return shell.pages.fail(429, message, hint, {"Retry-After": wait})
     is_selective = ask is Ask.SUBSCRIBE and bool(config.web.signup.addresses)
-    return _show_link(shell, "sent.html", address, is_link=ask is Ask.LINK, is_selective=is_selective)
+    return show_link(shell, "sent.html", address, is_link=ask is Ask.LINK, is_selective=is_selective)
 
 
 def link(request: Request) -> Response:
     """Show the form that asks for the link to one's subscriptions; take it."""
     shell, form = shell_of(request), read_form(request)
     if request.method != "POST":
-        return _show_link(shell, "link.html", "")
+        return show_link(shell, "link.html", "")
     require_own_form(request, form)
     given = form.get("address")
     try:
         address = normalise_address(given)
     except UsageError as error:
-        return _show_link(shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=400)
+        return show_link(shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=400)
     return _ask(request, Ask.LINK, address, Wish())
 
 
-def _show_link(shell: Shell, page: str, address: str, *, status: int = 200, **more: Any) -> Response:  # noqa: ANN401 - the context's own
+def show_link(shell: Shell, page: str, address: str, *, status: int = 200, **more: Any) -> Response:  # noqa: ANN401 - the context's own
+    """Answer with the form that asks for a link, or with what comes of it."""
     config = shell.site.config
     if not (config.web.base_url and config.mail.from_address):
         return shell.pages.fail(404)  # no mail could link to a page
@@ -148,10 +149,12 @@ def answer_request(request: Request) -> Response:
         if answer == "not-me":
             people.refuse_letters(conn, signup, at=now)
             return _show(request, "refused.html", signup, [])
-        found = people.confirm(conn, config, LinkMaker(config, shell.secret()), signup, at=now)
+        maker = LinkMaker(config, shell.secret())
+        found = people.confirm(conn, config, maker, signup, at=now)
+        mine = remember_preferences(conn, maker, signup.destination, at=now)
         names = [one.name for one in found.memberships if one.left_at is None]
         coming = [_describe(due, now) for due in subscription_store.load_subscriptions(conn, names=names)]
-    return _show(request, "confirmed.html", signup, coming)
+    return _show(request, "confirmed.html", signup, coming, mine)
 
 
 def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
@@ -175,10 +178,11 @@ def _describe(due: DueSubscription, now: datetime) -> tuple[str, str, str]:
     return subscription.title or subscription.name, times, following
 
 
-def _show(request: Request, page: str, signup: StoredSignup, coming: list[tuple[str, str, str]]) -> Response:
+def _show(
+    request: Request, page: str, signup: StoredSignup, coming: list[tuple[str, str, str]], mine: str = ""
+) -> Response:
     shell = shell_of(request)
     config, home = shell.site.config, shell.site.config.web.base_url
-    mine = LinkMaker(config, shell.secret()).preferences_token(signup.destination)
     context = ConfirmContext(
         address=mask(signup.destination),
         coming=tuple(coming),

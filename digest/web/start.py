@@ -58,7 +58,7 @@ def serve_script(request: Request) -> Response:
 
 
 ROUTES = [
-    Route("/", as_search(show_start, field="q")),
+    Route("/", as_search(show_start, "q")),
     Route("/live", as_search(show_trial)),
     Route("/live.js", serve_script),
 ]

@@ -27,7 +27,7 @@ from digest.model.people import (
     MOST_QUERIES,
     REQUESTS,
     REQUESTS_OF_NETWORK,
-    REQUESTS_OF_WIDE_NETWORK,
+    REQUESTS_WIDE,
     Ask,
     Signup,
     Wish,
@@ -252,7 +252,7 @@ def test_many_networks_of_a_wider_one_lock_nobody_else_out_and_all_of_them_nobod
 ) -> None:
     office.subscribe()
     given = [office.ask(of=narrow.format(number)) for number in range(REQUESTS.most)]
-    assert given.count(None) == REQUESTS_OF_WIDE_NETWORK.most
+    assert given.count(None) == REQUESTS_WIDE.most
     assert office.ask(of=other) is None
     with office.store.begin() as conn:
         for _ in range(REQUESTS.most):

@@ -234,7 +234,7 @@ def list_searches(process: Served) -> list[str]:
 
 def test_what_clients_that_hung_up_asked_for_is_not_looked_for_while_others_are_answered(world: World) -> None:
     with (
-        world.serve(before=("--verbose",)) as process,
+        world.serve(program="digest --verbose") as process,
         httpx.Client(base_url=process.url, headers={"X-Forwarded-For": "192.0.2.1"}) as client,
     ):
         wait_until(lambda: client.get("/readyz").status_code == 200 and len(world.mail.mails) == 2)
@@ -261,7 +261,7 @@ def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_th
         return PlainTextResponse("found")
 
     config = SimpleNamespace(web=SimpleNamespace(trusted_proxies=("127.0.0.1",)))
-    app = Starlette(routes=[Route("/search", as_search(search)), Route("/small", as_search(search, field="q"))])
+    app = Starlette(routes=[Route("/search", as_search(search)), Route("/small", as_search(search, "q"))])
     pages = Pages(Renderer())
     app.state.shell = SimpleNamespace(searches=Searches(), site=SimpleNamespace(config=config), pages=pages)
     with serving(app) as url, ExitStack() as stack:

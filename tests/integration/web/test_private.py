@@ -247,3 +247,34 @@ def test_who_has_no_feed_is_offered_no_address_of_one(house: House) -> None:
     assert not page.has("feed")
     forged = page.send(page.form("export"), page.form("export").buttons[0], action="feed")
     assert (forged.status, "the operator" in forged.text.lower()) == (400, True)
+
+
+@pytest.mark.parametrize("address", [ME, READER])
+def test_links_that_a_person_ended_never_work_again_and_unsubscribing_in_old_mails_does(
+    house: House, address: str
+) -> None:
+    if address == ME:
+        house.subscribe(ME, "abs:measure")
+    ended = [house.path(address)]
+    leave = house.world.links(house.site).leave_token(house.preferences(address).person.destination, "perf-team")
+    page = house.open(ended[0]).press("end")
+    assert (page.status, "All old links to your subscriptions have ended." in page.text) == (200, True)
+    assert house.open(ended[0]).status == 404
+    found = {find_preferences(text) for to, text in house.live() if to == address}
+    assert (len(found), house.open(*found).status) == (1, 200)
+    house.world.arxiv.add(LATER)
+    text = next(text for to, text in house.live(days=4) if to == address)
+    assert find_preferences(text) == house.path(address) not in ended
+    ended.append(house.path(address))
+    enter(house, address).press("erase", sure="yes")
+    house.subscribe(address, "abs:measure")
+    assert {house.open(path).status for path in ended} == {404}
+    assert house.open(house.path(address)).status == 200
+    assert house.http.post(f"/u/{leave}", data={"List-Unsubscribe": "One-Click"}).status_code == 200
+
+
+def find_preferences(text: str) -> str:
+    """Return the path of the page that a mail's link opens."""
+    found = re.search(r"https://localhost:8000(/p/[\w-]+)", text)
+    assert found is not None
+    return found[1]

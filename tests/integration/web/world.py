@@ -113,8 +113,8 @@ class World:
         with site.store.read() as conn:
             return make_links(conn, site.config)
 
-    def serve(self, *arguments: str, descriptors: int = 0, before: tuple[str, ...] = ()) -> Served:
-        return Served(self, *arguments, descriptors=descriptors, before=before)
+    def serve(self, *arguments: str, descriptors: int = 0, program: str = "digest") -> Served:
+        return Served(self, *arguments, descriptors=descriptors, program=program)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return run_digest(self.folder, self.environment(), *arguments)
@@ -125,17 +125,14 @@ class World:
 
 
 class Served:
-    """`digest serve` as a process of its own, with so many descriptors at most; 0 for as many as we have.
+    """`digest serve` as a process of its own, with so many descriptors at most; 0 for as many as we have."""
 
-    `before` are options that stand before `serve`.
-    """
-
-    def __init__(self, world: World, *arguments: str, descriptors: int = 0, before: tuple[str, ...] = ()) -> None:
+    def __init__(self, world: World, *arguments: str, descriptors: int = 0, program: str = "digest") -> None:
         self.lines: list[str] = []
         self.log: list[str] = []
         limited = ["sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh"] if descriptors else []
         self.process = subprocess.Popen(  # noqa: S603 - our own command
-            [*limited, sys.executable, "-m", "digest", *before, "serve", *arguments],
+            [*limited, sys.executable, "-m", *program.split(), "serve", *arguments],
             cwd=world.folder,
             env=world.environment(),
             stdout=subprocess.PIPE,
