@@ -270,8 +270,8 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
 
 def note_found(query: Query, digest: Digest) -> list[str]:
     """Say which other words of the same stem bring most papers of a query's digest."""
-    papers = [entry.paper for entry in digest.entries]
-    return note_other_words(query.tree, PaperIndex(papers), range(len(papers)))
+    papers = PaperIndex(entry.paper for entry in digest.entries)
+    return note_other_words(query.tree, papers, range(len(digest.entries)))
 
 
 PAGE: Final = 500

@@ -189,6 +189,8 @@ def _note_left_out(source: QuerySource, term: TermToken, plain: str, out: list[W
         message = f'{", ".join(lost)} {verb} left out, as at arXiv: only "{found}" is searched for'
         message += "; in quotes, words keep their places" * bool(missed and len(rest) > 1 and not term.is_quoted)
         message += "; without quotes a * finds beginnings of words" * ("*" in lost)
+        exact = (f"{term.prefix}:" if term.prefix else "") + f'="{term.value}"'
+        message += f"; {exact} finds all its words" * bool(missed and term.is_quoted)
         source.note(NoteKind.LEFT_OUT, term.position, message)
 
 
@@ -421,9 +423,8 @@ class _Parser:
                 self._token.position, "This parenthesis closes nothing", "Remove it, or add a ( before it."
             )
         if tree is None:
-            self._source.fail(
-                0, "Nothing is left to search for", "Every word in it is too common or has no letter."
-            )
+            hint = 'Every word in it is too common or has no letter. ="to be" finds even such words.'
+            self._source.fail(0, "Nothing is left to search for", hint)
         self._measure(tree)
         return tree
 

@@ -366,9 +366,8 @@ class Scanner:
         self._place = self._match(_EQUAL).end()
         named = _PREFIX.match(self._text, self._place)
         if named and named[1].casefold() in PREFIXES:
-            value = _VALUE_BEHIND.match(self._text, named.end())
-            word = value[0] if value else "word"
-            self._source.fail(sign, "= goes after the prefix", f"Write {named[0]}={word}.")
+            word = _VALUE_BEHIND.match(self._text, named.end())
+            self._source.fail(sign, "= goes after the prefix", f"Write {named[0]}={word[0] if word else 'word'}.")
         if self._next() in ("", "(", ")"):
             hint = f"Write {written}=word, and = before each word of a group."
             self._source.fail(sign, "= goes directly before one word or phrase", hint)

@@ -86,9 +86,8 @@ def _note_others(condition: Condition, papers: PaperIndex, among: set[int]) -> s
     others = met - typed
     by_word = {word: len(said & others) for word, said in zip(words, each, strict=True)}
     named = sorted(filter(by_word.__getitem__, words), key=by_word.__getitem__, reverse=True)[:_MOST_NAMED]
-    if not named or len(others) < _FEW or 2 * len(others) <= len(met):
-        return ""
-    if named[0].rstrip("s") == own.text.rstrip("s") and len(typed) >= _RARE * len(met):  # a mere plural
+    is_plural = own.text.rstrip("s") in [word.rstrip("s") for word in named[:1]] and len(typed) >= _RARE * len(met)
+    if not named or is_plural or len(others) < _FEW or 2 * len(others) <= len(met):
         return ""
     term, exactly = (print_condition(one).removeprefix(f"{Prefix.ALL}:") for one in (condition, own))
     said = " and ".join(f'"{word}"' for word in named)

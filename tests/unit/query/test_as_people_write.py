@@ -60,7 +60,7 @@ READ = [
     ("x1 \u2013abs:GPU", "all:x1 ANDNOT abs:gpu", ""),
     ("Attention!", "all:attention", ""),
     # what counts for nothing
-    ('abs:"vitamin A"', "abs:vitamin", 'A is left out, as at arXiv: only "vitamin" is searched for'),
+    ('abs:"vitamin A"', "abs:vitamin", 'only "vitamin" is searched for; abs:="vitamin A" finds all'),
     ('abs:"Sgr A*"', "abs:sgr", 'A, * are left out, as at arXiv: only "sgr" is searched for; without quotes a *'),
     ("A/B testing", "all:b AND all:testing", 'A is left out, as at arXiv: only "b"'),
     (
