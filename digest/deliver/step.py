@@ -14,16 +14,9 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from digest.deliver import rules
 from digest.deliver.letters import write_letter
-from digest.deliver.rules import (
-    Step,
-    Tries,
-    decide_failure,
-    decide_unknown,
-    is_of_all,
-    names_recipient,
-    shorten_share,
-)
+from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.model.messages import Delivery, DeliveryState, Digest, Message, Occasion, Receipt
@@ -268,9 +261,9 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             blocked_until = next_step.blocked_until
             to, not_before = _LEADS_TO[next_step.step], next_step.not_before
             outbox.mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter)
-            if to is DeliveryState.DEAD and names_recipient(reason):
+            if to is DeliveryState.DEAD and rules.names_recipient(reason):
                 name, last = subscribers.load_last_failures(conn, delivery.id, _REFUSALS)
-                if len(last) == _REFUSALS and all(map(names_recipient, last)):
+                if len(last) == _REFUSALS and all(map(rules.names_recipient, last)):
                     subscribers.leave(conn, delivery.destination, name, how=subscribers.REFUSED, at=now)
             if kind in SLACK_KINDS and next_step.step in (Step.SHORTEN, Step.ASK):
                 blocked_until = now + SLACK_SPACING  # it may have come, and counts for the pace
@@ -290,7 +283,7 @@ def hold_refused_alike(site: Site, report: DeliverReport, since: datetime) -> No
     """
     mail = DestinationKind.MAIL
     refused = [line for line in report.dead if line.startswith(f"{mail}:")]
-    if mail not in report.sent and is_of_all([line.removeprefix(f"{mail}:") for line in refused]):
+    if mail not in report.sent and rules.is_of_all([line.removeprefix(f"{mail}:") for line in refused]):
         with site.store.begin() as conn:
             outbox.hold_failed(conn, mail, site.owner, since)
         report.held += refused

@@ -32,8 +32,7 @@ class SmtpTransport:
     Args:
         url: `smtp://`, `smtp+starttls://` or `smtps://`, with host, optional port and optional user.
         from_address: envelope sender; bounces go there.
-        user: whom to log in as, where the URL does not say; "" for no login.
-        password: of that user.
+        password: of the URL's user.
         ca_file: PEM certificates trusted besides the system's.
         helo: the name this machine gives itself, as in `MailServer`.
         patience: time-outs, and how long a connection is kept.
@@ -47,7 +46,6 @@ class SmtpTransport:
         *,
         url: str,
         from_address: str,
-        user: str = "",
         password: str = "",
         ca_file: Path | None = None,
         helo: str = "",
@@ -56,7 +54,7 @@ class SmtpTransport:
 
         self._patience = patience or Patience()
         self._sender = read_mail_address(from_address)
-        self._server = parse_mail_server(url, user=user, password=password, ca_file=ca_file, helo=helo)
+        self._server = parse_mail_server(url, password=password, ca_file=ca_file, helo=helo)
         # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
         self._tls = None if self._server.security is Security.NONE else self._server.open_tls()
         self._resting: list[SmtpConnection] = []

@@ -16,10 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
+from digest.config.addresses import read_smtp_url
 from digest.deliver.rules import names_recipient, refuses_us
-from digest.model.clock import LOOPBACK_HOSTS, monotonic
+from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import Receipt, require_ours
 from digest.wire import TRUST_HINT, load_authorities
@@ -38,8 +39,6 @@ class Security(StrEnum):
 
 
 DEFAULT_PORTS = {Security.NONE: 25, Security.STARTTLS: 587, Security.TLS: 465}
-
-_HOW_TO = "Write smtp://host:25, smtp+starttls://host:587 or smtps://host:465; the port may be left out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,62 +81,27 @@ class MailServer:
             ) from error
 
 
-def parse_mail_server(
-    url: str, *, user: str = "", password: str = "", ca_file: Path | None = None, helo: str = ""
-) -> MailServer:
-    """Read a mail server's URL; `user` counts where the URL names none.
+def parse_mail_server(url: str, *, password: str = "", ca_file: Path | None = None, helo: str = "") -> MailServer:
+    """Read a mail server's URL, which `digest.config` has found sound, and check the login.
 
     Raises:
-        ConfigurationError: the URL cannot be read, carries a password, or would send one in the clear.
+        ConfigurationError: the URL cannot be read, or the login can't work.
     """
-    parts = urlsplit(url)
-    try:
-        security = Security(parts.scheme)
-        port = parts.port
-    except ValueError:
-        raise ConfigurationError("the mail server's URL cannot be read", hint=_HOW_TO) from None
-    if not parts.hostname or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise ConfigurationError("the mail server's URL names no host, or more than one", hint=_HOW_TO)
-    server = MailServer(
-        host=parts.hostname,
-        port=port or DEFAULT_PORTS[security],
-        security=security,
-        user=_read_user(parts) or user,
-        password=password,
-        ca_file=ca_file,
-        helo=helo,
-    )
-    _check_login(server)
-    return server
-
-
-def _read_user(parts: SplitResult) -> str:
-    if parts.password is not None:
+    parts = urlsplit(read_smtp_url(url))
+    security, user = Security(parts.scheme), unquote(parts.username or "")
+    port = parts.port or DEFAULT_PORTS[security]
+    server = MailServer(parts.hostname or "", port, security, user, password, ca_file, helo)
+    if user and not password:
         raise ConfigurationError(
-            "the mail server's URL carries a password",
-            hint="Take it out of the URL and set DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE.",
-        )
-    return unquote(parts.username or "")
-
-
-def _check_login(server: MailServer) -> None:
-    if not server.user:
-        return
-    if not server.password:
-        raise ConfigurationError(
-            f"logging in to {server} as {server.user} needs a password",
+            f"logging in to {server} as {user} needs a password",
             hint="Set DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE.",
         )
-    if not (server.user + server.password).isascii():
+    if user and not (user + password).isascii():
         raise ConfigurationError(
             f"the login for {server} has characters beyond ASCII, which many mail servers refuse",
             hint="Choose a user and password of ASCII characters.",
         )
-    if server.security is Security.NONE and server.host not in LOOPBACK_HOSTS:
-        raise ConfigurationError(
-            f"logging in to {server} would send the password unencrypted",
-            hint="Write smtp+starttls://… or smtps://…",
-        )
+    return server
 
 
 class Stage(StrEnum):

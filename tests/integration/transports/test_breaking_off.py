@@ -74,7 +74,7 @@ def test_a_mail_server_that_falls_silent_before_any_mail_is_left_safely(
                 words += connection.recv(1000).decode("latin-1")
 
         transport = SmtpTransport(
-            url=f"{scheme}://127.0.0.1:{silent.getsockname()[1]}", from_address=SENDER, user="digest", password="x"
+            url=f"{scheme}://digest@127.0.0.1:{silent.getsockname()[1]}", from_address=SENDER, password="x"
         )
         failure = _break_off(transport, speak)
     assert not failure.ambiguous

@@ -145,14 +145,12 @@ def test_silence_after_the_final_dot_is_ambiguous_and_waited_for_longer_than_any
 def test_a_server_that_dribbles_has_one_deadline_for_each_answer(
     open_mail: OpenMail, place: str, piece: bytes
 ) -> None:
-    is_named = {"user": "digest", "password": "secret"} if place == "AUTH" else {}
-    scheme = "smtp+starttls" if place == "TLS" else "smtp"
+    scheme = {"TLS": "smtp+starttls://", "AUTH": "smtp://me@"}.get(place, "smtp://")
     replies = {"STARTTLS": "220 go on", "RCPT": "550 no" if place == "RSET" else "250 ok"}
     offers = ("STARTTLS", "AUTH PLAIN")
     with WireServer(dribbles=(place, piece), replies=replies, offers=offers) as server:
-        transport = open_mail(
-            f"{scheme}://{server.address}", patience=Patience(command=0.4, final=0.6), **is_named
-        )
+        patience = Patience(command=0.4, final=0.6)
+        transport = open_mail(f"{scheme}{server.address}", patience=patience, password="secret")
         started = monotonic()
         if place == "QUIT":
             transport.send(make_mail(), READER)

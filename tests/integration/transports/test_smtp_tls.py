@@ -76,7 +76,7 @@ def test_a_certificate_for_another_name_is_refused(open_mail: OpenMail) -> None:
 
 def test_a_server_without_starttls_gets_neither_mail_nor_password(open_mail: OpenMail) -> None:
     with WireServer() as server:
-        transport = open_mail(f"smtp+starttls://{server.address}", user="me", password="hunter2")
+        transport = open_mail(f"smtp+starttls://me@{server.address}", password="hunter2")
         failure = _fail(transport)
     assert failure.permanent
     assert failure.whole_transport
@@ -111,7 +111,7 @@ def test_the_login_comes_after_encryption_and_lets_mail_through(way: str, open_m
 
 def test_a_refused_login_stops_the_whole_transport_and_names_the_password(open_mail: OpenMail) -> None:
     with MailSink(login=("me", "hunter2")) as sink:
-        failure = _fail(open_mail(sink.url, user="me", password="wrong"))
+        failure = _fail(open_mail(sink.url.replace("//", "//me@"), password="wrong"))
         assert sink.mails == ()
     assert failure.permanent
     assert failure.whole_transport
@@ -121,7 +121,7 @@ def test_a_refused_login_stops_the_whole_transport_and_names_the_password(open_m
 
 def test_a_server_that_offers_no_login_is_not_told_the_password(open_mail: OpenMail) -> None:
     with WireServer() as server:
-        failure = _fail(open_mail(f"smtp://{server.address}", user="me", password="hunter2"))
+        failure = _fail(open_mail(f"smtp://me@{server.address}", password="hunter2"))
     assert failure.permanent
     assert failure.whole_transport
     assert not any("AUTH" in command for command in server.commands)

@@ -32,12 +32,6 @@ def test_an_ipv6_address_is_read_and_shown_in_brackets() -> None:
     assert str(server) == "smtp://[::1]:2525"
 
 
-def test_the_url_names_the_user_before_the_setting_does() -> None:
-    server = parse_mail_server("smtps://me%40example.org@mail.example.org", user="other", password="secret")
-    assert server.user == "me@example.org"
-    assert parse_mail_server("smtps://mail.example.org", user="other", password="secret").user == "other"
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -54,7 +48,7 @@ def test_the_url_names_the_user_before_the_setting_does() -> None:
 def test_an_unreadable_url_is_refused_with_the_forms_that_work(url: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         parse_mail_server(url)
-    assert "smtp+starttls://host" in caught.value.hint
+    assert "smtp+starttls://name@host" in caught.value.hint
 
 
 def test_a_password_in_the_url_is_refused_and_not_repeated() -> None:
@@ -62,12 +56,6 @@ def test_a_password_in_the_url_is_refused_and_not_repeated() -> None:
         parse_mail_server("smtps://me:hunter2@mail.example.org")
     assert "DIGEST_MAIL_PASSWORD" in caught.value.hint
     assert "hunter2" not in caught.value.message + caught.value.hint
-
-
-def test_a_password_is_never_sent_over_the_network_in_the_clear() -> None:
-    with pytest.raises(ConfigurationError, match="unencrypted"):
-        parse_mail_server("smtp://mail.example.org", user="me", password="hunter2")
-    assert parse_mail_server("smtp://127.0.0.1:25", user="me", password="hunter2").user == "me"
 
 
 def test_a_user_without_a_password_is_refused() -> None:
