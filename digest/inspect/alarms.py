@@ -60,7 +60,6 @@ def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> tuple[Al
     """Return what is amiss, the most urgent first.
 
     Args:
-        facts: what is known.
         write: writes a moment as its reader is shown it, with the name of its zone.
     """
     return tuple(_find(facts, write))

@@ -126,7 +126,6 @@ def assess_mailings(
 
     Args:
         polls: finished checks, in any order.
-        checks: finished gap checks.
         counts: papers each announcement brought, by its Eastern date.
         first_at: when the first complete check began (UTC); None where there was none yet.
     """

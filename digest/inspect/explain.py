@@ -112,7 +112,6 @@ class TrailRow:
     """The match that was kept.
 
     Attributes:
-        match_run_id: its run.
         digest_id: the digest it went into; None while it waits.
         reached: how far it has come in that digest; see `judge_deliveries`.
     """
@@ -143,7 +142,6 @@ def judge_change(
     """Say what became of one change.
 
     Args:
-        change: what was found of the paper.
         asked: its saved queries, each held against this change.
         row: the match that was kept for it, where one was.
         is_matched: matching has come past this change.
@@ -172,14 +170,7 @@ def find_awaited(due: DueSubscription) -> str:
 
 
 def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded: bool) -> str:
-    """Say why a feed does not show a paper; "" where it does.
-
-    Args:
-        is_open: it can be read.
-        was_matched: a match was kept of it.
-        is_shown: it is among what the feed is made of.
-        is_excluded: the subscription excludes it now.
-    """
+    """Say why a feed does not show a paper; "" where it does."""
     if not is_open:
         return "it is closed"
     if is_shown:
@@ -195,7 +186,6 @@ def judge_deliveries(states: Collection[DeliveryState], *, has_doubtful_hold: bo
     """Say how far a paper in a digest has come: the farthest.
 
     Args:
-        states: of the deliveries that show it.
         has_doubtful_hold: one of them is held since nobody can tell whether it arrived.
     """
     if DeliveryState.SENT in states:
@@ -279,7 +269,6 @@ class DigestTrail:
     """A digest that shows the paper.
 
     Attributes:
-        digest: as it was frozen.
         place: which of its papers this is, from 1; 0 where it is in none of its entries.
         deliveries: where it went, with every attempt.
     """

@@ -72,8 +72,6 @@ def inspect_slack(channels: Mapping[Destination, str], transport: SlackTransport
 
     Args:
         channels: where posts go, each with whose channel it is.
-        transport: posts there, with this token.
-        token: the app's bot token.
 
     Raises:
         DeliveryError: Slack could not be asked.

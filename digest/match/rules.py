@@ -87,7 +87,6 @@ def exclude_changes(
 
     Args:
         outcome: what it means without them.
-        exclusion: of one subscription.
         changes: the run's, by id.
     """
     if not exclusion:
@@ -130,9 +129,6 @@ def match_changes(
     """Hold changes against queries; return outcomes by revision id, only of those with any.
 
     Equal queries (one canonical text) are evaluated once.
-
-    Args:
-        revisions: the saved queries in force.
     """
     queries = {revision.canonical: query for revision, query in readable(revisions)}
     replaced = [place for place, change in enumerate(changes) if change.previous is not None]
@@ -179,9 +175,6 @@ def select_for_subscription(
     shown even where its last text no longer matches: somebody may have read the paper.
 
     Args:
-        kinds: what the subscription asks for.
-        outcomes: of its saved queries.
-        kind_of: the kind of each change.
         overtaken: replacements of papers that came out and were replaced before a check (see
             `is_overtaken`): a subscription to new papers gets them too, since nothing else would bring them.
     """
@@ -223,7 +216,6 @@ def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: date
     Args:
         candidates: the newest change of each paper that matches, in any order.
         days: how far to look back; 0 for no first digest.
-        now: the moment of the check (UTC).
 
     A paper counts by the submission of its present version: the stored history tells no announcement
     dates from before Digest first checked arXiv.

@@ -60,11 +60,7 @@ class FirstDigests:
 
 
 def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
-    """Make every first digest that is owed and can be made now.
-
-    Args:
-        awaiting: canonical queries whose first digests stay owed all the same.
-    """
+    """Make every first digest that is owed and can be made now."""
     at, given = site.clock.now(), FirstDigests()
     with site.store.read() as conn:
         owed = match_store.load_first_digests(conn)

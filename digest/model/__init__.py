@@ -1,1 +1,1 @@
-"""The nouns: papers, announcements, subscriptions, messages, errors, the clock."""
+"""The nouns: papers, announcements, subscriptions, messages, errors, the clock. Every moment is in UTC."""

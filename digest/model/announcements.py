@@ -213,9 +213,6 @@ class StoredChange:
         id: grows in the order changes were committed.
         paper: the paper as this change found it.
         previous: the paper as it was stored before; None for the first change of a paper.
-        fields: names of what differs.
-        run_id: the poll run that found it.
-        found_at: when that was (UTC).
         paper_key: the stored paper's key, the same for all changes of one paper.
         text_key: the key of the stored text it found; 0 where nothing is stored.
         previous_key: the key of the text that was stored before; 0 for the first change of a paper.

@@ -115,7 +115,6 @@ class DigestEntry:
     """One paper of a digest.
 
     Attributes:
-        kind: what was announced.
         paper: the paper at the version announced.
         label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for new.
         queries: names of the saved queries that matched, in the subscription's order.
@@ -148,7 +147,6 @@ class Digest:
     """What one subscription gets for one slot, frozen when planned.
 
     Attributes:
-        title: what the digest is called.
         slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…`; unique within the subscription.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
@@ -156,8 +154,6 @@ class Digest:
         shown: how many of `entries` are shown in full; the rest are counted and linked.
         queries: (name, text) of the saved queries behind it.
         id: the stored digest's number; 0 before it is stored.
-        group_by: what its headings are.
-        abstracts: how much of each abstract it shows.
         remark: a sentence of what it leaves out; "" mostly.
     """
 
@@ -261,15 +257,11 @@ class Delivery:
     """One part of a digest on its way to one destination.
 
     Attributes:
-        digest_id: the digest it carries.
         part: 0-based; part 0 is the first message a reader sees.
-        parts: how many parts there are.
-        state: see `DeliveryState`.
         attempts: how many times the network was touched for it.
         token: the fence of the present claim; a mark with another token changes nothing.
         idempotency_key: the same for every attempt (a UUID).
         not_before: earliest next attempt (UTC).
-        created_at: when it was planned (UTC).
         remote_address: the destination as the other side knows it (a Slack channel id), "" until resolved.
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
@@ -302,7 +294,6 @@ class Message:
     Attributes:
         media_type: `message/rfc822`, `application/json` (Slack), `text/plain` …
         body: the whole mail, or the JSON of the call.
-        idempotency_key: the delivery's.
         name: a file name for transports that write files, without a folder.
     """
 
@@ -331,7 +322,6 @@ class Feed:
 
     Attributes:
         id: permanent URI (`signing.feed_uri`); never the secret address.
-        title: what readers list it under.
         updated: when its newest entry came or changed (UTC).
         self_url: its own address, "" for a file that does not know where it is served.
         home_url: a page about it, "" where there is none.
@@ -394,13 +384,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class EarlierDigest:
-    """A digest that a subscription had before, without its papers.
-
-    Attributes:
-        planned_at: when it was frozen (UTC).
-        papers: how many it holds.
-        coverage: what was checked before it.
-    """
+    """A digest that a subscription had before, without its papers."""
 
     planned_at: datetime
     occasion: Occasion

@@ -213,16 +213,10 @@ class Paper:
     announced; only the order of ids does.
 
     Attributes:
-        id: the identifier without version.
         version: this version's number, from 1.
         title: raw, never empty in practice, but "0" is a real one.
-        abstract: raw.
         authors: in order; collaborations are authors too.
         categories: primary first, then cross-lists in arXiv's order.
-        published: when version 1 was submitted (UTC).
-        updated: when this version was submitted (UTC).
-        comment: the authors' comment, "" where there is none.
-        journal_ref: "" where there is none.
         dois: every DOI, trimmed of stray punctuation.
         report_no: only OAI-PMH tells; "" otherwise.
         license: address of the licence; only OAI-PMH tells; "" otherwise.

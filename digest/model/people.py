@@ -97,7 +97,6 @@ class OwnQuery:
 
     Attributes:
         name: unique among theirs.
-        text: as written.
         is_on: it brings papers; one that is off is kept for later.
     """
 
@@ -112,7 +111,6 @@ class Wish:
 
     Attributes:
         cadence: when digests come, as a phrase.
-        abstracts: how much of each abstract a digest shows.
         has_feed: the same papers are also a feed.
         joins: names of subscriptions of the operator's file.
         old_address: the address to move from; "" for none.
@@ -209,7 +207,6 @@ def name_query(text: str, taken: Collection[str]) -> str:
     """Return a name for a person's saved query, made of its words: `tail latency` → `tail-latency`.
 
     Args:
-        text: as written.
         taken: names that the person's other saved queries have.
     """
     words = re.findall(r"[a-z0-9.]+", re.sub(r"\b(?:AND|OR|ANDNOT|NOT|[a-z]+:)", " ", text).lower())

@@ -32,7 +32,6 @@ def derive_token(secret: str, purpose: str, *parts: str) -> str:
     """Derive an unguessable token of 22 URL-safe characters (HMAC-SHA256 cut to 128 bits).
 
     Args:
-        secret: the installation's secret.
         purpose: what the token opens (`leave`, `feed` …); one purpose's token is none of another's.
         parts: what it is bound to, such as a destination and a subscription, in a fixed order.
 

@@ -66,7 +66,6 @@ class Destination:
     """Where a digest goes, as `kind:address`.
 
     Attributes:
-        kind: which transport.
         address: a mail address, `#channel` or a Slack id, a webhook's configured name, a path; "" for
             `feed` and `console`.
     """
@@ -214,14 +213,8 @@ class Subscription:
     Attributes:
         name: unique; see `NAME`.
         queries: names of saved queries; see `SavedQuery`.
-        destinations: where its digests and feeds go.
-        cadence: when digests are due.
-        kinds: which kinds of announcement are sent.
-        when_empty: what happens when nothing matched.
         show: how many papers a message shows; None for all.
-        abstracts: how much of each abstract a digest shows.
         look_back: how many days the first digest of a saved query goes back; 0 for no first digest.
-        group_by: what the headings of its digests are.
         title: what a digest is called; the name where none is given.
         exclude: queries; it never shows what they match.
         exclude_papers: papers it never shows, in any version.
@@ -308,7 +301,6 @@ class Wording:
 
     Attributes:
         text: as written, or in its one form.
-        since: from when on (UTC).
         until: up to when; None where it still does.
     """
 
@@ -327,7 +319,6 @@ class DueSubscription:
         next_due_at: when its next digest is due (UTC); None while nothing makes it due.
         plan_after: only matches of later match runs are planned.
         last_slot: the slot of its last digest or quiet turn.
-        created_at: when it was first stored (UTC).
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
         paused_until: the end of its pause, or of the last one (UTC); None for none, or until further notice.

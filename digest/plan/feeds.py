@@ -25,8 +25,6 @@ class FeedOwner:
 
     Attributes:
         key: its key, which a new name does not change.
-        title: what readers list the feed under.
-        created_at: since when there is the feed (UTC).
     """
 
     key: int
@@ -74,7 +72,6 @@ def spread_moments(
 
     Args:
         changes: those that are shown.
-        matched_at: when the run was (UTC).
         brought: the ids of all that it brought, also of what is not shown.
     """
     seconds = {id_: place for place, id_ in enumerate(sorted(brought, reverse=True))}
@@ -97,11 +94,9 @@ def plan_feed(
     the saved queries asked when it was matched, so that editing them changes no entry that readers have.
 
     Args:
-        owner: what it is of.
         matched: the changes, in any order.
         wordings: what its saved queries have asked that can be read, parsed, each in the order in which
             they are named.
-        setting: where it is read.
     """
     papers = choose_papers(matched)
     name = (setting.scope, "subscription", str(owner.key))

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinkMaker:
-    """Makes an installation's secret addresses.
-
-    Attributes:
-        config: for the public address and the mail identity.
-        secret: what tokens are derived from.
-    """
+    """Makes an installation's secret addresses."""
 
     config: Config
     secret: str
@@ -119,8 +114,6 @@ def remember_tokens(
     """Make digests' addresses answer: their pages, archives, and two pages for each mail destination.
 
     Args:
-        conn: the transaction that stores the digests.
-        maker: makes the addresses.
         told: each digest's subscription, slot and number.
     """
     rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call

@@ -44,7 +44,6 @@ def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> 
     Pauses that were over by then have ended, and turns that had come were taken.
 
     Args:
-        source: `harvest` or `query`.
         now: the moment of the restore (UTC).
     """
     database.set_sent_until(conn, until)
@@ -92,8 +91,6 @@ def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: s
 
     Args:
         pending: what waits, by subscription; without what was taken as sent afterwards.
-        source: `harvest` or `query`.
-        now: the moment of planning (UTC).
 
     Returns:
         How many papers that were, each counted once for each subscription.

@@ -192,7 +192,6 @@ class Turn:
     """What becomes of a turn, and what is kept of it.
 
     Attributes:
-        outcome: see `TurnOutcome`.
         slot: the name of the digest that is made, "" for none.
         next_due_at: when the subscription is due next (UTC); None where an event makes it due.
         taken: see `digest.plan.turns`.
@@ -268,7 +267,6 @@ def next_due(
 
     Args:
         taken: the slots it took last.
-        paused_until: the end of its pause (UTC); None for none.
     """
     if paused_until is not None and paused_until > now:
         return first_due(subscription, paused_until, taken)
@@ -288,7 +286,6 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
     once has no turn: it goes out when the quiet hours let it.
 
     Args:
-        subscription: as configured now.
         due_at: when its next turn was said to be due (UTC).
         taken: the slots it took last.
     """

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
-    """Say what has been checked of the last announcement: each check is for all saved queries.
-
-    Args:
-        source: `harvest` or `query`.
-    """
+    """Say what has been checked of the last announcement: each check is for all saved queries."""
     mailing = latest_mailing(now)
     new = mailing_store.count_announced(conn, mailing, mailing).get(mailing, 0)
     polls = run_store.load_recent_polls(conn, source, now)
@@ -39,7 +35,6 @@ def reach_back(
     """Say of a digest that stands for several announcements which these are, and how many papers they all brought.
 
     Args:
-        coverage: what was checked of the last announcement.
         first: the earliest announcement that brought a paper it holds, None where none is known: it tells where no
             turn came before.
         covered_until: the moment up to which earlier turns stand for what was announced (UTC).

@@ -254,10 +254,8 @@ class RecordedRun:
     """One poll run of one source, from its first request to its end.
 
     Args:
-        source: where the papers come from.
         query_key: the canonical query; "" for a harvest.
         judge: by what it decides what is new, the horizon of each paper.
-        is_bootstrap: whether this is the source's very first check.
         lookback: days it reaches back.
     """
 
@@ -503,10 +501,6 @@ def store_changes(
     """Hold the papers of one page against what is stored, and store what differs.
 
     Args:
-        conn: the transaction that stores the page.
-        papers: as they were read from it.
-        judge: each paper's horizon.
-        run_id: the run the page belongs to.
         at: when it was fetched (UTC).
         as_of: arXiv's own time of it (UTC).
     """

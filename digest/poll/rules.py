@@ -243,12 +243,7 @@ def choose_reach(
 
 
 def spare_requests(made_in_run: int, made_in_day: int) -> int:
-    """Return how many requests what can wait may make now: first digests, checks of gaps.
-
-    Args:
-        made_in_run: requests of the run so far.
-        made_in_day: those of the last 24 hours, the run's among them.
-    """
+    """Return how many requests what can wait may make now: first digests, checks of gaps."""
     return max(0, min(REQUESTS_A_RUN - made_in_run, REQUESTS_A_DAY - made_in_day))
 
 
@@ -316,7 +311,6 @@ def assess_coverage(
 
     Args:
         polls: finished polls since the announcement before that one, in any order; one source's.
-        now: the moment of planning (UTC).
         checks: finished gap checks of the same time.
         new: papers that announcement is known to have brought.
     """

@@ -205,10 +205,6 @@ def stand_in_for_harvest(
     Everything of the last days is searched for, and what matches is decided here. Not if arXiv asks for a
     pause: it means all of its interfaces. The harvest's cursor stays, so the next one meets everything again,
     and knows it.
-
-    Args:
-        failure: how the harvest has just failed.
-        last: when it was checked before.
     """
     now = site.clock.now()
     poll_time = latest_poll_time(now)

@@ -65,20 +65,12 @@ class TemplateEntry:
 
 
 def list_templates(templates: Templates) -> tuple[TemplateEntry, ...]:
-    """Return every template that is in force, by name.
-
-    Raises:
-        TemplateError: one cannot be read.
-    """
+    """Return every template that is in force, by name."""
     return tuple(_describe(templates, name) for name in templates.names())
 
 
 def write_extension(templates: Templates, name: str) -> str:
-    """Return a template that extends the shipped one of its name, to start from; "" where that has no blocks.
-
-    Raises:
-        TemplateError: there is no such template.
-    """
+    """Return a template that extends the shipped one of its name, to start from; "" where that has no blocks."""
     blocks = templates.find_blocks(f"{SHIPPED_PREFIX}:{name}")
     if not blocks:
         return ""

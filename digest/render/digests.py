@@ -306,11 +306,7 @@ _MOST_POSTED = 10
 
 
 def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:
-    """Return a digest as one message in Markdown: as many papers as there is room for, the others counted.
-
-    Raises:
-        TemplateError: the template cannot be rendered, or has no room even without papers.
-    """
+    """Return a digest as one message in Markdown: as many papers as there is room for, the others counted."""
     papers, view = view_papers(digest), view_digest(digest)
     for most in range(min(_MOST_POSTED, digest.shown), -1, -1):
         context = PostContext(view, tuple(papers[:most]), view_rest(papers[most:], links.web_view), links)
@@ -321,10 +317,6 @@ def write_post(templates: Templates, name: str, digest: Digest, links: Links) ->
 
 
 def write_page(templates: Templates, digest: Digest, links: Links) -> str:
-    """Write the whole digest as a page of its own: every paper with its abstract, no script, no image.
-
-    Raises:
-        TemplateError: a template cannot be rendered.
-    """
+    """Write the whole digest as a page of its own: every paper with its abstract, no script, no image."""
     context = PageContext(view_digest(digest), group_papers(digest, view_papers(digest)), links)
     return templates.render("web/digest.html", context)

@@ -60,7 +60,6 @@ class Templates:
 
     Args:
         folders: the operator's, first come first served.
-        shipped: the folder that came with the installation.
     """
 
     def __init__(self, folders: Sequence[Path], shipped: Path) -> None:
@@ -91,11 +90,7 @@ class Templates:
         return sorted(_list_names(self._shipped))
 
     def find_file(self, name: str) -> Path:
-        """Return the file in force of a template.
-
-        Raises:
-            TemplateError: there is none.
-        """
+        """Return the file in force of a template."""
         for folder in self.folders:
             if (folder / name).is_file():
                 return folder / name
@@ -106,37 +101,22 @@ class Templates:
         return not path.is_relative_to(self._shipped)
 
     def find_blocks(self, name: str) -> tuple[str, ...]:
-        """Return the names of a template's blocks, in the order they stand.
-
-        Raises:
-            TemplateError: it is missing or cannot be read.
-        """
+        """Return the names of a template's blocks, in the order they stand."""
         return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(nodes.Block)))
 
     def render(self, name: str, context: DataclassInstance) -> str:
-        """Render a template with the fields of a context dataclass as its names.
-
-        Raises:
-            TemplateError: the template is missing, cannot be read, or uses what its context lacks.
-        """
+        """Render a template with the fields of a context dataclass as its names."""
         seen = {field.name: getattr(context, field.name) for field in fields(context)}
         return self._run(name, seen)
 
     def read_source(self, name: str) -> str:
-        """Return a static template (a style sheet) as it is shown.
-
-        Raises:
-            TemplateError: it is missing or cannot be read.
-        """
+        """Return a static template (a style sheet) as it is shown."""
         return self._run(name, {})
 
     def inline_styles(self, html: str) -> str:
         """Write the declarations of the mail's style sheet into the elements of a mail.
 
         `<style>` elements stay as they are: they hold what cannot be inlined, such as media queries.
-
-        Raises:
-            TemplateError: the style sheet is missing, or that is no document.
         """
         try:
             return self._inliner.inline(html)

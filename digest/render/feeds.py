@@ -37,9 +37,6 @@ def write_atom(templates: Templates, feed: Feed) -> bytes:
 
     Entries keep the ids they are given, titles are plain Unicode (readers differ on HTML in titles),
     and the content is HTML as escaped text, which every reader understands.
-
-    Raises:
-        TemplateError: `feed/entry.html` cannot be rendered.
     """
     root = etree.Element(_name("feed"), nsmap=_NAMESPACES)
     root.set(_XML_LANG, LANGUAGE)
@@ -161,11 +158,7 @@ def name_notice(feed: Feed) -> str:
 
 
 def write_json_feed(templates: Templates, feed: Feed) -> bytes:
-    """Write a feed as JSON Feed in UTF-8, the same bytes as long as the feed is the same.
-
-    Raises:
-        TemplateError: `feed/entry.html` cannot be rendered.
-    """
+    """Write a feed as JSON Feed in UTF-8, the same bytes as long as the feed is the same."""
     document = {
         "version": "https://jsonfeed.org/version/1.1",
         "title": clean_text(feed.title),

@@ -52,7 +52,6 @@ class MailText:
     Attributes:
         subject: in one line.
         plain: the plain part, already flowed.
-        html: the HTML part.
     """
 
     subject: str
@@ -100,22 +99,14 @@ KEPT = 2_048
 
 
 class MailPapers:
-    """Renders papers for mails: each once, however many digests tell it under whatever number.
-
-    Args:
-        templates: what they are made of.
-    """
+    """Renders papers for mails: each once, however many digests tell it under whatever number."""
 
     def __init__(self, templates: Templates) -> None:
         self.templates = templates
         self._render = lru_cache(KEPT)(self._render_anew)
 
     def render(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
-        """Return a paper's HTML and its text, with so much of its abstract.
-
-        Raises:
-            TemplateError: a template cannot be rendered.
-        """
+        """Return a paper's HTML and its text, with so much of its abstract."""
         return self._render(replace(paper, number=0), abstracts)
 
     def _render_anew(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
@@ -134,8 +125,6 @@ class MailIdentity:
     """Who a mail is from, and when it was made.
 
     Attributes:
-        from_address: the sender's address.
-        from_name: the sender's name, "" for none.
         domain: the right side of `Message-ID` and `List-Id`.
         date: frozen with the delivery: every attempt carries the same `Date`.
     """
@@ -147,11 +136,7 @@ class MailIdentity:
 
 
 def render_mail_text(papers: MailPapers, digest: Digest, links: Links) -> MailText:
-    """Render what the mail of a digest says.
-
-    Raises:
-        TemplateError: a template cannot be rendered, or takes more room than a mail has.
-    """
+    """Render what the mail of a digest says."""
     frame = _Frame(papers, digest, links)
     html, fit = frame.fit()
     text = flow_text(clean_markup(frame.render_text(fit) + "\n"))
@@ -161,12 +146,7 @@ def render_mail_text(papers: MailPapers, digest: Digest, links: Links) -> MailTe
 def write_digest_mail(
     papers: MailPapers, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
 ) -> bytes:
-    """Write the whole mail of a digest.
-
-    Raises:
-        TemplateError: a template cannot be rendered, or takes more room than a mail has.
-        ConfigurationError: an address cannot be written into a header.
-    """
+    """Write the whole mail of a digest."""
     said = render_mail_text(papers, digest, links)
     fields = _list_fields(said.subject, digest, delivery, links, identity)
     return write_mail(fields, delivery.idempotency_key, said.plain, said.html)
@@ -236,11 +216,7 @@ class _Frame:
         return self._templates.render("email/text.txt", self._fill(fit, 1))
 
     def fit(self) -> tuple[str, Fit]:
-        """Render the HTML part with as much as a mail has room for, and return how much that is.
-
-        Raises:
-            TemplateError: a template cannot be rendered, or takes more room than a mail has.
-        """
+        """Render the HTML part with as much as a mail has room for, and return how much that is."""
         render = cache(self._render_html)
 
         def measure(fit: Fit) -> int:

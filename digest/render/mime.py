@@ -55,8 +55,6 @@ def write_mail(fields: list[tuple[str, str]], key: str, plain: str, html: str = 
     Args:
         fields: up to the MIME ones, in order, each as it is sent.
         key: unique to the message; names the boundary between the parts.
-        plain: the plain part, already flowed.
-        html: the HTML part.
 
     Raises:
         ConfigurationError: a value is not ASCII, holds a line end that does not fold, or is too long.

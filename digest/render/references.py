@@ -107,7 +107,6 @@ def write_tex(raw: str, *, protects_capitals: bool = False) -> str:
     """Return raw text with its formulas as TeX and the rest escaped; braces are balanced whatever it holds.
 
     Args:
-        raw: as arXiv gives it.
         protects_capitals: put words with capitals, and formulas, between braces.
     """
     text = raw.replace("\n", " ").replace("\t", " ")

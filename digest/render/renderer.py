@@ -40,10 +40,8 @@ class Envelope:
     """Where a message to the operator goes.
 
     Attributes:
-        destination: as configured.
         remote_address: what the other side calls it, "" where that is its address.
         key: names the message: a repetition has the same.
-        identity: who a mail is from.
     """
 
     destination: Destination
@@ -62,12 +60,7 @@ def write_letter(
 
 
 def write_alarm(templates: Templates, context: AlarmContext, envelope: Envelope) -> Message:
-    """Write the message for its destination.
-
-    Raises:
-        TemplateError: a template cannot be rendered, or Slack would refuse what it makes.
-        ConfigurationError: an address cannot be written into a mail's header.
-    """
+    """Write the message for its destination."""
     match envelope.destination.kind:
         case DestinationKind.MAIL:
             return _message("message/rfc822", _write_mail(templates, context, envelope), envelope, ".eml")
@@ -144,11 +137,7 @@ class Renderer:
         self._papers = MailPapers(self.templates)
 
     def divide(self, digest: Digest, destination: Destination) -> tuple[Share | None, ...]:
-        """Return which papers each message of a digest at a destination tells; None for one that tells all.
-
-        Raises:
-            TemplateError: a Slack template cannot be rendered, or leaves no room for a paper.
-        """
+        """Return which papers each message of a digest at a destination tells; None for one that tells all."""
         if destination.kind not in SLACK_KINDS:
             return (None,)
         shares = self._divide(digest).shares
@@ -160,8 +149,6 @@ class Renderer:
         """Render one part for the delivery's destination.
 
         Raises:
-            TemplateError: a template cannot be rendered.
-            ConfigurationError: an address cannot be written into a mail's header.
             DigestError: the destination is one that readers fetch from, so nothing is sent there.
         """
         destination = delivery.destination
@@ -188,12 +175,7 @@ class Renderer:
                 return _write_message("text/markdown", text.encode(), digest, delivery, ".md")
 
     def render_mail(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
-        """Render a mail of one text and one HTML part, as the bytes that are sent.
-
-        Raises:
-            TemplateError: a template cannot be rendered, or takes more room than a mail has.
-            ConfigurationError: an address cannot be written into a header.
-        """
+        """Render a mail of one text and one HTML part, as the bytes that are sent."""
         body = write_digest_mail(self._papers, digest, delivery, links, identity)
         return _write_message("message/rfc822", body, digest, delivery, ".eml")
 
@@ -201,19 +183,12 @@ class Renderer:
         """Render the body of `chat.postMessage` for one part.
 
         Part 0 goes to the channel; the others carry `thread_ts` once the delivery knows its parent.
-
-        Raises:
-            TemplateError: a template cannot be rendered or breaks Slack's limits.
         """
         body = encode_payload(write_slack_payload(self._divide(digest), delivery, links))
         return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
 
     def render_webhook(self, digest: Digest, delivery: Delivery, links: Links) -> Message:
-        """Render the one message for a Slack incoming webhook.
-
-        Raises:
-            TemplateError: a template cannot be rendered or breaks Slack's limits.
-        """
+        """Render the one message for a Slack incoming webhook."""
         body = encode_payload(write_webhook_payload(self._divide(digest), delivery, links))
         return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
 
@@ -238,29 +213,15 @@ class Renderer:
         return fit_feed(partial(write_json_feed, self.templates), feed)
 
     def render_web(self, name: str, context: DataclassInstance) -> str:
-        """Render a page of the web shell, `leave.html` or `web/leave.html`, from its context dataclass.
-
-        Raises:
-            TemplateError: there is no such page, or it cannot be rendered.
-        """
+        """Render a page of the web shell, `leave.html` or `web/leave.html`, from its context dataclass."""
         return self.templates.render(f"web/{name.removeprefix('web/')}", context)
 
     def render_alarm(self, context: AlarmContext, envelope: Envelope) -> Message:
-        """Render a message to the operator.
-
-        Raises:
-            TemplateError: a template cannot be rendered, or Slack would refuse what it makes.
-            ConfigurationError: an address cannot be written into a mail's header.
-        """
+        """Render a message to the operator."""
         return write_alarm(self.templates, context, envelope)
 
     def render_letter(self, context: LetterContext, delivery: Delivery, identity: MailIdentity) -> Message:
-        """Render the mail with a link that somebody asked for on a page.
-
-        Raises:
-            TemplateError: the template cannot be rendered.
-            ConfigurationError: an address cannot be written into a mail's header.
-        """
+        """Render the mail with a link that somebody asked for on a page."""
         body = write_letter(self.templates, context, delivery, identity)
         return Message("message/rfc822", body, delivery.idempotency_key, f"letter-{delivery.idempotency_key}.eml")
 

@@ -142,8 +142,6 @@ def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -
     """Return what changed in a paper, the authors' own comment first: it is what "accepted at …" stands in.
 
     Args:
-        before: the paper as it was.
-        after: the paper as it is.
         shown: which of the two a reader has before them; the second where not given.
     """
     differing = set(find_differences(before, after))

@@ -47,11 +47,7 @@ _MOST_PAGES = 999
 
 
 def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
-    """Build the body of `chat.postMessage` for one part.
-
-    Raises:
-        TemplateError: a template cannot be rendered or breaks Slack's limits.
-    """
+    """Build the body of `chat.postMessage` for one part."""
     payload = {
         "channel": delivery.remote_address or delivery.destination.address,
         **write_webhook_payload(parts, delivery, links),
@@ -64,11 +60,7 @@ def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> 
 
 
 def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
-    """Build the body for an incoming webhook: the same message, without channel, thread or metadata.
-
-    Raises:
-        TemplateError: a template cannot be rendered or breaks Slack's limits.
-    """
+    """Build the body for an incoming webhook: the same message, without channel, thread or metadata."""
     name, compiled = parts.compile(delivery, links)
     if not _fits(compiled):
         raise TemplateError(
@@ -99,9 +91,6 @@ class SlackParts:
 
         Each of these is as full as Slack's limits allow. One that Slack refuses all the same shows fewer papers,
         and counts and links the others.
-
-        Raises:
-            TemplateError: not even one paper fits, or a template cannot be rendered.
         """
         shown = self._digest.shown
         top = Share(0, 0, self._most_titles)
@@ -118,11 +107,7 @@ class SlackParts:
         return tuple(shares)
 
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
-        """Compile one part; return its template's name with it.
-
-        Raises:
-            TemplateError: a template cannot be rendered.
-        """
+        """Compile one part; return its template's name with it."""
         part = delivery.part
         share = delivery.share or self.shares[part]
         if part:

@@ -56,8 +56,6 @@ def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> 
     """Write papers one below the other: id and title, where the query is met in the abstract, and who wrote it.
 
     Args:
-        entries: the papers, with reasons.
-        width: columns of the terminal.
         color: whether to use ANSI sequences; what was met stands in [brackets] otherwise.
     """
     lines: list[str] = []
@@ -148,14 +146,10 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
     """Write a digest for a terminal of `width` columns.
 
     Args:
-        templates: where `terminal/digest.txt` is.
         digest: what is shown; its cap does not count here.
         width: columns, at least 40.
         color: whether to use ANSI sequences.
         limit: how many papers of each kind are listed, None for all.
-
-    Raises:
-        TemplateError: the template cannot be rendered.
     """
     papers = view_papers(digest)
     groups = group_papers(digest, papers)

@@ -71,7 +71,6 @@ class Job:
 
     Attributes:
         name: what it is called in logs and health.
-        step: does it once.
         wakes: jobs that have something to do afterwards, and need not wait for their time.
         goes_beside: it waits for others outside, and so keeps no other job waiting, on SQLite either.
     """

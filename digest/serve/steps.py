@@ -81,10 +81,6 @@ class PassReport:
 def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = timedelta(0)) -> PassReport:
     """Do everything that is due, once.
 
-    Args:
-        poll_anyway: ask arXiv even if the last check is fresh.
-        patience: how long a due digest may wait for an announcement that is not complete.
-
     Raises:
         StoreBusy: another process is at work on this database.
     """

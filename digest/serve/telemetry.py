@@ -152,9 +152,7 @@ def log_event(verb: Verb, outcome: str, *, level: int = logging.INFO, **fields: 
     """Log that a verb came to an outcome: `log_event(Verb.POLL, "complete", papers=412)`.
 
     Args:
-        verb: which one.
         outcome: what became of it, as one word: `complete`, `failed`, `sent`, `dead` …
-        level: as in `logging`.
         fields: what else is known; names of secrets are masked, and so are addresses in values.
     """
     logging.getLogger(f"{LOGGER}.{verb}").log(level, "%s.%s", verb, outcome, extra={"fields": fields})

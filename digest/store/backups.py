@@ -50,7 +50,6 @@ def back_up(
     Args:
         path: the file; it is readable by its owner only.
         tell: called with what is being done, and how far it has come.
-        replace: write over a file that is there.
 
     Raises:
         StoreError: the file exists already or can't be written, or the copy is not sound.
@@ -82,11 +81,7 @@ def prune_backups(folder: Path, keep: int) -> tuple[Path, ...]:
 
 @contextmanager
 def _unfinished(path: Path) -> Iterator[Path]:
-    """Give an empty file beside the one that is meant, readable by its owner only; it is gone afterwards.
-
-    Raises:
-        StoreError: it can't be made.
-    """
+    """Give an empty file beside the one that is meant, readable by its owner only; it is gone afterwards."""
     copy = path.with_name(f".{path.name}.unfinished")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,11 +97,7 @@ def _unfinished(path: Path) -> Iterator[Path]:
 
 
 def _copy_file(path: Path, copy: Path) -> None:
-    """Copy a SQLite database as one state, which others may be writing to, into an empty file.
-
-    Raises:
-        StoreError: it can't be read, or the copy has no room.
-    """
+    """Copy a SQLite database as one state, which others may be writing to, into an empty file."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30)) as connection:
             connection.execute("VACUUM INTO ?", (str(copy),))
@@ -126,9 +117,6 @@ def _finish(copy: Path, name: str, change: Callable[[Connection], None] | None =
 
     Returns:
         How many rows each table holds.
-
-    Raises:
-        StoreError: it is damaged, or breaks an invariant.
     """
     with closing(open_store(f"sqlite:///{copy}")) as store, store.begin() as conn:
         _refuse_violations(conn, name)
@@ -158,7 +146,6 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
     Both sides keep the installation's secret, so that links in messages sent long ago go on working.
 
     Args:
-        source: where it works now.
         url: the new database; its tables are made.
         tell: called with a table's name and how many of its rows are done.
 
@@ -206,11 +193,7 @@ def _copy_rows(out: Connection, into: Connection, table: Table, tell: Callable[[
 
 
 def _refuse_filled(conn: Connection, where: str) -> None:
-    """Refuse to copy into a database that holds something.
-
-    Raises:
-        StoreError: it does.
-    """
+    """Refuse to copy into a database that holds something."""
     seeded = {table.name for table in _SEEDED}
     filled = [name for name, count in count_rows(conn).items() if count and name not in seeded]
     has_counted = conn.execute(select(func.coalesce(func.max(marks.c.value), 0))).scalar_one() > 0
@@ -222,11 +205,7 @@ def _refuse_filled(conn: Connection, where: str) -> None:
 
 
 def _refuse_violations(conn: Connection, what: str) -> None:
-    """Refuse a database that breaks an invariant.
-
-    Raises:
-        StoreError: it does; each one is named.
-    """
+    """Refuse a database that breaks an invariant."""
     if violations := load_violations(conn):
         broken = "; ".join(f"{violation.name}: broken {violation.count:,}×" for violation in violations)
         raise StoreError(f"{what} is damaged: {broken}", hint="`digest db check` shows what is wrong.")
@@ -245,7 +224,6 @@ class RestoreReport:
     """A backup that was put in place.
 
     Attributes:
-        place: the database's file.
         kept: what was there before, with its log; None for nothing.
         rows: how many rows each table holds, by name.
     """
@@ -268,7 +246,6 @@ def restore_backup(
     Args:
         backup: a file that `back_up` made.
         settle: settles in the backup what was sent since, in one transaction, before it is put in place.
-        tell: called with what is being done, and how far it has come.
 
     Raises:
         AnotherWorker: a process works on the database.
@@ -318,12 +295,7 @@ def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
 
 
 def _bring_up(copy: Path, backup: Path) -> None:
-    """Bring a copy of a backup up to this release's tables.
-
-    Raises:
-        SchemaMismatch: a newer release made it.
-        StoreError: it is no backup.
-    """
+    """Bring a copy of a backup up to this release's tables."""
     with closing(connect(f"sqlite:///{copy}")) as store, store.read() as conn:
         revision = current_revision(conn)
     if not revision:

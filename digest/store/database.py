@@ -259,7 +259,6 @@ class StoredToken:
         destination: whose it is, as `kind:address`; "" where it belongs to no destination.
         subscription: which subscription it is about; "" for all.
         digest_id: which digest it shows; None where it shows none.
-        created_at: when it was kept (UTC).
     """
 
     purpose: TokenPurpose

@@ -239,10 +239,6 @@ _READ_ONLY = "25006"
 def open_postgresql(url: URL, *, pool: int = POOL) -> Engine:
     """Return an engine for a PostgreSQL; nothing is asked of it yet.
 
-    Args:
-        url: its address, `postgresql+psycopg://…`.
-        pool: connections at most.
-
     Raises:
         ConfigurationError: the driver is not installed.
     """

@@ -37,14 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DigestSummary:
-    """A stored digest without its papers.
-
-    Attributes:
-        title: what it is called.
-        planned_at: when it was frozen (UTC).
-        papers: how many it holds.
-        shown: how many of them in full.
-    """
+    """A stored digest without its papers: how many it holds, and how many of them are shown in full."""
 
     id: int
     subscription: str
@@ -61,7 +54,6 @@ class DigestDraft:
     """A digest ready to be stored.
 
     Attributes:
-        plans: its parts on their ways.
         consumed: the match runs whose rows it tells.
     """
 

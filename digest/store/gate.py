@@ -77,7 +77,6 @@ class StoreGate:
     """Implements `digest.model.clock.Gate` on the one row.
 
     Args:
-        store: where the row is.
         clock: waits; and tells the time where it is simulated.
         holder: this process's name, shown to those who wait.
         spacing: seconds from the end of one request to the start of the next.
@@ -229,8 +228,6 @@ def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, pass
     gone back. A passer-by (see `PASSER_BY`) is not the one known to be dead, and keeps what it holds.
 
     Args:
-        clock: tells the time where it is simulated.
-        spacing: seconds between requests.
         passers_by: free what a passer-by left as well, where it is known that none is about.
     """
     now = _now(clock)

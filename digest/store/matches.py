@@ -58,7 +58,6 @@ class MatchRow:
         occasion: a poll's matches, or the first digest of a new saved query.
         changes: change ids in growing order.
         papers: how many distinct papers these are.
-        matched_at: when (UTC).
         digest_id: the digest it went into; None while it waits.
         brought: the change ids as the run brought them, also of those that were taken out since: a feed dates its
             papers by them.
@@ -78,7 +77,6 @@ class FirstDigest:
     """A saved query that a subscription has yet to be shown.
 
     Attributes:
-        query_id: which saved query.
         days: how far to look back.
         revision: the saved query as it reads now.
     """
@@ -438,11 +436,8 @@ class DueTurn(NamedTuple):
 
     Attributes:
         next_due_at: when the turn came (UTC).
-        last_slot: the slots it took last.
         plan_after: only matches of later match runs are planned.
-        excludes: whether it excludes any query or paper.
         written: its rhythm in its own words: equal words say the same.
-        rhythm: when it wants to hear.
     """
 
     id: int

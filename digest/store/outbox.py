@@ -209,7 +209,6 @@ def renew(
 
     Args:
         claims: each as the delivery's id and the claim's token.
-        lease_seconds: how long they are kept without another sign of life.
     """
     if not claims:
         return frozenset()

@@ -55,7 +55,6 @@ class UnknownDelivery:
     """A delivery that may have arrived and must be checked.
 
     Attributes:
-        delivery: in state `unknown`.
         message: the bytes that may have been taken.
         sending_at: when the doubtful attempt began (UTC).
         repeats: how often it was sent again already although it may have arrived.
@@ -92,7 +91,6 @@ def begin_sending(
     Args:
         delivery: as claimed; its `remote_address` is kept.
         message: what is sent: `load_message`'s, or as rendered for the first attempt.
-        lease_seconds: how long the attempt may take.
 
     Returns:
         `SENDING`: go on. `SUPPRESSED`: it has ended. `READY`: the claim was lost; don't touch it.
@@ -167,7 +165,6 @@ def mark_unsent(
     """Record what becomes of a claimed delivery that was not sent, as far as known.
 
     Args:
-        delivery: as claimed.
         to: `READY` for another attempt, `UNKNOWN` where it may have arrived, `HELD` for the operator, `DEAD` or
             `SUPPRESSED`, and the parts behind it with it.
         not_before: from when on it is claimed or checked again; None for at once.
@@ -196,11 +193,7 @@ def take_unknown(
     limit: int = 100,
     kinds: Collection[DestinationKind] | None = None,
 ) -> list[UnknownDelivery]:
-    """Take deliveries that may have arrived and have settled; nobody else gets them for a while.
-
-    Args:
-        kinds: only deliveries on these kinds of destination; None for all.
-    """
+    """Take deliveries that may have arrived and have settled; nobody else gets them for a while."""
     picked = (
         select(deliveries.c.id)
         .where(

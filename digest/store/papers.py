@@ -295,8 +295,6 @@ def save_changes(
     Args:
         changes: at most one for each paper.
         hash_text: `digest.compare.content_hash`: texts that hash alike are one text.
-        run_id: the poll run that found them.
-        at: when it did (UTC).
         as_of: arXiv's own time of the answer (UTC).
 
     Raises:

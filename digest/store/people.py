@@ -52,9 +52,7 @@ class Person:
 
     Attributes:
         address: in its one spelling.
-        state: whether they may be written to.
         how: how that came about.
-        since: since when (UTC).
     """
 
     id: int
@@ -79,9 +77,7 @@ class Membership:
     """A subscription that writes to a person, or did until they left.
 
     Attributes:
-        title: what its digests are called.
         is_joined: the person joined it by themselves, on the first page.
-        left_at: when they left it (UTC); None where they did not.
     """
 
     id: int

@@ -47,7 +47,6 @@ class FeedPlace:
     """A subscription's feed.
 
     Attributes:
-        title: what readers list it under.
         generation: of the address that works; earlier ones are no longer valid.
         is_open: it may be read. Not where it was revoked, what it is made of ended, or the file names it no more.
         excluded: what it never tells of, as written.
@@ -124,7 +123,6 @@ class SyncReport:
     """Names of what was added (or came back), edited and ended.
 
     Attributes:
-        added, edited, ended: names.
         turned: those of the edited that mean something else now, by name, each with its canonical text before.
         going_on: saved queries that can't be read and go on as they were read before.
         let_go: what waited for subscriptions and destinations that are named no more.
@@ -149,7 +147,6 @@ class StoredQuery:
         canonical: as printed; where it can't be read, as it was read before, "" where it never could be.
         problem: why it can't be read, "" where it can.
         revision: counts the meanings it had, from 1.
-        created_at: when it was first stored (UTC).
     """
 
     id: int
@@ -385,13 +382,7 @@ def _matches_of(query_ids: Sequence[int]) -> Select[tuple[Any, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class QueryRow:
-    """What one match run meant to a saved query.
-
-    Attributes:
-        matched_at: when (UTC).
-        revision: which revision was matched.
-        outcome: what entered the query, stayed in it, or left it.
-    """
+    """What one match run meant to a saved query."""
 
     matched_at: datetime
     revision: int

@@ -67,8 +67,6 @@ class PollRun:
         source: `harvest`, `query` or `first-digest`.
         query_key: the canonical query, "" for a harvest.
         window_from: the first UTC day asked for; None where no window was.
-        started_at: when it began (UTC).
-        finished_at: when it ended (UTC); None while it runs.
         total: how many papers arXiv said there are; None where it did not.
         new: papers announced for the first time; none in a source's first check.
         changed: papers that differ from what was stored.
@@ -353,7 +351,6 @@ def move_cursor(
 
     Args:
         conn: the transaction that finishes the run.
-        started_at: when it began (UTC).
         mark: announcement order of the newest paper met; only the first complete check's counts.
         gate_token: the grant under which its last page came; None where no gate is kept.
         begins: this counts as the first complete run, also if there was a cursor long ago.

@@ -43,10 +43,7 @@ class StoredSignup:
     """A request made by a form.
 
     Attributes:
-        ask: what was asked for.
         address: whose mail address was given, in its one spelling.
-        wish: what it is about.
-        asked_at: when (UTC).
         ends_at: until when its link works (UTC).
     """
 

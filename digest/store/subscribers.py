@@ -125,7 +125,6 @@ class Place:
     """One destination of a subscription.
 
     Attributes:
-        state: whether it is written to.
         reason: why it is not, "" where it is.
         since: since when its state is what it is (UTC).
     """

@@ -108,7 +108,6 @@ class StoredDelivery:
     """A delivery with what surrounds it.
 
     Attributes:
-        subscription: whose digest it carries.
         sending_at: when its latest attempt began (UTC); None before the first.
         ended_at: when it reached its last state (UTC); None before.
     """

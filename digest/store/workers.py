@@ -267,7 +267,6 @@ def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
     Args:
         conn: a writing transaction, short: others wait for it.
         owner: the worker, which signs (see `workers.sign`).
-        job: what it is to do.
 
     Returns:
         The worker that is at it now, so that the caller may not; "" where the caller has the turn, until it
@@ -315,12 +314,7 @@ def hold_worker(store: Store) -> Iterator[None]:
 
 @contextmanager
 def hold_file(database: Path) -> Iterator[None]:
-    """Hold a SQLite database as `hold_worker` does, also one that isn't there or can't be read.
-
-    Raises:
-        AnotherWorker: another process is the worker; its number is named.
-        StoreError: the lock's file can't be written.
-    """
+    """Hold a SQLite database as `hold_worker` does, also one that isn't there or can't be read."""
     lock = database.with_name(database.name + ".lock")
     try:
         handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
@@ -365,7 +359,6 @@ class Worker:
 
     Attributes:
         owner: its name in claims and leases.
-        release: the release it runs.
         silent_for: seconds since its last sign.
     """
 

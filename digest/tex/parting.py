@@ -95,10 +95,6 @@ def mark_edges(text: str, pieces: Iterable[TexPiece], formulas: Spans) -> list[T
     r"""Return the pieces of a text that show, those that mark edges among them.
 
     Outside of formulas a blank behind a letter's command shows, but TeX ignores it: `\Lambda CDM`. It is an edge.
-
-    Args:
-        pieces: what it was read into.
-        formulas: where it has formulas, in order.
     """
     starts = [start for start, _ in formulas]
     marked: list[TexPiece] = []

@@ -69,7 +69,6 @@ def to_segments(text: str, spans: Sequence[tuple[int, int]] = ()) -> tuple[Segme
     """Write as `to_plain` does, cut where highlights begin and end.
 
     Args:
-        text: raw text.
         spans: highlighted ranges of code points of `text`, in any order, overlapping or not. One that covers
             a part of something converted as a whole marks all of it.
 
@@ -94,10 +93,6 @@ def to_html(text: str, spans: Sequence[tuple[int, int]] = ()) -> str:
 
     Elements: `<sup> <sub> <i> <b> <code>`, and `<mark>` around highlights. White space is folded, to a line
     feed where it contains one (between the paragraphs of an abstract).
-
-    Args:
-        text: raw text.
-        spans: highlighted ranges of code points of `text`, as for `to_segments`.
     """
     if not spans and not _NEEDS_READING.search(text):
         return _write_text(text).strip()
