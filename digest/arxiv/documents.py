@@ -10,6 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import unescape
 from io import BytesIO
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError, iterparse, tostring
@@ -43,8 +44,6 @@ _SHOWN = 60
 _CONTROLS = bytes(sorted(set(range(32)) - set(b"\t\n\r")))
 _NO_CHARACTER = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]|\xef\xbf[\xbe\xbf]|&#(x[\da-fA-F]{1,10}|\d{1,10});")
 """Halves of surrogate pairs, U+FFFE and U+FFFF; and any character written by its number, which may be one."""
-
-_ALLOWED = (range(0x20, 0xD800), range(0xE000, 0xFFFE), range(0x10000, 0x110000))
 
 TRY_AGAIN = "Nothing was stored from it and nothing is lost. The next check asks again."
 
@@ -85,9 +84,8 @@ def drop_forbidden(body: bytes) -> bytes:
 
 
 def _keep_allowed(found: re.Match[bytes]) -> bytes:
-    digits = found[1] or b"0"
-    number = int(digits[1:], 16) if digits[:1] == b"x" else int(digits)
-    return found[0] if number in (9, 10, 13) or any(number in span for span in _ALLOWED) else b""
+    # HTML reads a number that is no character as none, as U+FFFD, or as a form feed.
+    return found[0] if found[1] and unescape(found[0].decode()).strip("\ufffd\f") else b""
 
 
 class Document:

@@ -53,7 +53,6 @@ _TERM = re.compile(r"terms-(\d+)-term")
 _PAPER = re.compile(r"(?:abs|pdf|html|format)/(.+?)(?:\.pdf)?/?")
 _ADVANCED = re.compile(r"search/advanced/?")
 _SEARCH = re.compile(r"search(?:/(?P<archives>[a-z,-]+))?/?")
-_ENCODED = re.compile(r"<?https?%", re.IGNORECASE)
 _OTHER_SITE = re.compile(
     r"<?(?:https?://)?(?:(?P<orcid>(?:[\w-]+\.)*orcid\.org\b\S*|(?:arxiv\.org/a/)?(?:\d{4}-){3}\d{3}[\dX]\S*)"
     r"|(?:[\w-]+\.)*(?:scholar\.google|semanticscholar|inspirehep)\.[a-z.]+(?:/\S*)?)",
@@ -68,6 +67,7 @@ _FIELDS: Mapping[str, Prefix] = {
     "all": Prefix.ALL,
     "title": Prefix.TITLE,
     "author": Prefix.AUTHOR,
+    "author_id": Prefix.AUTHOR,
     "abstract": Prefix.ABSTRACT,
     "comments": Prefix.COMMENT,
     "journal_ref": Prefix.JOURNAL_REF,
@@ -120,7 +120,7 @@ def read_pasted(text: str) -> Pasted | None:
         QueryError: it is an address, but of a page that is no search, or asks for what only arXiv knows.
     """
     stripped = text.strip()
-    while _ENCODED.match(stripped):
+    while re.match(r"<?https?%", stripped, re.IGNORECASE):
         stripped = unquote(stripped)
     if site := _OTHER_SITE.fullmatch(stripped):
         message = "arXiv does not tell ORCID iDs" if site["orcid"] else "Only addresses at arXiv are understood"
@@ -247,8 +247,6 @@ class _Address:
 
     def _read_clauses(self, query: str, field: str) -> list[str]:
         kind = self._parameters.get(field, "all")
-        if kind == "author_id":
-            return [f"au:{re.sub(r'_[0-9]+$', '', self._parameters[query])}"]
         if kind not in _FIELDS:
             self.lost.append(f"{self._parameters.get(query, '')} as {kind}")
             return []
@@ -260,16 +258,11 @@ class _Address:
             raise self._fail(message, f"Known fields: {' '.join(_FIELDS)}.")
         if not query and not archives:
             raise self._fail("This address searches for nothing", _HINT)
-        self.lost += _name_lost(self._parameters)
+        for name, value in self._parameters.items():
+            if not _SAYS_NOTHING.fullmatch(f"{name}={value}"):
+                self.lost.append(_IN_WORDS.get(name) or f"{name}={value}")
         limit = _write_categories(archives) if archives else ""
         return f"({query}) AND {limit}" if query and limit else query or limit
-
-
-def _name_lost(parameters: Mapping[str, str]) -> Iterator[str]:
-    """Yield what parameters of a search ask for and no query can, in words."""
-    for name, value in parameters.items():
-        if not _SAYS_NOTHING.fullmatch(f"{name}={value}"):
-            yield _IN_WORDS.get(name) or f"{name}={value}"
 
 
 def _write_clauses(prefix: Prefix, value: str) -> Iterator[str]:
@@ -277,7 +270,9 @@ def _write_clauses(prefix: Prefix, value: str) -> Iterator[str]:
     if prefix in (Prefix.ID, Prefix.DOI, Prefix.CATEGORY):
         pieces = [value]
     else:
-        pieces = _list_people(value.replace("+", " ")) if prefix is Prefix.AUTHOR else _PIECE.findall(value)
+        pieces = (
+            _list_people(re.sub(r"\+|_\d+\b", " ", value)) if prefix is Prefix.AUTHOR else _PIECE.findall(value)
+        )
     for piece in pieces:
         bare = piece.replace('"', "").strip()
         if any(map(str.isalnum, bare)):
