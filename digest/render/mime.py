@@ -108,23 +108,17 @@ def write_feedback_id(occasion: str, domain: str) -> str:
 
 
 def check_address(address: str) -> str:
-    """Return a mail address in ASCII; a domain in other letters is written in its ASCII form.
+    """Return a mail address, in the one spelling of `normalise_address`, fit for a header.
 
     Raises:
         ConfigurationError: it is not a plain address.
     """
-    local, at, domain = address.strip().rpartition("@")
-    try:
-        ascii_domain = domain.encode("idna").decode("ascii") if not domain.isascii() else domain
-    except UnicodeError:
-        ascii_domain = ""
-    checked = f"{local}{at}{ascii_domain}"
-    if _ADDRESS.fullmatch(checked) is None:
+    if _ADDRESS.fullmatch(address) is None:
         raise ConfigurationError(
             f"{address!r} cannot be written into a mail's header",
             hint="Use a plain address such as reader@example.org.",
         )
-    return checked
+    return address
 
 
 def check_uri(uri: str) -> str:
