@@ -15,7 +15,9 @@ from digest.deliver.feeds import load_feed
 from digest.inspect import preview
 from digest.inspect.preview import render_parts, send_trial
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
+from digest.model.messages import DeliveryState
 from digest.model.subscriptions import Destination, DueSubscription, SubscriptionState
+from digest.store.views import load_deliveries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,10 +159,12 @@ def choose_digest(
             hint=f"`digest subscription show {name}` lists its digests.",
         )
     papers = count(len(digest.entries), "paper")
+    sent = any(one.delivery.state is DeliveryState.SENT for one, _ in load_deliveries(conn, digest.id))
+    state = "already sent" if sent else "as it was planned"
     which = (
         f"what waits for {name}: {papers}, not planned yet"
         if is_waiting
-        else f"digest {digest.id} of {name}, {digest.slot}: {papers}, as it was planned"
+        else f"digest {digest.id} of {name}, {digest.slot}: {papers}, {state}"
     )
     return Chosen(due, digest, preview.make_preview_links(conn, site, digest), which)
 

@@ -149,6 +149,9 @@ def _tell_poll(report: PassReport, breaker: Breaker, now: datetime) -> None:
     elif report.poll.is_bootstrap:
         say("First check done. From now on you get only newly announced papers.")
 
+    if report.poll.awaiting:
+        say("arXiv did not answer for every new query. Their first digests follow later.")
+
 
 def _describe_mailings(poll: PollReport, now: datetime) -> str:
     """Name the announcements that a check brought, each with how many papers, estimated from the order of ids."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from digest.arxiv.pages import EARLIEST, Window, walk_search
 from digest.deliver.step import mail_identity
 from digest.inspect.query_volume import DaySpan, list_submission_days
-from digest.match.rules import choose_first_digest, read_exclusion
+from digest.match.rules import choose_first_digest
 from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
@@ -19,7 +19,7 @@ from digest.model.messages import Coverage, Delivery, DeliveryState, Digest, Lin
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
-from digest.plan.step import Drafts
+from digest.plan.step import Drafts, leave_out_excluded
 from digest.plan.turns import next_slot
 from digest.query import Or, PaperIndex, Query, to_arxiv
 from digest.query.wording import note_other_words
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from digest.model.clock import Clock
     from digest.model.papers import Paper
     from digest.poll.installation import Progress, Site
-    from digest.store.matches import MatchRow
 
 
 _BETWEEN = 1.0
@@ -51,7 +50,7 @@ _MOST_DIGESTS = 1_000
 
 def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | None:
     """Make the digest that a subscription would get if its turn came now; None where nothing waits for it."""
-    rows = _leave_out_excluded(conn, due, match_store.load_pending_matches(conn, due.id, due.plan_after))
+    rows = leave_out_excluded(conn, due, match_store.load_pending_matches(conn, due.id, due.plan_after))
     if not rows:
         return None
     drafts = Drafts(site)
@@ -203,16 +202,6 @@ def _stand_in(digest: Digest, destination: Destination, part: int, parts: int, k
         created_at=digest.planned_at,
         parent_remote_id="0" if part else "",
     )
-
-
-def _leave_out_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> list[MatchRow]:
-    exclusion = read_exclusion(due.subscription)
-    if not exclusion:
-        return list(rows)
-    changes = papers.load_changes(conn, {id_ for row in rows for id_ in row.changes})
-    excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
-    kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ not in excluded)) for row in rows]
-    return [row for row in kept if row.changes]
 
 
 PAPERS = 50

@@ -1,7 +1,7 @@
 """Matches all changes not yet matched, and gives new saved queries their first digest.
 
-However many first digests are owed, what is stored is read once; each is then given in a transaction of its
-own, so that a process that dies in between has made some of them and owes the others.
+However many first digests are owed, what is stored is read once; those of a subscription are then given in one
+transaction, so that a process that dies in between has made some of them and owes the others.
 """
 
 from __future__ import annotations
@@ -66,8 +66,11 @@ def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
         owed = match_store.load_first_digests(conn)
         looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
         candidates = _find_candidates(conn, looks, at) if looks else []
-    for look, found in zip(looks, candidates, strict=True):
-        _give(site, look, found, given, at)
+    found = zip(looks, candidates, strict=True)
+    for _, together in itertools.groupby(found, key=lambda one: one[0].subscription_id):
+        with site.store.begin() as conn:
+            for look, chosen in together:
+                _give(conn, look, chosen, given, at)
     return given
 
 
@@ -116,21 +119,20 @@ def _drop_seen(conn: Connection, look: FirstDigest, found: Sequence[StoredChange
 
 
 def _give(
-    site: Site, look: FirstDigest, candidates: Sequence[StoredChange], given: FirstDigests, at: datetime
+    conn: Connection, look: FirstDigest, candidates: Sequence[StoredChange], given: FirstDigests, at: datetime
 ) -> None:
-    with site.store.begin() as conn:
-        # Nobody else matches meanwhile, nor gives another first digest of this subscription.
-        mark = match_store.load_matched_mark(conn, hold=True)
-        if not match_store.is_first_digest_owed(conn, look):
-            return
-        # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
-        chosen = _drop_seen(conn, look, candidates)
-        occasion = Occasion.FIRST_DIGEST
-        run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
-        ids = tuple(sorted(change.id for change in chosen))
-        if ids:
-            match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
-        match_store.close_first_digest(conn, look, run_id)
+    # Nobody else matches meanwhile, nor gives another first digest of this subscription.
+    mark = match_store.load_matched_mark(conn, hold=True)
+    if match_store.load_first_runs(conn, look.subscription_id).get(look.query_id, 0) is not None:
+        return
+    # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
+    chosen = _drop_seen(conn, look, candidates)
+    occasion = Occasion.FIRST_DIGEST
+    run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
+    ids = tuple(sorted(change.id for change in chosen))
+    if ids:
+        match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
+    match_store.close_first_digest(conn, look, run_id)
     given.given += bool(ids)
     given.papers.update(change.paper_key for change in chosen)
 

@@ -49,7 +49,6 @@ def plan_digest(
     slot: str,
     occasion: Occasion,
     now: datetime,
-    remark: str = "",
     load_later: Callable[[], Mapping[int, Sequence[StoredChange]]] = dict,
     make: EntryMaker | None = None,
 ) -> Digest:
@@ -61,7 +60,6 @@ def plan_digest(
         seen: what its reader saw before, by paper key.
         coverage: what was checked; `matched` is filled in here.
         now: the moment of planning (UTC).
-        remark: what else is to be said of it.
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
             it; called only if the digest stands for several announcements.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
@@ -96,7 +94,7 @@ def plan_digest(
         coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
         group_by=subscription.group_by,
         abstracts=subscription.abstracts,
-        remark=remark or ("What you exclude was left out." if excludes and not entries else ""),
+        remark="What you exclude was left out." if excludes and not entries else "",
     )
 
 

@@ -30,6 +30,7 @@ from digest.plan.links import LinkMaker, make_links, remember_tokens
 from digest.plan.restored import take_as_sent
 from digest.plan.turns import Turn, TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
 from digest.poll.coverage import load_coverage, reach_back
+from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, Query, analyse
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store
@@ -313,10 +314,12 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
         make_due_what_waits(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
+        joined = subscription_store.load_subscriptions(conn, ids=subscription_store.load_unwelcomed(conn))
         first_digests = subscription_store.load_subscriptions(conn, ids=matches.load_unplanned_looks(conn))
-    for due in first_digests:
-        if leave_quiet(due.subscription.cadence, due.subscription.quiet_hours, now) <= now:
-            _attempt(site, report, due.subscription.name, partial(_plan_first_digest, drafts, due))
+    for step, dues in ((_plan_welcome, joined), (_plan_first_digest, first_digests)):
+        for due in dues:
+            if leave_quiet(due.subscription.cadence, due.subscription.quiet_hours, now) <= now:
+                _attempt(site, report, due.subscription.name, partial(step, drafts, due))
     _plan_due(site, report, drafts, patience)
     return report
 
@@ -367,21 +370,56 @@ def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connecti
         report.add(part)
 
 
+def _plan_welcome(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
+    """Send a sample of what a subscription had to those of its places alone that came later."""
+    places = tuple(place for place in subscription_store.welcome(conn, due.id) if not place.is_pulled)
+    span = timedelta(days=due.subscription.look_back)
+    had = [
+        row
+        for row in matches.load_feed_matches(conn, due.id, span=span, at_least=FIRST_DIGEST_PAPERS)
+        if row.digest_id is not None or row.match_run_id <= due.plan_after  # the rest is yet to come to all
+    ]
+    rows = leave_out_excluded(conn, due, had)
+    if not (places and rows):
+        return PlanReport()
+    due = replace(due, subscription=replace(due.subscription, destinations=places))
+    drafts.read(conn, rows)
+    slot = f"new:{drafts.now.isoformat()}"
+    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
+    return _save(conn, drafts, [(due, replace(draft, consumed=()))])
+
+
 def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
     drafts.load_coverage(conn)
     pending = _load_pending(conn, drafts, {due.id: due.plan_after}, [due.id]).get(due.id, [])
     looks = [row for row in pending if row.occasion == Occasion.FIRST_DIGEST]
     if not looks:
         return PlanReport()
+    begun, runs = matches.load_first_runs(conn, due.id), {row.match_run_id for row in looks}
+    late = [f"“{one.name}”" for one in due.revisions if begun.get(one.query_id, 0) is None]
+    remark = f"Those for {', '.join(late)} come later." if late else ""
     # A reader's very first digest has the new papers too, unless its own turn has come: it may be days away, and
-    # new papers wait for it only where there were digests before.
+    # new papers wait for it only where there were digests before. A later one tells of the new queries alone.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
-    had_digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
-    rows = looks if has_turn or due.last_slot or had_digests else pending
+    rows = pending
+    if has_turn or due.last_slot or digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1):
+        due = replace(due, revisions=tuple(one for one in due.revisions if begun.get(one.query_id) in runs))
+        rows = looks
     slot = f"run:{looks[-1].match_run_id}"
     drafts.read(conn, rows)
     draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
-    return _save(conn, drafts, [(due, draft)])
+    return _save(conn, drafts, [(due, replace(draft, digest=replace(draft.digest, remark=remark)))])
+
+
+def leave_out_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchRow]) -> list[MatchRow]:
+    """Return matches without what a subscription excludes now."""
+    exclusion = read_exclusion(due.subscription)
+    if not exclusion:
+        return list(rows)
+    changes = papers.load_changes(conn, {id_ for row in rows for id_ in row.changes})
+    excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
+    kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ not in excluded)) for row in rows]
+    return [row for row in kept if row.changes]
 
 
 def _plan_turn(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
@@ -436,9 +474,11 @@ def _plan_turns(
     whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}
     quiet = [due for id_, due in whole.items() if id_ not in pending]
     earlier = drafts.load_earlier(conn, quiet)
+    owed = {look.subscription_id for look in matches.load_first_digests(conn)} if quiet else set()
     for due in quiet:
-        has_note = due.subscription.when_empty is WhenEmpty.NOTE
-        if has_note and is_told(coverage, earlier.get(due.id, ())):
+        had, has_note = earlier.get(due.id, ()), due.subscription.when_empty is WhenEmpty.NOTE
+        is_greeted = due.id in owed or any(one.occasion is Occasion.FIRST_DIGEST for one in had)
+        if (is_greeted and not coverage.failure) or (has_note and is_told(coverage, had)):
             del told[due.id]
             report.quiet.append(due.subscription.name)
     chosen = [

@@ -214,7 +214,7 @@ class PollReport:
         failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
         requests: made to arXiv.
-        awaiting: canonical queries whose first digest waits until there is a request to spare.
+        awaiting: canonical queries whose first digest waits until arXiv has answered.
         mailings: how many papers announced for the first time each announcement brought, by Eastern date.
     """
 

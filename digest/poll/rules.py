@@ -166,6 +166,12 @@ REQUESTS_A_RUN = 6
 REQUESTS_A_DAY = 30
 """The most requests of checks that can wait; a check that is due makes all it needs."""
 
+MOST_LOOK_UPS = 60
+"""Searches of a day for the newest papers of new saved queries; more at once look back over what is stored."""
+
+LONGEST_LOOK_UP = timedelta(hours=1)
+"""So long after the first of them no other begins: first digests have waited long enough."""
+
 FALLBACK_AFTER = timedelta(hours=3)
 """A harvest that has failed for so long is stood in for by the search."""
 
@@ -242,11 +248,6 @@ def choose_reach(
     return least
 
 
-def spare_requests(made_in_run: int, made_in_day: int) -> int:
-    """Return how many requests what can wait may make now: first digests, checks of gaps."""
-    return max(0, min(REQUESTS_A_RUN - made_in_run, REQUESTS_A_DAY - made_in_day))
-
-
 def search_until(last_complete: datetime | None, now: datetime, days: int) -> datetime:
     """Return how old a paper's present version may be (UTC) for the next search to want it.
 
@@ -317,7 +318,8 @@ def assess_coverage(
     mailing = latest_mailing(now)
     sent = mailing_moment(mailing)
     since = sorted((poll for poll in polls if poll.started_at >= sent), key=lambda poll: poll.finished_at)
-    last = max(polls, key=lambda poll: poll.finished_at, default=None)
+    latest = sorted(polls, key=lambda poll: poll.finished_at, reverse=True)
+    failed, last = list(takewhile(lambda poll: not poll.is_complete, latest)), next(iter(latest), None)
     source = last.source if last else "harvest"
     if source == "query":
         is_complete = any(poll.is_complete and poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in since)
@@ -338,7 +340,7 @@ def assess_coverage(
         checked_at=last.finished_at if last else None,
         source=source,
         failure="" if is_complete or last is None or not last.failure else last.told or _UNFINISHED,
-        failing_since=_find_failing_since(polls),
+        failing_since=failed[-1].finished_at if failed else None,
         new=new,
         is_settled=is_complete and is_settled,
         is_awaited=is_awaited,
@@ -346,12 +348,6 @@ def assess_coverage(
 
 
 _UNFINISHED = "arXiv was not read to the end"
-
-
-def _find_failing_since(polls: Sequence[PollSummary]) -> datetime | None:
-    latest = sorted(polls, key=lambda poll: poll.finished_at, reverse=True)
-    failed = list(takewhile(lambda poll: not poll.is_complete, latest))
-    return failed[-1].finished_at if failed else None
 
 
 def is_late(coverage: Coverage, now: datetime) -> bool:

@@ -1,8 +1,7 @@
 """Asks arXiv's search: by choice, in place of a harvest that fails, and for the past of a new saved query.
 
-For the past only as many requests are made as the budget of a run and of a day has to spare; a first digest
-without one waits for a later pass. If very many are new at once, most look back over what is stored, so that a
-thousand of them cost no more of arXiv's time than thirty.
+If very many saved queries are new at once, most look back over what is stored, so that a thousand of them cost no
+more of arXiv's time than sixty.
 """
 
 from __future__ import annotations
@@ -26,8 +25,9 @@ from digest.poll.record import Horizons, Judge, PollReport, RecordedRun, horizon
 from digest.poll.rules import (
     FALLBACK_AFTER,
     FIRST_DIGEST_PAPERS,
+    LONGEST_LOOK_UP,
     LONGEST_LOOKBACK,
-    REQUESTS_A_DAY,
+    MOST_LOOK_UPS,
     SEARCH_LOOKBACK,
     SEARCH_LOOKBACKS,
     choose_reach,
@@ -35,14 +35,12 @@ from digest.poll.rules import (
     is_poll_due,
     latest_poll_time,
     search_until,
-    spare_requests,
 )
 from digest.query import analyse, matches, parse_query, to_arxiv
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import runs as run_store
-from digest.store import views
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -60,11 +58,15 @@ PAPERS = 50
 """Asked for: the newest 15 by submission lie within them, whatever was revised lately."""
 
 
+_FAILURES = 2
+"""After so many look-ups that failed no other is made now."""
+
+
 def look_back(site: Site, report: PollReport) -> None:
     """Fetch the newest papers of saved queries whose first digest the store cannot fill.
 
-    What finds no request to spare is noted in the report, and goes on waiting. If arXiv is searched for each saved
-    query, its own first search is its first digest.
+    First digests wait for all of them. What arXiv does not answer is noted in the report, and follows later. If
+    arXiv is searched for each saved query, its own first search is its first digest.
     """
     now = site.clock.now()
     with site.store.read() as conn:
@@ -79,13 +81,14 @@ def look_back(site: Site, report: PollReport) -> None:
             return
         judge = make_judge(horizon_of(run_store.load_cursor(conn, Source.HARVEST)))
         thin = _find_thin(conn, pending)
-        made = 0 if report.is_bootstrap else report.requests
-        made_today = views.count_requests(conn, now - timedelta(hours=24)) - (report.requests - made)
-    spare = spare_requests(made, made_today)
-    report.awaiting = frozenset(thin[spare:REQUESTS_A_DAY])
-    for text in thin[:spare]:
-        if not _fetch_newest(site, report, pending[text], judge):
-            return
+        made_today = len(run_store.load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24)))
+    left = thin[: max(0, MOST_LOOK_UPS - made_today)]
+    unanswered: list[str] = []
+    while left and len(unanswered) < _FAILURES and site.clock.now() - now < LONGEST_LOOK_UP:
+        text = left.pop(0)
+        unanswered += [] if _fetch_newest(site, report, pending[text], judge, len(left)) else [text]
+    report.awaiting = frozenset((*unanswered, *left))
+    report.is_cut_short = False  # whose papers were found need not wait any longer
 
 
 def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
@@ -101,10 +104,10 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     ]
 
 
-def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, judge: Judge) -> bool:
-    """Ask for the newest papers of a query; return False where asking for anything else is pointless."""
+def _fetch_newest(site: Site, report: PollReport, look: FirstDigest, judge: Judge, left: int) -> bool:
+    """Ask for the newest papers of a query, before `left` others; return False if that may succeed later."""
     text, name = look.revision.canonical, look.revision.name
-    site.progress.begin("poll", f"{name}: its newest papers, for a first digest")
+    site.progress.begin("poll", f"{name}: its newest papers, for a first digest{f'; {left} more' * bool(left)}")
     run = RecordedRun(site, report, Source.FIRST_DIGEST, text, judge=judge)
     pages = walk_search(site.client, to_arxiv(parse_query(text)), until=BEGINNING, size=PAPERS, asks_twice=True)
     with run.recording(window_from=(site.clock.now() - timedelta(days=look.days)).date()):

@@ -21,6 +21,7 @@ from digest.poll.rules import (
     BOOTSTRAP_DAYS,
     HARVEST_OVERLAPS,
     LEAST_OVERLAP,
+    REQUESTS_A_DAY,
     REQUESTS_A_RUN,
     SPARSE,
     WIDER_BOOTSTRAP_DAYS,
@@ -34,7 +35,6 @@ from digest.poll.rules import (
     is_given_up,
     is_poll_due,
     is_sparse,
-    spare_requests,
 )
 from digest.poll.search import poll_queries, stand_in_for_harvest
 from digest.store import papers as mailing_store
@@ -73,8 +73,8 @@ def check_gaps(site: Site, report: PollReport) -> None:
         due = choose_due(run_store.load_open(conn), now)
         made_today = views.count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
-    in_budget = spare_requests(report.requests, made_today)
-    reserved = min(RESERVED, max(0, REQUESTS_A_RUN - report.requests))
+    in_run = max(0, REQUESTS_A_RUN - report.requests)
+    in_budget, reserved = min(in_run, max(0, REQUESTS_A_DAY - made_today)), min(in_run, RESERVED)
     spare = max(in_budget, reserved if is_untold else 0)
     one_by_one = asked_one_by_one([gap.id for gap in due], in_budget)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]

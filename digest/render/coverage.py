@@ -7,12 +7,11 @@ happened: the check was complete and nothing matched, it is not complete yet, or
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from digest.model.announcements import EASTERN, latest_mailing, mailing_moment
+from digest.model.announcements import EASTERN
 from digest.model.clock import write_day
 from digest.render.text import name_zone, write_days
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from digest.model.messages import Coverage
 
-_INSTANT = timedelta(microseconds=1)
 _IT_FOLLOWS = "What is missing comes in your next digest"
 
 
@@ -67,29 +65,15 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
     if coverage.mailing is None:
         return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
     if coverage.is_awaited:
-        return CoverageView(CoverageState.INCOMPLETE, _describe_awaited(coverage, coverage.mailing))
+        return CoverageView(CoverageState.INCOMPLETE, "arXiv is late today. Your papers come when it is out")
     days = _name_mailings(coverage.since, coverage.mailing)
     if coverage.is_complete:
-        return CoverageView(CoverageState.COMPLETE, _describe_complete(coverage, days))
+        is_known = not is_search and coverage.new > 1 and coverage.new >= (coverage.matched or 0)
+        number = f"{coverage.new:,} " if is_known else ""  # figures that do not belong together stay out
+        sentence = f"all {number}papers of {days} were {'searched' if is_search else 'checked'}"
+        return CoverageView(CoverageState.COMPLETE, sentence)
     sentence = f"papers of {days} may be missing: arXiv was last checked{checked}. {_IT_FOLLOWS}"
     return CoverageView(CoverageState.INCOMPLETE, sentence)
-
-
-def _describe_complete(coverage: Coverage, days: str) -> str:
-    is_search = coverage.source == "query"
-    is_known = not is_search and coverage.new > 1 and coverage.new >= (coverage.matched or 0)
-    number = f"{coverage.new:,} " if is_known else ""  # figures that do not belong together stay out
-    return f"all {number}papers of {days} were {'searched' if is_search else 'checked'}"
-
-
-def _describe_awaited(coverage: Coverage, mailing: date) -> str:
-    """Say that an announcement is not out yet, and how far the others that a digest covers were checked."""
-    if coverage.since is None or coverage.since >= mailing:
-        return "arXiv is late today. Your papers come when it is out"
-    before = latest_mailing(mailing_moment(mailing) - _INSTANT)
-    days = _name_mailings(coverage.since if coverage.since < before else None, before)
-    late = write_day(mailing, before)
-    return f"{_describe_complete(coverage, days)}. arXiv is late with {late}, which comes later"
 
 
 def _name_mailings(since: date | None, last: date) -> str:

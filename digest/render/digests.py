@@ -144,6 +144,8 @@ def view_query(name: str, text: str) -> QueryView:
 
 def write_headline(digest: Digest) -> str:
     """Say in a few words what a digest brings: how many papers, or why there is none."""
+    if digest.entries and digest.occasion is Occasion.FIRST_DIGEST:
+        return f"{digest.shown} of your newest papers"
     if digest.entries:
         return count_papers(len(digest.entries)) + (" or more" if digest.coverage.total else "")
     if digest.occasion is Occasion.TRIAL:
@@ -160,9 +162,7 @@ def write_headline(digest: Digest) -> str:
 def write_introduction(digest: Digest) -> str:
     """Say what a reader should know before the papers, "" on an ordinary day."""
     if digest.entries:
-        whose = "its" if len(digest.queries) == 1 else "their"
-        said = _introduce_papers(digest.occasion, _name_queries(digest, "and"), whose)
-        return said + _say_cut(digest.coverage)
+        return _introduce_papers(digest) + _say_cut(digest.coverage)
     if digest.occasion is Occasion.TRIAL:
         return _explain_empty_trial(digest)
     names = _name_queries(digest, "or")
@@ -186,12 +186,13 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
     return f"Everything was checked, and nothing matched {names}."
 
 
-def _introduce_papers(occasion: Occasion, names: str, whose: str) -> str:
-    match occasion:
+def _introduce_papers(digest: Digest) -> str:
+    match digest.occasion:
         case Occasion.FIRST_DIGEST:
-            return (
-                f"The first digest of {names}: some of {whose} newest papers. From now on you get only new ones."
-            )
+            papers = f"These are {digest.shown} of the" if digest.shown > 1 else "This is one of the"
+            names = _name_queries(digest, "and")
+            said = f"Welcome. {papers} newest papers for {names}. From now on you get only new ones."
+            return f"{said} {digest.remark}".rstrip()
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
@@ -224,7 +225,9 @@ def _explain_empty_trial(digest: Digest) -> str:
 
 def _name_queries(digest: Digest, last: str) -> str:
     """Name the saved queries in a sentence; those with long names are listed at the digest's end only."""
-    names = _join_words([f"“{name}”" for name, _ in digest.queries], last)
+    met = {name for entry in digest.entries for name in entry.queries}
+    holding = [name for name, _ in digest.queries if name in met] or [name for name, _ in digest.queries]
+    names = _join_words([f"“{name}”" for name in holding], last)
     if len(names) <= _LONGEST_NAME:
         return names
     return "the saved query" if len(digest.queries) == 1 else "the saved queries"
@@ -279,9 +282,11 @@ def _name_group(group: Kind | str) -> str:
 
 
 def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
-    """Return what is left out of a message, to be counted and linked."""
-    named = () if url else tuple(papers[:MOST_NAMED])
-    return RestView(len(papers), url, named, 0 if url else len(papers) - len(named), _count_parts(papers))
+    """Return what is left out of a message, to be counted and linked; what a sample leaves out is counted only."""
+    is_counted = bool(url) or any(paper.is_first_digest for paper in papers)
+    named = () if is_counted else tuple(papers[:MOST_NAMED])
+    unnamed = 0 if is_counted else len(papers) - len(named)
+    return RestView(len(papers), url, named, unnamed, _count_parts(papers))
 
 
 def _count_parts(papers: Sequence[PaperView]) -> str:

@@ -286,10 +286,11 @@ def load_first_digests(conn: Connection) -> list[FirstDigest]:
     ]
 
 
-def is_first_digest_owed(conn: Connection, first_digest: FirstDigest) -> bool:
-    """Whether no process has made this first digest since it was read."""
-    owed = select(subscription_queries.c.query_id).where(*_is_owed(first_digest))
-    return conn.execute(owed).first() is not None
+def load_first_runs(conn: Connection, subscription_id: int) -> dict[int, int | None]:
+    """Return the match runs that made a subscription's first digests, by saved query; None for one to come."""
+    links = subscription_queries.c
+    found = select(links.query_id, links.first_digest_run_id).where(links.subscription_id == subscription_id)
+    return {row[0]: row[1] for row in conn.execute(found)}
 
 
 def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id: int) -> None:

@@ -212,6 +212,7 @@ def join(conn: Connection, subscription_id: int, destination: Destination, *, at
         "reason": "",
         "since": at,
         "is_joined": True,
+        "is_new": True,
     }
     upsert = dialect.insert(conn, subscription_destinations).values(row)
     back = {"state": row["state"], "reason": "", "since": at, "is_joined": True}

@@ -400,6 +400,7 @@ subscription_destinations = Table(
     col.text("reason"),
     col.moment("since"),
     col.flag("is_joined"),
+    col.flag("is_new"),
     UniqueConstraint("subscription_id", "destination"),
 )
 

@@ -91,6 +91,24 @@ def load_excluding(conn: Connection) -> list[DueSubscription]:
     return sorted(found, key=lambda due: due.subscription.name)
 
 
+def load_unwelcomed(conn: Connection) -> list[int]:
+    """Return the active subscriptions that have places which came later and had no first digest yet."""
+    places = subscription_destinations.c
+    found = select(subscriptions.c.id).join(
+        subscription_destinations, places.subscription_id == subscriptions.c.id
+    )
+    waiting = found.where(places.is_new, subscriptions.c.state == SubscriptionState.ACTIVE)
+    return list(conn.execute(waiting.distinct()).scalars())
+
+
+def welcome(conn: Connection, subscription_id: int) -> tuple[Destination, ...]:
+    """Take the places of a subscription that came later, for their first digest; no other process gets them."""
+    places = subscription_destinations.c
+    take = update(subscription_destinations).where(places.subscription_id == subscription_id, places.is_new)
+    taken = conn.execute(take.values(is_new=False).returning(places.destination, places.state)).all()
+    return tuple(Destination.parse(row.destination) for row in taken if row.state == DestinationState.ACTIVE)
+
+
 def set_next_due(
     conn: Connection, subscription_id: int, next_due_at: datetime | None, *, last_slot: str | None = None
 ) -> None:
@@ -409,7 +427,7 @@ class _Syncing:
         """Bring a live subscription in line; return whether anything differed."""
         self._check_name(subscription, row)
         had_way_out = _has_way_out(self._places.get(row.id, {}))
-        has_moved = self._sync_places(row.id, subscription)
+        has_moved = self._sync_places(row.id, subscription, is_late=True)
         has_relinked = self._sync_links(row.id, subscription)
         values = {
             name: value for name, value in list_settings(subscription).items() if getattr(row, name) != value
@@ -450,7 +468,7 @@ class _Syncing:
             return {"state": DestinationState.LEFT, "reason": left.reason, "since": left.since}
         return {"state": DestinationState.ACTIVE, "reason": "", "since": self._at}
 
-    def _sync_places(self, key: int, subscription: Subscription) -> bool:
+    def _sync_places(self, key: int, subscription: Subscription, *, is_late: bool = False) -> bool:
         places = self._places.setdefault(key, {})
         named = {destination_key(destination): n for n, destination in enumerate(subscription.destinations)}
         writes: list[tuple[str, dict[str, Any]]] = []
@@ -459,6 +477,8 @@ class _Syncing:
             values: dict[str, Any] = {"position": position, "is_joined": False}
             if place is None or (place["state"] == DestinationState.DISABLED and place["reason"] == NOT_NAMED):
                 values |= self._begin_place(destination, subscription.name)
+            if place is None:
+                values["is_new"] = is_late and subscription.look_back > 0
             if place is None or any(place[name] != value for name, value in values.items()):
                 writes.append((destination, values))
         gone = {"state": DestinationState.DISABLED, "reason": NOT_NAMED, "since": self._at}

@@ -79,6 +79,7 @@ def has_turns(conn: Connection, now: datetime) -> bool:
         exists().where(own.next_due_at <= now, or_(is_active, is_resumed)),
         exists().where(PAUSED_SUBSCRIPTION, own.paused_until <= now),
         exists().where(UNPLANNED_FIRST_DIGEST, *waits),
+        exists().where(subscription_destinations.c.is_new),
         exists().where(own.next_due_at.is_(None), matches.c.digest_id.is_(None), *waits),
     )
     return bool(conn.execute(select(or_(*turns))).scalar())

@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from digest.model.clock import ManualClock
-from digest.model.messages import Digest
-from digest.render.coverage import describe_coverage
+from digest.model.messages import Digest, Occasion
 from digest.render.digests import write_introduction
-from tests.acceptance.made import TUESDAY, announce
+from tests.acceptance.made import START, TUESDAY, announce, edit, made_up
 from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
 
@@ -36,7 +35,6 @@ def test_a_mailing_told_by_a_digest_that_was_missed_is_no_quiet_day(
         return
     (heartbeat,) = said
     assert heartbeat.coverage.told_at == missed.planned_at
-    assert describe_coverage(heartbeat.coverage).sentence.endswith("; nothing more matched")
     assert write_introduction(heartbeat) == (
         "Everything was checked, and nothing more matched “perf” since the digest of Wed 4 Mar 12:00 UTC."
     )
@@ -83,3 +81,32 @@ def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_mailing(
     days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar
     noted = [[str(digest.coverage.mailing) for digest in look(here, clock, day)] for day in days]
     assert noted == [["2026-03-05"], [], []]
+
+
+def test_a_query_and_a_place_that_came_later_have_first_digests_of_their_own_and_no_quiet_note(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    here = install(arxiv, when="daily at 14:00 UTC", extra='when_empty = "always"')
+    (first,) = here.run().plan.digests
+    assert (first.occasion, len(first.entries), here.run().plan.digests) == (Occasion.FIRST_DIGEST, 20, [])
+    assert "Welcome. These are 15 of the newest papers for “perf”." in write_introduction(first)
+    clock.set(START + timedelta(hours=1, minutes=30))
+    assert here.run().plan.digests == [], "the turn of the day passes: its reader heard something already"
+    announce(arxiv, TUESDAY, 21, 22)
+    (told,) = look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
+    announce(arxiv, TUESDAY + timedelta(days=1), 23)
+    arxiv.add(
+        made_up(24, TUESDAY + timedelta(hours=9), announced=TUESDAY + timedelta(days=1), categories=("hep-th",))
+    )
+    assert look(here, clock, TUESDAY + timedelta(days=1, hours=8)) == []  # both wait for 14:00
+    edit(here, ('to = ["mailto', 'to = ["mailto:late@example.org", "mailto'), ('["perf"]', '["perf", "high"]'))
+    edit(here, ("[queries]", "[queries]\nhigh = 'cat:hep-th'"))
+    mails = len(here.mail.mails)
+    sample, high = look(here, clock, TUESDAY + timedelta(days=1, hours=8, minutes=10))
+    assert sorted(entry.paper.id.number for entry in sample.entries) == list(range(1, 23))
+    assert [[entry.paper.id.number for entry in high.entries], high.queries] == [[24], (("high", "cat:hep-th"),)]
+    came = [str(mail.message["To"]) for mail in here.mail.mails[mails:]]
+    assert sorted(came) == ["late@example.org", "late@example.org", "reader@example.org"]
+    (due,) = look(here, clock, TUESDAY + timedelta(days=1, hours=13, minutes=5))
+    assert [entry.paper.id.number for entry in (*told.entries, *due.entries)] == [22, 21, 23]
+    assert here.run().plan.digests == []

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from digest.model.messages import Occasion
-from digest.poll.rules import REQUESTS_A_DAY, REQUESTS_A_RUN
+from digest.poll.rules import MOST_LOOK_UPS
 from digest.poll.search import EVERYTHING
+from digest.render.coverage import CoverageState, describe_coverage
+from digest.render.digests import write_introduction
 from digest.serve.steps import PassReport
 from tests.acceptance.made import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded
@@ -95,10 +96,6 @@ def test_a_search_that_fails_too_is_told_and_tried_when_the_next_look_is_due(wor
     assert told_ids(run_at(world, NOON + timedelta(hours=9))) == [id_]
 
 
-def list_first_digests(report: PassReport) -> int:
-    return sum(len(digest.entries) for digest in report.plan.digests if digest.occasion is Occasion.FIRST_DIGEST)
-
-
 def add_rare(world: World, count: int) -> dict[str, str]:
     """Add old papers of which new saved queries match one each."""
     for number in range(count):
@@ -107,19 +104,34 @@ def add_rare(world: World, count: int) -> dict[str, str]:
     return FEW | {f"rare{number}": f"ti:w{number}" for number in range(count)}
 
 
-def test_a_first_digest_without_a_request_to_spare_waits_for_a_later_pass(world: World) -> None:
-    world.write(add_rare(world, 10), source="harvest", look_back=7)
-    shown, spent = [], []
-    for minutes in (5, 10, 15):
-        before = len(world.asked())
-        shown.append(list_first_digests(run_at(world, START + timedelta(minutes=minutes))))
-        spent.append(len(world.asked()) - before)
-    assert shown == spent == [REQUESTS_A_RUN, 10 - REQUESTS_A_RUN, 0]
+def test_a_run_looks_up_all_new_queries_and_gives_one_first_digest_of_them(world: World) -> None:
+    world.write(add_rare(world, 17), source="harvest", look_back=7)
+    (digest,) = run_at(world, START + timedelta(minutes=5)).plan.digests
+    assert (len(digest.entries), len(world.asked())) == (17, 17)
+    later = run_at(world, START + timedelta(minutes=10))
+    assert (later.plan.digests, len(world.asked())) == ([], 17)
+
+
+def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own(world: World) -> None:
+    world.write(add_rare(world, 5), source="harvest", look_back=7)
+    world.arxiv.faults.add("malformed", path="/api/query", skip=2, times=3)
+    report = run_at(world, START + timedelta(minutes=5))
+    (digest,) = report.plan.digests
+    assert [sorted(entry.queries[0] for entry in digest.entries), report.poll.awaiting] == [
+        ["rare0", "rare1", "rare3", "rare4"],
+        {"ti:w2"},
+    ]
+    assert "“rare2”" not in write_introduction(digest).partition("Those for ")[0]
+    assert write_introduction(digest).endswith(" Those for “rare2” come later.")
+    world.arxiv.faults.clear()
+    (later,) = run_at(world, START + timedelta(minutes=10)).plan.digests
+    assert write_introduction(later).startswith("Welcome. This is one of the newest papers for “rare2”. ")
+    assert [name for name, _ in later.queries] == ["rare2"]
+    assert describe_coverage(later.coverage, is_sample=True).state is CoverageState.COMPLETE
 
 
 def test_of_very_many_first_digests_most_are_taken_from_what_is_stored(world: World) -> None:
-    world.write(add_rare(world, 60), source="harvest", look_back=7)
-    for minutes in range(0, 60, 5):
+    world.write(add_rare(world, MOST_LOOK_UPS + 5), source="harvest", look_back=7)
+    for minutes in (5, 10):
         run_at(world, START + timedelta(minutes=minutes))
-    assert len(world.arxiv.requests) <= REQUESTS_A_DAY
-    assert len(world.asked()) > REQUESTS_A_DAY // 2
+    assert len(world.asked()) == MOST_LOOK_UPS

@@ -29,8 +29,8 @@ def test_a_past_digest_is_shown_as_it_was_frozen_and_nothing_is_sent(digest: She
     before, last = count_outbox(digest), last_digest(digest)
     said = digest("preview", "perf-team", "--digest", str(last["id"]))
     named = f"digest {last['id']} of perf-team, {last['slot']}"
-    assert said.err == f"{named}: {last['papers']} papers, as it was planned\n"
-    assert "Announcement" in said.out
+    assert said.err == f"{named}: {last['papers']} papers, already sent\n"
+    assert "All 11 papers of Thu 19 Nov were checked." in said.out
     assert count_outbox(digest) == before
 
 
