@@ -342,7 +342,7 @@ if TYPE_CHECKING:
 KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
 """Kinds as a digest tells them; of a paper with several changes the first one counts."""
 
-_SEVERAL_WORDS = re.compile(r'\w+:"[^"]*\s[^"]*"')
+_SEVERAL_WORDS = re.compile(r'\w+:=?"[^"]*\s[^"]*"')
 """A clause on a phrase, or on a name of several parts, as canonical text."""
 
 _NAMES = ("au:", "author:")

@@ -86,9 +86,10 @@ def test_inside_a_group_whole_names_come_before_parts_phrases_before_words_then_
         make_entry("2611.00005", "cat:cs.PF", "abs:GPU"),
         make_entry("2611.00004", "ti:GPUs"),
         make_entry("2611.00003", 'ti:"tail latency"'),
+        make_entry("2611.00008", 'ti:="tail latency"'),
         make_entry("2611.00002", "au:lindquell"),
         make_entry("2611.00001", 'author:"keiko lindquell"'),
-    ) == [f"2611.0000{number}" for number in (1, 2, 3, 4, 5, 7, 6)]
+    ) == [f"2611.0000{number}" for number in (1, 2, 8, 3, 4, 5, 7, 6)]
 
 
 def test_by_query_a_paper_stands_under_the_first_it_matches_in_the_subscriptions_order_whatever_its_kind() -> None:
