@@ -59,7 +59,7 @@ _WORDS = {
         "There is nothing at this address.",
         "Check that you copied the whole address. A link from a mail may also be used up, or too old.",
     ),
-    405: ("This address does not take such requests.", ""),
+    405: ("This page opens only from the form.", "Start on the first page."),
     408: ("The request took too long to arrive.", "Try again."),
     410: ("This feed is no longer published.", "Ask the operator of this service for its new address."),
     413: ("The request is too large.", ""),

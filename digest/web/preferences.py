@@ -163,7 +163,7 @@ def _pause(visit: Visit) -> str:
     except ConfigurationError as error:
         raise UsageError(error.message, hint=error.hint) from error
     people.pause(visit.conn, visit.found, until, at=visit.at)
-    return "Paused. What matches meanwhile waits."
+    return "Paused. While you pause, papers are kept for you."
 
 
 def _resume(visit: Visit) -> str:

@@ -47,6 +47,8 @@ def subscribe(request: Request) -> Response:
     if admission.is_off:
         return shell.pages.fail(404)
     form = read_form(request)
+    if request.method != "POST":  # a reload of the page that the form opened
+        return shell.pages.show("subscribe.html", fill_form(shell, {}))
     require_own_form(request, form)
     try:
         address = normalise_address(form.get("address"))
@@ -71,11 +73,12 @@ def fill_form(
 ) -> SubscribeContext:
     """Return the form to subscribe with what stands in its fields, and what is wrong with that."""
     config = shell.site.config
+    usual = {"days": ("weekdays",), "hour": ("9",), "zone": (str(config.zone or "UTC"),), "kinds": Wish().kinds}
     return SubscribeContext(
         problem=f"{error.message}. {error.hint}" if error else "",
         pointer=error.pointer() if isinstance(error, QueryError) else "",
         token=make_form_token(shell, "/subscribe"),
-        given={name: given.get(name, ()) for name in _FIELDS},
+        given={name: given.get(name, usual.get(name, ())) for name in _FIELDS},
         days=DAYS,
         kinds=KINDS,
         joins={one.name: one.title or one.name for one in people.list_offered(config)},
@@ -197,7 +200,7 @@ def _show(
 
 
 ROUTES = [
-    Route("/subscribe", subscribe, methods=["POST"]),
+    Route("/subscribe", subscribe, methods=["GET", "POST"]),
     Route("/link", link, methods=["GET", "POST"]),
     Route("/c/{token}", show_request, methods=["GET"]),
     Route("/c/{token}", answer_request, methods=["POST"]),

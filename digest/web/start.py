@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
-from digest.model.people import Wish
 from digest.poll.coverage import load_coverage
 from digest.render.contexts import ArchiveLink, StartContext, TrialContext
 from digest.render.coverage import describe_coverage
@@ -28,11 +27,9 @@ def show_start(request: Request) -> Response:
     with site.store.read() as conn:
         coverage = load_coverage(conn, config.arxiv.source, site.clock.now())
         archives = list_public_archives(conn, site)
-    usual = {"q": text, "days": "weekdays", "hour": "9", "zone": str(config.zone or "UTC")}
-    given = {name: (value,) for name, value in usual.items()} | {"kinds": Wish().kinds}
     context = StartContext(
         trial=shell.trials.try_text(text),
-        form=None if config.web.signup.is_off else fill_form(shell, given),
+        form=None if config.web.signup.is_off else fill_form(shell, {"q": (text,)}),
         archives=tuple(ArchiveLink(title, url) for title, url in archives),
         coverage=describe_coverage(
             replace(coverage, matched=None, mailing=coverage.checked_at and coverage.mailing)

@@ -26,8 +26,11 @@
     if (box.dataset.was) url.searchParams.set("was", box.dataset.was);
     try {
       const answer = await fetch(url, { signal: request.signal });
-      if (!answer.ok) return;
+      if (!answer.ok) return later(5000);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const brings = "brings" in page.getElementById("said").dataset;
+      if (copy) copy.value = brings ? asked : "";
+      if (typed) typed.hidden = !brings;
       for (const part of parts) {
         const found = page.getElementById(part.id);
         part.replaceChildren(...found.childNodes);
@@ -43,7 +46,6 @@
     if (text === asked) return;
     asked = text;
     if (copy) copy.value = text;
-    if (typed) typed.hidden = !text;
     history.replaceState(null, "", text ? `?q=${encodeURIComponent(text)}` : location.pathname);
     later(250);
   });

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -69,7 +70,7 @@ def test_without_a_query_it_shows_a_box_and_examples_and_what_was_checked(shared
 
 def test_an_example_is_a_query_that_is_read(shared: Desk) -> None:
     for address in find(shared.http.get("/").text, "//a/@href[starts-with(., '?q=')]"):
-        assert "Read as:" in shared.http.get(f"/{address}").text
+        assert re.search("Read as:|Finds papers that mention", shared.http.get(f"/{address}").text)
 
 
 def test_with_a_query_it_shows_all_of_the_trial_without_a_script(shared: Desk) -> None:
@@ -145,6 +146,39 @@ def test_the_form_waits_for_a_query_where_nothing_can_be_joined(tmp_path: Path) 
     with begin(tmp_path, DIGEST_WEB_SIGNUP="open") as http:
         hidden = "//section[@id='subscribe']/@hidden"
         assert [len(find(ask(http, "/", q=text).text, hidden)) for text in ("", "gpu")] == [1, 0]
+
+
+@pytest.mark.parametrize("text", ["gpu AND (", "xyzzyfoo", "cat:cs.PF"])
+def test_only_a_query_that_brings_papers_can_be_subscribed_to_and_no_second_field_shows_it(
+    tmp_path: Path, text: str
+) -> None:
+    with begin(tmp_path, DIGEST_WEB_SIGNUP="open", extra="joinable = true\n") as http:
+        page = ask(http, "/", q=text).text
+        reloaded = http.get("/subscribe")
+        refused = [http.get("/private"), http.put("/subscribe")]
+    brings = text.startswith("cat:")
+    assert find(page, "//form[@method='post']//input[@name='q']/@value") == [text if brings else ""]
+    assert find(page, "//input[@readonly] | //input[@name='q' and not(@type='hidden')]/@id") == ["q"]
+    assert bool(find(page, "//div[@id='said']/@data-brings")) == brings == ("Finds papers" not in page and brings)
+    assert (reloaded.status_code, find(reloaded.text, "//form//input[@name='q']/@value")) == (200, [""])
+    assert find(reloaded.text, "//option[@selected]/@value") == ["weekdays", "9"]
+    for answer in refused:
+        assert (answer.status_code, "This page opens only from the form." in answer.text) == (405, True)
+        assert find(answer.text, "//a[text()='Start here.']/@href") == ["https://localhost:8000/"]
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        ("tail latency", '"tail latency"'),
+        ("ti:tail latency AND cat:cs.PF", 'ti:"tail latency" AND cat:cs.PF'),
+        ("tail,  latency", None),
+    ],
+)
+def test_that_quotes_find_words_side_by_side_is_a_link(shared: Desk, text: str, link: str | None) -> None:
+    page = ask(shared.http, "/live", q=text).text
+    found = find(page, "//p[@class='read'][starts-with(., 'Note')]/a/@href")
+    assert [unquote(one).removeprefix("?q=") for one in found] == ([link] if link else [])
 
 
 def test_before_the_first_check_it_says_what_will_be_here(tmp_path: Path) -> None:
