@@ -149,6 +149,15 @@ def _compare_one(
     return Change(Kind.KNOWN if horizon.is_bootstrap and kind is Kind.METADATA else kind, merged, known, fields)
 
 
+def compare_forgotten(paper: Paper, version: int, begun_hash: str) -> tuple[Change, ...]:
+    """Hold a paper against what stays of one that matched nothing; what a search words in its own way is known."""
+    if paper.version < version or (paper.version == version and content_hash(paper).startswith(begun_hash)):
+        return ()
+    changed = Kind.WITHDRAWAL if paper.is_withdrawn else Kind.REPLACEMENT
+    kind = Kind.KNOWN if paper.version == version and paper.datestamp is None else changed
+    return (Change(kind, paper, fields=("forgotten",)),)
+
+
 def _classify_unseen(paper: Paper, horizon: Horizon) -> Kind:
     if horizon.is_bootstrap or _was_public(paper, horizon):
         return Kind.KNOWN

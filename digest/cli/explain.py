@@ -150,7 +150,7 @@ def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> Non
     stored = [(one.due.subscription.name, one.judged) for one in trails if one.judged is not None]
     if not stored:
         why = _describe_absence(here, trails[0]) if trails else "there are no subscriptions yet: `digest run`"
-        print_wrapped(f"{id_}  ", f"never seen here: {why}", bold=True)
+        print_wrapped(f"{id_}  ", f"not stored here: {why}", bold=True)
         return
     _print_title(trails[0].changes[-1].change.paper)
     others = [name for name, judged in stored if judged.verdict is Verdict.UNMET]
@@ -176,7 +176,7 @@ def _print_title(paper: Paper, remark: str = "") -> None:
 def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]]]:
     name = trail.due.subscription.name
     if trail.judged is None:
-        yield f"{trail.id}  ", [f"never seen here, so it was not sent to {name}"]
+        yield f"{trail.id}  ", [f"not stored here, so it was not sent to {name}"]
         yield "announced", [_describe_absence(here, trail)]
         return
     paper = trail.changes[-1].change.paper
@@ -227,6 +227,9 @@ def _describe_mailing(here: Installation, trail: Trail) -> str:
 
 
 def _describe_absence(here: Installation, trail: Trail) -> str:
+    if trail.forgotten_at is not None:
+        day = write_day(trail.forgotten_at.astimezone(here.zone), here.now)
+        return f"known, matched nothing, forgotten on {day}"
     if here.config.arxiv.source == "query":
         return f"only what saved queries bring is stored; `digest explain {trail.id} QUERY` asks arXiv"
     if trail.newest is None:

@@ -156,6 +156,11 @@ class StoreSettings:
         secrecy=Secrecy.INSIDE,
         resolve=addresses.resolve_store_url,
     )
+    forget_unmatched_after: int = declare(
+        values.read_retention,
+        "90 days",
+        'How long the texts of papers are kept that matched nothing; their ids stay. "never" keeps all.',
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -140,6 +140,11 @@ def read_days(value: object) -> int:
     return int(days[1])
 
 
+def read_retention(value: object) -> int:
+    """Read a time span in days, 0 for `never`."""
+    return 0 if value in ("never", "0", 0) else read_days(value)
+
+
 def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:
     """Return a reader that takes one of several words."""
     words: Sequence[Word] = tuple(choices)

@@ -320,6 +320,7 @@ class Trail:
         newest: the paper announced last of all that are stored; None where none is.
         feeds: the places where it is read as a feed, each with why that does not show it, "" where it does.
         left: the places of the subscription whose readers left.
+        forgotten_at: since when (UTC) nothing is stored of it, because it had matched nothing.
     """
 
     id: ArxivId
@@ -331,6 +332,7 @@ class Trail:
     newest: ArxivId | None
     feeds: tuple[tuple[Destination, str], ...] = ()
     left: tuple[Place, ...] = ()
+    forgotten_at: datetime | None = None
 
     @property
     def deciding(self) -> DigestTrail | None:
@@ -350,7 +352,9 @@ def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: 
     known = papers.load_paper(conn, id_)
     left = tuple(place for place in load_places(conn, due.id) if place.state is DestinationState.LEFT)
     if known is None:
-        return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left)
+        gone = papers.load_forgotten(conn, [id_]).get(id_)
+        at = gone.forgotten_at if gone else None
+        return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left, forgotten_at=at)
     history = papers.load_earlier_changes(conn, [known.key]).get(known.key, ())
     rows = trail_store.find_rows(conn, due.id, [change.id for change in history])
     digest_ids = sorted({digest_id for _, digest_id, _ in rows.values() if digest_id is not None})

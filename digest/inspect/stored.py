@@ -18,7 +18,7 @@ STORED: Final = (
         "Your mail address, and when you confirmed, unsubscribed and came back, and how",
         "Digests go there, and nothing that you did not ask for. The times prove that you asked.",
         _ERASED,
-        ("subscribers", "consents"),
+        ("subscribers", "consents", "destination_addresses"),
     ),
     StoredKind(
         "What you subscribed to: saved queries, days, hour and the other choices",
@@ -60,7 +60,7 @@ STORED: Final = (
         "Each mail to you: when it was sent, and what your mail server answered",
         "What did not arrive is sent again, and nothing comes twice. The operator sees what failed.",
         f"{KEPT_DAYS['deliveries']} days; the text of the mail {KEPT_DAYS['rendered bytes']} days",
-        ("deliveries", "attempts", "destination_addresses", "alarms"),
+        ("deliveries", "attempts", "alarms"),
     ),
     StoredKind(
         "What arXiv was asked, without your name",

@@ -196,8 +196,8 @@ def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | 
         mark: announcement order of the newest paper at the first harvest; (0, 0) without one.
         since: when the source was first checked (UTC); None before.
     """
-    if change.kind is not Kind.REPLACEMENT or change.previous is not None:
-        return False
+    if change.kind is not Kind.REPLACEMENT or change.previous is not None or change.fields:
+        return False  # an earlier version was met, also of a paper that was forgotten since
     if mark > (0, 0):
         return change.paper.id.announcement_order > mark
     return since is not None and change.paper.published >= since

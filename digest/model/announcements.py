@@ -196,7 +196,7 @@ class Change:
     Attributes:
         paper: the paper as it is now; fields the source could not tell are filled from what was stored.
         known: the paper as stored before; None for one never stored.
-        fields: names of what differs from `known`, in a fixed order; () for one never stored.
+        fields: names of what differs from `known`, in a fixed order; "forgotten" for one that was.
     """
 
     kind: Kind

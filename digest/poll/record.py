@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.oai import OaiPage
-from digest.compare import Horizon, compare_papers, content_hash, is_first_news, keep_latest
+from digest.compare import Horizon, compare_forgotten, compare_papers, content_hash, is_first_news, keep_latest
 from digest.model.announcements import (
     Change,
     Kind,
@@ -43,7 +43,7 @@ from digest.store import runs as cursor_store
 from digest.store.queries import Watch, load_watches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -506,7 +506,10 @@ def store_changes(
     """
     mailing_store.hold_changes(conn)  # who stores the same papers at once waits, and finds them known
     known = mailing_store.load_known(conn, [paper.id for paper in papers])
-    changes = _compare_by_horizon(papers, known, judge, as_of)
+    gone = mailing_store.load_forgotten(conn, [paper.id for paper in papers if paper.id not in known])
+    changes = _compare_by_horizon([paper for paper in papers if paper.id not in gone], known, judge, as_of)
+    for paper in keep_latest(paper for paper in papers if paper.id in gone):
+        changes += compare_forgotten(paper, gone[paper.id].forgotten_version, gone[paper.id].forgotten_hash)
     mailing_store.save_changes(conn, changes, content_hash, run_id=run_id, at=at, as_of=as_of)
     return changes
 
@@ -534,7 +537,7 @@ def _assign_mailings(conn: Connection, source: Source, until: datetime) -> Count
 
 
 def _compare_by_horizon(
-    papers: tuple[Paper, ...],
+    papers: Sequence[Paper],
     known: Mapping[ArxivId, KnownPaper],
     judge: Judge,
     as_of: datetime | None,

@@ -134,7 +134,8 @@ class Steps:
                 check_gaps(site, polled)
                 look_back(site, polled)
                 if polled.was_due:
-                    database.delete_expired(site.store, site.clock.now())
+                    unmatched_days = site.config.store.forget_unmatched_after
+                    database.delete_expired(site.store, site.clock.now(), unmatched_days=unmatched_days)
         self.report.poll = polled
         if polled.was_due and not polled.has_nothing:
             site.progress.begin("compare", "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from sqlalchemy import delete, exists, false, func, or_, select, text, update
 from digest.model.messages import DeliveryState
 from digest.store.dialect import in_chunks, metadata
 from digest.store.dialect import insert as insert_unless_there
+from digest.store.papers import forget_unmatched
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, tokens
 
 if TYPE_CHECKING:
@@ -154,17 +156,21 @@ def _find_damage(conn: Connection) -> Iterator[Violation]:
 
 KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180}
 """How many days each is kept from the end of a digest's deliveries.
-Papers, their texts, matches and digests are kept for ever."""
+Papers that matched, matches and digests are kept for ever."""
 
 _PORTION = 500
 """So much is deleted in one transaction: others need not wait long."""
 
 
-def delete_expired(store: Store, now: datetime) -> dict[str, int]:
+def delete_expired(store: Store, now: datetime, *, unmatched_days: int = 0) -> dict[str, int]:
     """Delete what is older than `KEPT_DAYS` at a moment (UTC); return how much of each.
 
-    Deliveries go with all others of their digest, once the last of them has had its time.
+    Deliveries go with all others of their digest, once the last of them has had its time. Papers that matched
+    nothing are forgotten after their own days, 0 for never.
     """
+    if unmatched_days:
+        forget = partial(forget_unmatched, at=now, limit=_PORTION)
+        _delete_all(store, forget, now - timedelta(unmatched_days))
     return {kind: _delete_all(store, _DELETIONS[kind], now - timedelta(days)) for kind, days in KEPT_DAYS.items()}
 
 

@@ -464,7 +464,7 @@ def _make_tables(conn: Connection) -> None:
     if conn.dialect.name == "postgresql":
         # Compressing a mail of 90 KB takes 1.5 ms before it can go out, and bodies are kept for days only.
         conn.execute(text("ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL"))
-    conn.execute(insert(marks), [{"name": "changes", "value": 0}, {"name": "matched", "value": 0}])
+    conn.execute(insert(marks), [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")])
     idle = dict.fromkeys(gate.c.keys(), 0)
     conn.execute(insert(gate).values(**idle | {"name": "arxiv", "holder": "", "breaker_reason": ""}))
     conn.execute(

@@ -20,7 +20,7 @@ from digest.model.subscriptions import (
     WhenEmpty,
 )
 from digest.store.dialect import in_chunks, is_among, pack, unpack
-from digest.store.papers import MATCHED, STORED, load_mark
+from digest.store.papers import MATCHED, STORED, keep_papers, load_mark
 from digest.store.queries import current_revision, read_revision
 from digest.store.schema import (
     FIRST_DIGEST_TO_COME,
@@ -134,6 +134,7 @@ def save_query_matches(conn: Connection, match_run_id: int, outcomes: Mapping[in
         for revision_id, outcome in sorted(outcomes.items())
     ]
     if rows:
+        keep_papers(conn, {id_ for one in outcomes.values() for id_ in (*one.new, *one.changed, *one.gone)})
         conn.execute(insert(query_matches), rows)
 
 
@@ -159,6 +160,7 @@ def save_matches(
         if ids
     ]
     if rows:
+        keep_papers(conn, paper_of)
         conn.execute(insert(matches), rows)
 
 

@@ -6,10 +6,10 @@ A text that comes back (A, B, A again) is the row it was the first time.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, or_, select, tuple_, update
+from sqlalchemy import bindparam, delete, exists, func, null, or_, select, tuple_, update
 
 from digest.model.announcements import Change, Kind, KnownPaper, StoredChange, find_announcement
 from digest.model.errors import StoreBusy
@@ -58,6 +58,10 @@ def load_reach(conn: Connection) -> Reach | None:
     first = conn.execute(since).scalar()
     if cursor is None or cursor.last_complete_at is None or first is None or load_newest(conn) is None:
         return None
+    if forgotten := load_mark(conn, FORGOTTEN):
+        kept = select(func.min(changes_table.c.found_at)).where(changes_table.c.id > forgotten)
+        kept_since = conn.execute(kept).scalar() or cursor.last_complete_at
+        first = max(first, kept_since.date() + timedelta(days=1))
     return Reach(first, cursor.last_complete_at)
 
 
@@ -148,6 +152,7 @@ def load_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivI
 
 STORED = "changes"
 MATCHED = "matched"
+FORGOTTEN = "forgotten"
 
 
 def load_mark(conn: Connection, name: str, *, hold: bool = False) -> int:
@@ -246,6 +251,48 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
                 earlier=frozenset(earlier.get(row.paper_id, ())),
             )
     return known
+
+
+def load_forgotten(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, Row[Any]]:
+    """Return what stays of those of some papers that were forgotten: their rows of `papers`."""
+    was_forgotten = select(papers).where(papers.c.forgotten_at.is_not(None))
+    chosen = (was_forgotten.where(papers.c.arxiv_id.in_(chunk)) for chunk in in_chunks(map(str, ids)))
+    return {ArxivId.parse(row.arxiv_id): row for found in chosen for row in conn.execute(found)}
+
+
+def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: int) -> int:
+    """Forget the texts of papers that matched nothing and did not change since a moment (UTC).
+
+    Ids stay, so that nothing comes as new again or is taken for missing; so do versions, and 6 bytes of the texts'
+    hashes. Return how many changes were looked at.
+    """
+    matched = load_mark(conn, MATCHED, hold=True)  # nobody gives a first digest meanwhile
+    is_due = (changes_table.c.id > load_mark(conn, FORGOTTEN)) & (changes_table.c.id <= matched)
+    old = select(changes_table.c.id, changes_table.c.paper_id).where(is_due, changes_table.c.found_at < before)
+    rows = conn.execute(old.order_by(changes_table.c.id).limit(limit)).all()
+    if not rows:
+        return 0
+    is_later = (changes_table.c.paper_id == papers.c.id) & (changes_table.c.id > rows[-1].id)
+    unmatched = select(papers.c.id).where(papers.c.is_kept.is_(False), ~exists().where(is_later))
+    keys = conn.execute(unmatched.where(papers.c.id.in_({row.paper_id for row in rows}))).scalars().all()
+    latest = versions.c.id == papers.c.latest_version_id
+    found = (versions.c.version, func.substr(versions.c.content_hash, 1, 12))
+    version, begun = (select(column).where(latest).scalar_subquery() for column in found)
+    forget = update(papers).where(papers.c.id.in_(keys))
+    conn.execute(
+        forget.values(latest_version_id=None, forgotten_version=version, forgotten_hash=begun, forgotten_at=at)
+    )
+    conn.execute(delete(changes_table).where(changes_table.c.paper_id.in_(keys)))
+    conn.execute(delete(versions).where(versions.c.paper_id.in_(keys)))
+    conn.execute(update(marks).where(marks.c.name == FORGOTTEN).values(value=rows[-1].id))
+    return len(rows)
+
+
+def keep_papers(conn: Connection, change_ids: Iterable[int]) -> None:
+    """Note that the papers of these changes matched something: they are never forgotten."""
+    for chunk in in_chunks(change_ids):
+        theirs = select(changes_table.c.paper_id).where(changes_table.c.id.in_(chunk))
+        conn.execute(update(papers).where(papers.c.id.in_(theirs)).values(is_kept=True))
 
 
 def _load_earlier(conn: Connection, keys: Sequence[int]) -> dict[int, list[str]]:
@@ -388,13 +435,18 @@ def _save_papers(conn: Connection, changes: Sequence[Change]) -> dict[ArxivId, i
             "month": paper.id.month,
             "number": paper.id.number,
             "archive": paper.id.archive,
+            "is_kept": False,
         }
         for paper in unseen
     ]
     if rows:
         added = (
             insert(conn, papers)
-            .on_conflict_do_nothing(index_elements=["arxiv_id"])
+            .on_conflict_do_update(
+                index_elements=["arxiv_id"],
+                set_={"forgotten_at": null()},
+                where=papers.c.forgotten_at.is_not(None),
+            )
             .returning(papers.c.id, papers.c.arxiv_id)
         )
         keys.update({ArxivId.parse(row.arxiv_id): row.id for row in conn.execute(added, rows)})

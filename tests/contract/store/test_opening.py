@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def test_the_first_start_builds_every_table(make_empty: Callable[[], str]) -> None:
     opened = open_store(make_empty(), create=True)
     with opened.read() as conn:
-        assert conn.execute(select(marks)).all() == [("changes", 0), ("matched", 0)]
+        assert conn.execute(select(marks)).all() == [("changes", 0), ("matched", 0), ("forgotten", 0)]
         assert engine.current_revision(conn) == engine.head_revision()
     opened.close()
 
@@ -79,7 +79,7 @@ def test_what_a_transaction_wrote_is_gone_when_it_raises(store: Store) -> None:
         conn.execute(update(marks).values(value=7))
         raise RuntimeError
     with store.read() as conn:
-        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0, 0]
 
 
 def test_a_reading_transaction_cannot_write(store: Store) -> None:
@@ -91,10 +91,10 @@ def test_a_reading_transaction_cannot_write(store: Store) -> None:
 
 def test_a_reading_transaction_sees_one_state_throughout(store: Store) -> None:
     with store.read() as conn:
-        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0, 0]
         with store.begin() as other:
             other.execute(update(marks).values(value=7))
-        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0, 0]
 
 
 def test_a_broken_constraint_is_not_explained_away(store: Store) -> None:
@@ -241,5 +241,5 @@ def test_a_worker_that_is_killed_frees_its_lock_and_leaves_nothing_half_done(tmp
             pass
         running.kill()
     with hold_worker(opened), opened.begin() as conn:
-        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0]
+        assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0, 0]
     opened.close()

@@ -16,6 +16,7 @@ from digest.store import digests as digest_store
 from digest.store import open_store
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
+from digest.store.database import delete_expired
 from digest.store.schema import papers
 from tests.integration.cli.lively import NOW
 
@@ -82,13 +83,28 @@ def test_a_paper_whose_saved_query_was_edited_while_it_waited_is_told_under_what
     assert [(entry.queries, reason.clause) for reason in entry.reasons] == [(("perf",), "cat:cs.PF")]
 
 
+def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell) -> None:
+    store = world.open_store()
+    delete_expired(store, NOW + timedelta(days=91), unmatched_days=90)
+    with store.read() as conn:
+        numbers = range(14_900, 15_400)
+        (forgotten, *_) = paper_store.load_forgotten(conn, [ArxivId(202611, number) for number in numbers])
+        reach = paper_store.load_reach(conn)
+    store.close()
+    assert reach is not None
+    assert reach.since > NOW.date()
+    said = digest("explain", str(forgotten), "gpu-mail").lines
+    assert said[0] == f"{forgotten}  not stored here, so it was not sent to gpu-mail"
+    assert said[1].startswith("announced  known, matched nothing, forgotten on ")
+
+
 @pytest.mark.usefixtures("world")
 def test_a_paper_that_is_not_stored_is_no_riddle(digest: Shell) -> None:
     said = digest("explain", "2611.99999", "gpu-mail").lines
-    assert said[0] == "2611.99999  never seen here, so it was not sent to gpu-mail"
+    assert said[0] == "2611.99999  not stored here, so it was not sent to gpu-mail"
     assert said[1].startswith("announced  not announced by the last check: the newest paper here is 2611.15")
     old_style = digest("explain", "hep-th/9901001v2", "gpu-mail").lines
-    assert old_style[0] == "hep-th/9901001  never seen here, so it was not sent to gpu-mail"
+    assert old_style[0] == "hep-th/9901001  not stored here, so it was not sent to gpu-mail"
     earlier = digest("explain", "2601.00001", "gpu-mail").lines
     assert earlier[1].endswith("`digest coverage` says which")
 

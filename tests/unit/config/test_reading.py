@@ -152,6 +152,13 @@ def test_lists_and_numbers_can_be_written_in_variables(load: Load) -> None:
     assert load(DIGEST_DEFAULTS_SHOW="all").defaults.show is None
 
 
+@pytest.mark.parametrize(("written", "days"), [('"90 days"', 90), ('"never"', 0), ("0", 0), ('"0 days"', 0)])
+def test_papers_that_matched_nothing_are_kept_as_long_as_is_said(load: Load, written: str, days: int) -> None:
+    assert load(f"[store]\nforget_unmatched_after = {written}").store.forget_unmatched_after == days
+    assert load(DIGEST_STORE_FORGET_UNMATCHED_AFTER=written.strip('"')).store.forget_unmatched_after == days
+    assert load().store.forget_unmatched_after == 90
+
+
 def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(load: Load) -> None:
     config = load()
     for setting in SETTINGS:

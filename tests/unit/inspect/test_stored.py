@@ -28,5 +28,6 @@ def test_the_figures_are_those_by_which_things_are_deleted() -> None:
     how_long = {table: kind.how_long for kind in STORED for table in kind.tables}
     assert how_long["signups"].startswith(f"{UNCONFIRMED.total_seconds() / 3600:.0f} hours")
     assert how_long["deliveries"].startswith(f"{KEPT_DAYS['deliveries']} days")
+    assert how_long["destination_addresses"] == how_long["subscribers"]
     figures = {int(figure) for kind in STORED for figure in re.findall(r"\d+", kind.how_long)}
     assert figures == {48, 31, *KEPT_DAYS.values()}
