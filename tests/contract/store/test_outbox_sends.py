@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store import views
+from digest.store.subscribers import REFUSED, leave, load_last_failures, load_refused
 from tests.contract.store.made import MORNING, make_message, store_digest
 
 if TYPE_CHECKING:
@@ -95,3 +97,20 @@ def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_wa
     assert any(plan.startswith("SEARCH deliveries USING INTEGER PRIMARY KEY") for plan in plans)
     scans = [plan for plan in plans if re.match(r"SCAN (?:deliveries|attempts|digests)\b(?! USING INDEX)", plan)]
     assert not [plan for plan in scans if "ix_deliveries_" not in plan]
+
+
+def test_what_one_process_gave_up_of_a_pass_is_held_and_what_failed_before_is_known(store: Store) -> None:
+    store_digest(store, *READERS[:2])
+    claimed = claim(store)
+    begin(store, claimed)
+    with store.begin() as conn:
+        for one in claimed:
+            assert outbox.mark_unsent(conn, one, DeliveryState.DEAD, f"no {one.id}", MORNING)
+        assert load_last_failures(conn, claimed[0].id, 3) == ("team", [f"no {claimed[0].id}"])
+        outbox.hold_failed(conn, DestinationKind.MAIL, "you", MORNING)
+        outbox.hold_failed(conn, DestinationKind.MAIL, "me", MORNING + timedelta(seconds=1))
+        assert outbox.load_holds(conn).ids == ()
+        outbox.hold_failed(conn, DestinationKind.MAIL, "me", MORNING)
+        assert outbox.load_holds(conn).ids == tuple(sorted(one.id for one in claimed))
+        leave(conn, claimed[0].destination, "team", how=REFUSED, at=MORNING)
+        assert load_refused(conn) == [("team", claimed[0].destination)]
