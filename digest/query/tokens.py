@@ -259,14 +259,14 @@ class Scanner:
     def _take_bare(self, start: int, prefix: Prefix = Prefix.ALL) -> str:
         is_doi = self._text.startswith("10.", self._place)
         word = self._match(_BARE_DOI if is_doi else _BARE)[0]
-        has_signs = not (is_doi or word.isalnum())  # as few words have
-        if has_signs and prefix not in (Prefix.ID, Prefix.DOI):
-            self._refuse_signs(word, start)
+        kept = word
+        if not (is_doi or word.isalnum() or prefix in (Prefix.ID, Prefix.DOI)):  # most words have no sign
+            if prefix is Prefix.ALL and (sign := BETWEEN_WORDS.search(word)):
+                word = word[: sign.end()]
+                kept = word.rstrip("+/&")
+            self._refuse_signs(kept, start)
         self._place += len(word)
-        if has_signs and prefix is Prefix.ALL and (sign := BETWEEN_WORDS.search(word)):
-            self._place -= len(word) - sign.end()
-            return word[: sign.end()].rstrip("+/&")
-        return word
+        return kept
 
     def _refuse_signs(self, word: str, start: int) -> None:
         """Refuse a word with a prefix or an operator in it, which would be read as letters."""
