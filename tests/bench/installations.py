@@ -27,17 +27,12 @@ EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 
 
 class Verdict:
-    """Whether every goal was met so far; where there are none, nothing is judged."""
+    """Whether every goal was met so far."""
 
     is_met = True
 
-    def __init__(self, *, has_goals: bool = True) -> None:
-        self.has_goals = has_goals
-
     def judge(self, figure: float, goal: float, *, at_most: bool) -> str:
         """Return a goal and whether a figure meets it."""
-        if not self.has_goals:
-            return ""
         is_met = figure <= goal if at_most else figure >= goal
         self.is_met = self.is_met and is_met
         return f", goal {'≤' if at_most else '≥'} {goal:,g}, {'met' if is_met else 'MISSED'}"

@@ -4,29 +4,25 @@
 
 The live view is all of it: how the query is read, its figures, what comes near it, ten papers with their reasons,
 and the part of the page. The evaluation holds the same papers, analysed beforehand, against the query. They take
-turns, and the median of each query's rounds counts. Then the same while 90 KB mails are sent from the same
-process, over eight connections, into an SMTP server beside it; there the clock counts. Real papers are read where
-`DIGEST_REAL_DATA` names a folder of them, made-up ones otherwise.
+turns, and the median of each query's rounds counts. Real papers are read where `DIGEST_REAL_DATA` names a folder
+of them, made-up ones otherwise.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
-import socket
-import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from itertools import cycle, islice, product
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time, sleep
+from time import process_time, sleep
 from typing import Final
 
 from digest.inspect.trial import TrialDesk
@@ -37,10 +33,9 @@ from digest.query import AnalysedPaper, Query, analyse, matches, parse_query
 from digest.render.contexts import TrialContext
 from tests.bench.installations import Verdict, opened, say
 from tests.bench.papers import load_papers
-from tests.bench.sending import installed, measure_ours
 from tests.stored_month import gather, store_month
 
-PAPERS, ROUNDS, MAILS, RATIO, MEGABYTES = 20_000, 9, 400, 3.0, 150.0
+PAPERS, ROUNDS, RATIO, MEGABYTES = 20_000, 9, 3.0, 150.0
 QUERIES: Final = (
     *("abs:GPU AND (cat:cs.DC OR cat:cs.PF)", "tail latency", "cat:cs.LG", "learning", 'all:"machine learning"'),
     *("trans* ANDNOT cat:cs.CV", 'author:"Wei Wang"', 'ti:"tail latency" AND cat:cs.PF'),
@@ -74,11 +69,11 @@ def read_megabytes() -> float:
     return int(pages) * 4096 / 1e6
 
 
-def measure(run: Callable[[], object], clock: Callable[[], float]) -> float:
-    """Return milliseconds."""
-    begun = clock()
+def measure(run: Callable[[], object]) -> float:
+    """Return milliseconds of processor time."""
+    begun = process_time()
     run()
-    return (clock() - begun) * 1e3
+    return (process_time() - begun) * 1e3
 
 
 def evaluate(query: Query, ready: list[AnalysedPaper]) -> int:
@@ -86,44 +81,15 @@ def evaluate(query: Query, ready: list[AnalysedPaper]) -> int:
     return sum(matches(query, paper) for paper in ready)
 
 
-def compare(show: Callable[[str], object], ready: list[AnalysedPaper], clock: Callable[[], float]) -> float:
+def compare(show: Callable[[str], object], ready: list[AnalysedPaper]) -> float:
     """Print how long each query's live view and evaluation take; return the median of the ratios."""
     ratios: list[float] = []
     for text in QUERIES:
         runs = (partial(show, text), partial(evaluate, parse_query(text), ready))
-        live, plain = map(
-            median, zip(*([measure(run, clock) for run in runs] for _ in range(ROUNDS)), strict=True)
-        )
+        live, plain = map(median, zip(*([measure(run) for run in runs] for _ in range(ROUNDS)), strict=True))
         ratios.append(live / plain)
         say(f"  {text}: {live:.0f} ms, evaluation {plain:.0f} ms")
     return median(ratios)
-
-
-@contextmanager
-def sending() -> Iterator[None]:
-    """Send mails from this process for as long as it takes."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "aiosmtpd", "-n", "-l", f"127.0.0.1:{port}", "-c", "aiosmtpd.handlers.Sink"]
-    over, sent = threading.Event(), [0]
-
-    def send_on() -> None:
-        with tempfile.TemporaryDirectory() as folder, installed(f"sqlite:///{folder}/d.db", port, MAILS) as site:
-            while not over.is_set():
-                measure_ours(site, MAILS, sent[0])
-                sent[0] += MAILS
-
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:  # noqa: S603 - our own interpreter
-        sleep(2)
-        sender, begun = threading.Thread(target=send_on), perf_counter()
-        sender.start()
-        try:
-            yield
-        finally:
-            over.set()
-            sender.join()
-            say(f"  {sent[0] / (perf_counter() - begun):,.0f} mails a second were sent meanwhile")
-            server.kill()
 
 
 def main() -> int:
@@ -146,14 +112,11 @@ def main() -> int:
         def show(text: str) -> str:
             return site.renderer.render_web("trial.html", TrialContext(desk.try_text(text)))
 
-        ratio = compare(show, ready, process_time)
+        ratio = compare(show, ready)
         verdict.tell("live view against one evaluation, the median query", ratio, "×", RATIO, at_most=True)
         hostile = (text[:LONGEST_QUERY].rpartition(" OR ")[0] for text in write_hostile())
-        worst = max(measure(partial(show, text), process_time) for text in hostile)
+        worst = max(measure(partial(show, text)) for text in hostile)
         say(f"the worst of four hostile queries: {worst:.0f} ms")
-        with sending():
-            ratio = compare(show, ready, perf_counter)
-        verdict.tell("the same beside a mailing, by the clock", ratio, "×", RATIO, at_most=True)
     return 0 if verdict.is_met else 1
 
 

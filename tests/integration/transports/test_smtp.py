@@ -18,6 +18,7 @@ from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Step
+from tests.fakes.postfix import postfix
 from tests.integration.transports.conftest import SENDER, make_mail
 from tests.integration.transports.wire import WireServer
 
@@ -329,8 +330,6 @@ def test_a_server_that_was_left_for_gone_and_does_not_come_back_is_reported(
 @pytest.mark.skipif(not IS_NIGHTLY, reason="starts a whole mail server: .ci/nightly sets DIGEST_NIGHTLY")
 @pytest.mark.skipif(shutil.which("postfix") is None or os.geteuid() != 0, reason="needs Postfix, and root")
 def test_a_real_server_takes_mails_and_its_refusals_are_told_apart(open_mail: OpenMail) -> None:
-    from tests.bench.sending import postfix  # noqa: PLC0415 - it needs what benchmarks need
-
     with postfix() as port:
         transport = open_mail(f"smtp://127.0.0.1:{port}")
         for _ in range(3):
