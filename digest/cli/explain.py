@@ -162,11 +162,13 @@ def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> Non
         if one.changes
     }
     rows = [[name, judged.verdict, met.get(name) or judged.why] for name, judged in stored if name not in others]
-    print_table(["SUBSCRIPTION", "RESULT", "WHY"], rows, empty="No subscription matches it.")
     if rows:
+        print_table(["SUBSCRIPTION", "RESULT", "WHY"], rows, empty="")
         say(f"`digest explain {id_} {rows[0][0]}` shows its whole way.")
     if others:
-        say(f"No match for {', '.join(others)}. `digest explain {id_} {others[0]}` says why.")
+        own = {one.due.subscription.name for one in trails if one.due.is_personal}
+        named = ", ".join("their own saved queries" if name in own else name for name in others)
+        say(f"No match for {named}. `digest explain {id_} {others[0]}` says why.")
 
 
 def _print_title(paper: Paper, remark: str = "") -> None:
@@ -256,7 +258,7 @@ def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
     places = ", ".join(map(here.show, told.hiding))
     shown = f", not shown at {places}: it is counted and linked" if places else ""
     planned = here.write(digest.planned_at)
-    yield f"{digest.id}, slot {digest.slot}, planned {planned}: {place}{shown}"
+    yield f"{digest.id}, planned {planned}: {place}{shown}"
     change = PaperView(digest.entries[told.place - 1], told.place).change
     if change:
         yield f"  {change}"

@@ -55,13 +55,13 @@ class Verdict(StrEnum):
     SENT = "sent"
     DOUBTFUL = "may have arrived"
     UNDERWAY = "on its way"
-    UNSENT = "not sent"
+    UNSENT = "not delivered"
     WAITING = "waiting"
     SHOWN = "shown"
     PENDING = "not matched yet"
     DROPPED = "left out"
     EXCLUDED = "excluded"
-    OTHER_KIND = "of another kind"
+    OTHER_KIND = "not sent"
     NOT_NEW = "nothing new"
     EARLIER = "came too early"
     UNMET = "no match"
@@ -242,8 +242,9 @@ def _judge_kind(change: StoredChange, due: DueSubscription, asked: Sequence[Aske
         return Judged(Verdict.NOT_NEW, f"{words}: inside a saved query a {change.kind} is not new")
     if all(one.met is Met.LEFT for one in asked if one.met) and change.kind is not Kind.WITHDRAWAL:
         return Judged(Verdict.NOT_NEW, f"{words}: what leaves a saved query is not new")
-    kinds = ", ".join(due.subscription.kinds)
-    return Judged(Verdict.OTHER_KIND, f"{words} as {change.kind}, and the subscription asks for {kinds}")
+    kinds = " and ".join(due.subscription.kinds)
+    what = "a new version" if change.kind is Kind.REPLACEMENT else change.kind
+    return Judged(Verdict.OTHER_KIND, f"{what}, and this list takes only {kinds} papers ({words})")
 
 
 @dataclass(frozen=True, slots=True)
