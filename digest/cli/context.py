@@ -37,6 +37,7 @@ from digest.store import Store, StoreGate, create_standalone, open_store
 from digest.store import queries as query_store
 from digest.store import subscriptions as subscription_store
 from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
+from digest.store.subscribers import LETTERS
 from digest.store.workers import hold_file
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def require_subscription(
     if name not in stored:
         hint = suggest_name(name, [*stored, *written], "digest subscription list")
         raise UnknownName(f"there is no subscription {name!r}", hint=hint)
-    if stored[name].state == SubscriptionState.ENDED and not include_ended:
+    if stored[name].state == SubscriptionState.ENDED and (name == LETTERS or not include_ended):
         raise UnknownName(f"subscription {name} has ended", hint="Named in digest.toml again, it goes on.")
     return stored[name]
 

@@ -15,11 +15,11 @@ from digest.cli.context import Installation, opened_store
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say
 from digest.inspect.status import STATE_WORDS
 from digest.model.clock import name_zone
-from digest.model.errors import UsageError, count
+from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store import outbox_sends as outbox
 from digest.store import views
-from digest.store.outbox_sends import Holds, load_holds
+from digest.store.outbox_sends import load_holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -318,21 +318,6 @@ def _read_slack(body: bytes) -> Iterator[str]:
             waiting[:0] = part.values()
         elif isinstance(part, list):
             waiting[:0] = part
-
-
-_WIDEST_REASON = 240
-
-
-def describe_holds(holds: Holds) -> str:
-    """Say how many messages need the operator, why, and what sends them."""
-    why = cut(holds.reason, _WIDEST_REASON).rstrip(".") or "the reason is not known"
-    said = f"{count(len(holds.ids), 'message')} need{'s' * (len(holds.ids) == 1)} you"
-    said += f"{'' if holds.is_alike else ', the last of them'}: {why}."
-    if len(holds.doubtful) < len(holds.ids):
-        said += " Mend the cause, then `digest delivery retry --held` sends what has not arrived."
-    if holds.doubtful:
-        said += f" {len(holds.doubtful):,} may have arrived: `digest delivery list --state needs-you` shows all."
-    return said
 
 
 def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]]:

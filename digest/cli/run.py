@@ -9,7 +9,7 @@ import click
 
 from digest.cli.context import Installation, describe_drift, opened
 from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
-from digest.inspect.status import describe_breaker
+from digest.inspect.status import describe_breaker, find_stuck
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
@@ -19,8 +19,10 @@ from digest.store.views import load_open
 from digest.store.workers import load_job_turns, load_workers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime, tzinfo
 
+    from digest.inspect.status import Trouble
     from digest.poll.installation import Site
     from digest.poll.record import PollReport
     from digest.store.gate import Breaker
@@ -59,10 +61,11 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
         now = site.clock.now()
         with site.store.read() as conn:
             breaker = load_breaker(conn, site.clock)
+            held = list(find_stuck(conn, (DeliveryState.HELD,), now, has_worker=False))
     if as_json:
         print_json(_as_json(report))
     else:
-        _tell(report, breaker, site.config.zone, now)
+        _tell(report, breaker, held, site.config.zone, now)
     if report.troubles:
         named, others = report.troubles[:2], len(report.troubles) - 2
         raise OutsideError(
@@ -118,7 +121,9 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     say("\nNothing was asked, stored or sent. What arXiv has announced since the last check would be added.")
 
 
-def _tell(report: PassReport, breaker: Breaker, zone: tzinfo | None, now: datetime) -> None:
+def _tell(
+    report: PassReport, breaker: Breaker, held: Iterable[Trouble], zone: tzinfo | None, now: datetime
+) -> None:
     for doubt in report.roster.doubts:
         say(doubt, err=True)
     for remark in report.roster.remarks:
@@ -126,10 +131,8 @@ def _tell(report: PassReport, breaker: Breaker, zone: tzinfo | None, now: dateti
     _tell_poll(report, breaker, now)
     _tell_deliveries(report)
     _tell_left(report, zone, now)
-    if report.holds.ids:
-        from digest.cli.delivery import describe_holds  # noqa: PLC0415 - most runs hold nothing
-
-        say(describe_holds(report.holds))
+    for one in held:
+        say(f"{one.what.rstrip('.')}. {one.remedy}")
     for alarm in report.watch.due:
         say(f"ATTENTION: {alarm.what}. {alarm.remedy}", err=True)
 

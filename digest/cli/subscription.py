@@ -328,7 +328,8 @@ def describe_turn(
 
 def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
     """Return a subscription's settings and how it stands."""
-    return as_dict(due.subscription) | as_dict(line)
+    settings = as_dict(due.subscription) | as_dict(line)
+    return {"follow" if key == "queries" else key: value for key, value in settings.items()}
 
 
 @command.command()
@@ -494,7 +495,7 @@ def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
 @click.argument("address")
 @click.pass_context
 def export_person(ctx: click.Context, address: str) -> None:
-    """Print all that is stored about the mail address ADDRESS, as JSON."""
+    """Print as JSON all that is stored about a mail ADDRESS."""
     with opened_store(ctx) as here, here.store.read() as conn:
         print_json(_export(conn, address))
 

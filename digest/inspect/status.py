@@ -28,6 +28,7 @@ from digest.model.errors import count
 from digest.model.messages import Delivery, DeliveryState
 from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_look_at
+from digest.query import parse_query
 from digest.store import Store, views
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
@@ -116,7 +117,7 @@ def find_troubles(
         breaker: whether arXiv asked us to stay away.
         has_worker: a process is at work all the time.
     """
-    retried = list(_find_stuck(conn, (DeliveryState.READY,), now, has_worker=has_worker))
+    retried = list(find_stuck(conn, (DeliveryState.READY,), now, has_worker=has_worker))
     intake = list(_find_intake_troubles(conn, source, now, breaker, has_worker=has_worker))
     for alarm in alarms:
         is_named = alarm.name is AlarmName.FAILED or (alarm.name is AlarmName.OUTBOX and retried)
@@ -126,7 +127,7 @@ def find_troubles(
             intake.append(Trouble(alarm.what.removesuffix(f": {reason}")))
         elif not is_named:
             yield Trouble(alarm.what, alarm.remedy)
-    yield from _find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), now, has_worker=has_worker)
+    yield from find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), now, has_worker=has_worker)
     yield from retried
     for name, destination in load_refused(conn):
         what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
@@ -141,7 +142,7 @@ def find_troubles(
         yield Trouble(what, "`digest coverage --unreadable` shows them.")
 
 
-def _find_stuck(
+def find_stuck(
     conn: Connection, states: Iterable[DeliveryState], now: datetime, *, has_worker: bool
 ) -> Iterator[Trouble]:
     """Yield messages that failed, need the operator, or are retried: one line for each state and cause."""
@@ -202,6 +203,9 @@ def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
             f"saved query {query.name} can't be read: {first_line}{instead}",
             "Mend it in digest.toml. `digest query list` shows the place.",
         )
+    for query in query_store.load_queries(conn):
+        if not query.problem and (why := parse_query(query.text).futility):
+            yield Trouble(f"saved query {query.name} brings nothing: {why}", "Mend it in digest.toml.")
     for due in subscription_store.load_excluding(conn):
         name = due.subscription.name
         for _, error in read_exclusion(due.subscription).problems:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from digest.model.taxonomy import archive_of, is_archive, is_category
 from digest.query.tokens import CURLY_QUOTES
-from digest.query.tree import And, Condition, Node, Not, Or, Shape
+from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,6 +120,26 @@ def _join(kind: type[And | Or], operands: Iterable[Node]) -> Node:
             distinct[print_tree(part)] = part
     ordered = sorted(distinct.items(), key=lambda entry: (isinstance(entry[1], Not), entry[0]))
     return kind(tuple(part for _, part in ordered)) if len(ordered) > 1 else ordered[0][1]
+
+
+def can_be_met(node: Node, denied: frozenset[Node] = frozenset()) -> bool:
+    """Whether any paper can meet a canonical tree: none can if no category has that name, or if it denies itself.
+
+    Args:
+        denied: what must not be met beside it.
+    """
+    match node:
+        case Condition(Prefix.CATEGORY, _, name):
+            all_of_it = Condition(node.prefix, node.shape, archive_of(name))
+            return (is_category(name) or is_archive(name)) and denied.isdisjoint((node, all_of_it))
+        case And(operands):
+            nots = [part.operand for part in operands if isinstance(part, Not)]
+            denied |= {one for part in nots for one in (part.operands if isinstance(part, Or) else (part,))}
+            return all(can_be_met(part, denied) for part in operands)
+        case Or(operands):
+            return any(can_be_met(part, denied) for part in operands)
+        case _:
+            return node not in denied
 
 
 def print_canonical(node: Node) -> str:

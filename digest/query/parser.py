@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from digest import tex
 from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
-from digest.query.canonical import canonicalise, measure_nesting, needs_quotes, print_condition, print_tree
+from digest.query.canonical import (
+    canonicalise,
+    measure_nesting,
+    needs_quotes,
+    print_condition,
+    print_tree,
+)
 from digest.query.names import Person, UnclearPerson, is_generation, spell_name
 from digest.query.pasted import read_pasted
 from digest.query.queries import Query
@@ -22,6 +29,7 @@ from digest.query.tokens import (
     WILDCARDS,
     CloseToken,
     EndToken,
+    Note,
     NoteKind,
     OpenToken,
     Operator,
@@ -390,8 +398,12 @@ def parse_query(text: str) -> Query:
     """
     source, pasted = _open_source(text)
     tree = _Parser(source).parse()
-    notes = tuple(sorted(source.notes, key=lambda note: note.position))
-    return Query(text, tree, notes, pasted)
+    query = Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted)
+    if not query.futility or any(note.kind is NoteKind.UNKNOWN_CATEGORY for note in query.notes):
+        return query
+    return replace(
+        query, notes=(Note(NoteKind.READ_AS, 0, f"this brings nothing: {query.futility}"), *query.notes)
+    )
 
 
 def _open_source(text: str) -> tuple[QuerySource, str]:

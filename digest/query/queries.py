@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from digest.model import taxonomy
 from digest.model.papers import Field, Paper, Reason, Span
-from digest.query.canonical import print_canonical, print_condition
+from digest.query.canonical import can_be_met, canonicalise, print_canonical, print_condition
 from digest.query.evaluation import (
     STEMMED,
     TEXTS,
@@ -20,6 +20,7 @@ from digest.query.evaluation import (
     narrow_names,
     read_name,
 )
+from digest.query.tokens import NoteKind
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, spread_condition
 
 if TYPE_CHECKING:
@@ -53,6 +54,14 @@ class Query:
     def canonical(self) -> str:
         """The one text all spellings of this query share; equal texts mean equal queries."""
         return print_canonical(self.tree)
+
+    @property
+    def futility(self) -> str:
+        """Why no paper can ever meet it, with the categories that may be meant; "" where one can."""
+        if can_be_met(canonicalise(self.tree)):
+            return ""
+        unknown = [note.message for note in self.notes if note.kind is NoteKind.UNKNOWN_CATEGORY]
+        return "; ".join(unknown) or "it excludes what it wants"
 
     @cached_property
     def test(self) -> Test:

@@ -39,6 +39,7 @@ class RosterReport:
         added, edited, ended: names of saved queries and subscriptions.
         turned: saved queries that mean something else from here on, by name, each with its canonical text before.
         unreadable: saved queries that can't be read, each with what is wrong.
+        futile: saved queries that no paper can ever meet, each with why.
         going_on: those of them that go on as they were read before.
         not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
         let_go: what waited for subscriptions and destinations that are named no more, and goes nowhere.
@@ -50,6 +51,7 @@ class RosterReport:
     ended: tuple[str, ...] = ()
     turned: Mapping[str, str] = field(default_factory=dict)
     unreadable: tuple[tuple[str, str], ...] = ()
+    futile: tuple[tuple[str, str], ...] = ()
     going_on: tuple[str, ...] = ()
     not_excluding: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
@@ -83,6 +85,7 @@ class RosterReport:
                 f"saved query {name} can't be read and {instead.get(name, 'is left out')}:\n{problem}"
                 for name, problem in self.unreadable
             ),
+            *(f"saved query {name} brings nothing: {why}" for name, why in self.futile),
             *(
                 f"what {name} excludes can't be read and excludes nothing:\n{problem}"
                 for name, problem in self.not_excluding
@@ -92,11 +95,13 @@ class RosterReport:
 
 def sync_roster(site: Site) -> RosterReport:
     """Bring the store in line with the configuration, in one transaction. Doing it twice changes nothing."""
-    texts, unreadable = {}, []
+    texts, unreadable, futile = {}, [], []
     for query in site.config.queries:
         canonical, problem = "", ""
         try:
-            canonical = parse_query(query.text).canonical
+            read = parse_query(query.text)
+            canonical = read.canonical
+            futile += [(query.name, read.futility)] if read.futility else []
         except QueryError as error:
             problem = f"{error.message}\n{error.pointer()}"
             unreadable.append((query.name, problem))
@@ -123,6 +128,7 @@ def sync_roster(site: Site) -> RosterReport:
         ended=(*queries.ended, *subscriptions.ended),
         turned=queries.turned,
         unreadable=tuple(unreadable),
+        futile=tuple(futile),
         going_on=queries.going_on,
         not_excluding=tuple(
             (subscription.name, f"{problem.message}\n{problem.pointer()}")

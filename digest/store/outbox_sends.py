@@ -260,13 +260,11 @@ class Holds:
         ids: their numbers, growing.
         doubtful: those of them that may have arrived, where the other side can't be asked whether they did.
         reason: why the last of them is held; "" where none is.
-        is_alike: all are held for that reason.
     """
 
     ids: tuple[int, ...] = ()
     doubtful: tuple[int, ...] = ()
     reason: str = ""
-    is_alike: bool = True
 
 
 def load_holds(conn: Connection) -> Holds:
@@ -285,7 +283,6 @@ def load_holds(conn: Connection) -> Holds:
         ids=tuple(row.id for row in rows),
         doubtful=tuple(row.id for row in rows if _is_doubtful(row)),
         reason=rows[-1].last_error,
-        is_alike=len({row.last_error for row in rows}) == 1,
     )
 
 

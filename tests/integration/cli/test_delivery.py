@@ -88,7 +88,7 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(world: World, di
     said = digest("run")
     assert "Nothing was sent." in said.lines
     (line,) = [line for line in said.lines if "--held" in line]
-    assert line.startswith("2 messages need you: ")
+    assert line.startswith("2 messages to old@digest.example need you: ")
     assert "no_such_thing" in line
     held = digest("run", "--json").json["holds"]
     assert (held["ids"], held["doubtful"]) == ([4, 13], [])

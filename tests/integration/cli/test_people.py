@@ -106,7 +106,7 @@ def test_a_letter_is_listed_and_shown_like_any_message(digest: Shell) -> None:
     assert "no such user" in shown
     assert "(letters), subscribe:" in shown
     assert "/c/***" in shown, "its link works for nobody who looks here"
-    assert "message to mistyped@digest.example failed" in digest("status", "--all").out
+    assert "messages to mistyped@digest.example, old@digest.example failed" in digest("status", "--all").out
     assert not any("mistyped" in alarm["what"] for alarm in digest("status", "--json").json["alarms"])
     assert digest("export", "--digest", str(listed[0]["digest_id"])).out == ""
 

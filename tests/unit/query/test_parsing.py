@@ -273,6 +273,7 @@ def test_a_query_that_is_accepted_can_be_read_again_from_its_canonical_text(dept
         ("a1 AND the", NoteKind.LEFT_OUT, 7, "'the' is too common"),
         ("a1 AND & AND b1", NoteKind.LEFT_OUT, 7, "'&' contains no word"),
         ("a1 AND cat:cs.PFF", NoteKind.UNKNOWN_CATEGORY, 11, "perhaps cs.PF is meant"),
+        ("abs:GPU ANDNOT abs:gpu", NoteKind.READ_AS, 0, "this brings nothing: it excludes what it wants"),
         ("cat:zz.zz", NoteKind.UNKNOWN_CATEGORY, 4, "'zz.zz' is not a category of arXiv"),
         ("cat:cmp-lg", NoteKind.RETIRED_CATEGORY, 4, "read as cs.CL"),
         ("lastUpdatedDate:[2024 TO 2025]", NoteKind.READ_AS, 0, "reads lastUpdatedDate as submittedDate"),
@@ -286,6 +287,24 @@ def test_what_can_be_read_otherwise_is_noted_at_its_place(
     (note,) = parse_query(text).notes
     assert (note.kind, note.position) == (kind, position)
     assert words in note.message
+
+
+@pytest.mark.parametrize(
+    ("text", "is_futile"),
+    [
+        ("cat:cs.XY OR cat:cs.CLL", True),
+        ("cat:cs.XY OR cat:cs.PF", False),
+        ("abs:x1 ANDNOT cat:cs.XY", False),
+        ("cat:cs.PF AND cat:cs.XY", True),
+        ("cat:cs.PF ANDNOT cat:cs.*", True),
+        ("cat:cs.* ANDNOT cat:cs.PF", False),
+        ("abs:x1 ANDNOT (abs:x1 OR abs:y1)", True),
+        ("abs:x1 ANDNOT (abs:x1 AND abs:y1)", False),
+        ("(abs:x1 ANDNOT abs:x1) OR abs:y1", False),
+    ],
+)
+def test_a_query_that_no_paper_can_meet_is_known_for_it(text: str, is_futile: bool) -> None:  # noqa: FBT001 - a parameter
+    assert bool(parse_query(text).futility) is is_futile
 
 
 def test_each_row_of_words_is_offered_as_a_phrase() -> None:
