@@ -147,7 +147,7 @@ class Digest:
     """What one subscription gets for one slot, frozen when planned.
 
     Attributes:
-        slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…`; unique within the subscription.
+        slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…` | `new:…`; unique within the subscription.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
         entries: every paper, in the order shown; see `digest.plan.digests`.

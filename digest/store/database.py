@@ -35,10 +35,10 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
             SELECT count(*) FROM matches JOIN digests ON digests.id = matches.digest_id
             WHERE digests.subscription_id <> matches.subscription_id""",
         "a digest with papers comes from matches": """
-            SELECT count(*) FROM digests WHERE papers > 0
+            SELECT count(*) FROM digests WHERE papers > 0 AND substr(slot, 1, 4) <> 'new:'
             AND NOT EXISTS (SELECT 1 FROM matches WHERE matches.digest_id = digests.id)""",
         "a digest has no more papers than were matched for it": """
-            SELECT count(*) FROM digests WHERE papers > coalesce(
+            SELECT count(*) FROM digests WHERE substr(slot, 1, 4) <> 'new:' AND papers > coalesce(
                 (SELECT sum(matches.papers) FROM matches WHERE matches.digest_id = digests.id), 0)""",
         "a slot has one digest": """
             SELECT count(*) FROM (SELECT 1 FROM digests
