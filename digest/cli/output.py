@@ -172,10 +172,10 @@ def _find_widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _fold(cell: str, width: int) -> list[str]:
-    """Fold a cell between words, and within a word that is wider: an address is never cut."""
+    """Fold a cell between words, and within a word that is wider, but for an address of the web: it is copied."""
     lines = []
     for line in wrap(cell, width):
-        while _measure(line) > width:
+        while _measure(line) > width and "://" not in line:
             end = next(end for end in range(len(line), 0, -1) if end == 1 or _measure(line[:end]) <= width)
             lines.append(line[:end])
             line = line[end:]  # noqa: PLW2901 - what is left of it

@@ -83,7 +83,7 @@ def _print_queries(
     stored: list[StoredQuery], followers: Mapping[str, list[str]], brought: Mapping[str, int], drift: str
 ) -> None:
     print_table(
-        ["QUERY", "TEXT", "FOUND IN 30 DAYS", "SUBSCRIPTIONS"],
+        ["QUERY", "TEXT", "MATCHES IN 30 DAYS", "SUBSCRIPTIONS"],
         [
             [
                 query.name if query.name != query.text else "–",

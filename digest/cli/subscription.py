@@ -379,7 +379,7 @@ def _describe(
         "excludes": describe_exclusion(subscription),
         "show": ["all" if subscription.show is None else count(subscription.show, "paper")],
         **_describe_reading(subscription),
-        "30 days": [f"{count(sum(day.papers for day in line.days), 'paper')} found"],
+        "30 days": [f"{count(sum(day.papers for day in line.days), 'paper')} for its digests"],
         "digests": [
             f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}, {digest.slot}"
             + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")

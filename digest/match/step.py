@@ -172,16 +172,18 @@ class MatchReport:
         return f"{news}, and {looks}" if news else looks
 
     def _describe_news(self) -> str:
-        names = " · ".join(f"{name} {count}" for name, count in self.by_query.items() if count)
-        if not names:
+        brought = {name: number for name, number in self.by_query.items() if number}
+        if not brought:
             return ""
+        each = " · ".join(f"{name} {number}" for name, number in brought.items())
+        names = f"{each} = " if len(brought) > 1 else f"{next(iter(brought))}: "
         again = sum(self.by_query.values()) - len(self.news)
         overlap = f" ({again} matched again, shown once)" if again else ""
         excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
         papers = {*self.news.values()}
         left = papers - self.papers - self.excluded
-        untold = f", {len(left)} for no subscription" if left else ""
-        return f"{names} = {count(len(papers), 'paper')}{overlap}{excluded}{untold}"
+        untold = f", {len(left)} of them for no subscription" if left else ""
+        return f"{names}{count(len(papers), 'paper')}{overlap}{excluded}{untold}"
 
 
 def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] = ()) -> MatchReport:

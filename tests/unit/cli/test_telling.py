@@ -36,6 +36,11 @@ def test_no_letter_is_lost_and_no_line_is_wider_than_the_terminal(
         assert max(map(cell_len, lines)) <= columns
 
 
+def test_an_address_of_the_web_is_never_broken() -> None:
+    address = f"https://digest.example/f/{'x' * 90}.atom"
+    assert any(address in line for line in lay_out([("team", address, "gpu, perf, follow")], 80)[0])
+
+
 @given(CELLS, st.integers(1, 80))
 def test_a_folded_text_has_every_word_in_order(text: str, width: int) -> None:
     lines = wrap(text, width)
