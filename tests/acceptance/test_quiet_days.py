@@ -110,3 +110,4 @@ def test_a_query_and_a_place_that_came_later_have_first_digests_of_their_own_and
     (due,) = look(here, clock, TUESDAY + timedelta(days=1, hours=13, minutes=5))
     assert [entry.paper.id.number for entry in (*told.entries, *due.entries)] == [22, 21, 23]
     assert here.run().plan.digests == []
+    here.command("db", "check")
