@@ -84,7 +84,7 @@ def list_readings(name: str) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(tuple(list_parts(spelling)) for spelling in dict.fromkeys((name, write_out(name)))))
 
 
-@lru_cache(maxsize=2**17)
+@lru_cache(maxsize=2**14)
 def fold_umlauts(part: str) -> str:
     """Return a folded part of a name with ae, oe and ue as a, o and u: the one spelling of ä, ö and ü.
 

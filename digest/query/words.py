@@ -161,7 +161,7 @@ def _find_pattern(text: str) -> re.Pattern[str]:
     return _ASCII_WORD if text.isascii() else _word_pattern()
 
 
-@lru_cache(maxsize=2**17)
+@lru_cache(maxsize=2**14)
 def spell_word(raw: str) -> str:
     """Return a word as written in its one spelling: in lower case, without a possessive 's."""
     word = raw.lower()
@@ -170,7 +170,7 @@ def spell_word(raw: str) -> str:
     return _POSSESSIVE.sub("", word) if word.endswith("s") else word
 
 
-@lru_cache(maxsize=2**17)
+@lru_cache(maxsize=2**14)
 def read_word(written: str) -> str:
     """Return a word as it is compared where it is read whole, not yet stemmed; for a stop word its sign.
 
@@ -282,7 +282,7 @@ def _fold_accents(text: str) -> str:
     return letters.translate(_LETTERS_WITHOUT_PARTS).translate(_WITHOUT_FORMATS)
 
 
-@lru_cache(maxsize=2**17)
+@lru_cache(maxsize=2**14)
 def stem(word: str) -> str:
     """Return Porter's stem of a folded word: `generative` and `generation` share `gener`."""
     if len(word) < _SHORTEST_STEMMED:

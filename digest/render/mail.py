@@ -94,8 +94,8 @@ def fit_papers(
     return Fit(find_most(most, lambda papers: measure(Fit(papers, none)) <= budget), none)
 
 
-KEPT = 2_048
-"""Papers at hand, each with a step of its abstract: several days of a large installation. About 12 KB each."""
+KEPT = 1_024
+"""Papers at hand, each with a step of its abstract: those of a busy day. About 12 KB each."""
 
 
 class MailPapers:

@@ -151,7 +151,7 @@ def wrap_text(text: str, width: int = 78) -> str:
     return "\n".join(part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width))
 
 
-@lru_cache(8_192)
+@lru_cache(2_048)
 def _flow_line(line: str) -> str:
     """Flow one line; mails have many in common, such as a paper's abstract."""
     if line == _SIGNATURE:
@@ -181,7 +181,7 @@ def _stuff(line: str) -> str:
 if TYPE_CHECKING:
     Spans = tuple[tuple[int, int], ...]
 
-_KEPT_TEXTS = 4_096
+_KEPT_TEXTS = 1_024
 """Reading TeX costs most of rendering, and one paper is shown in several media and to many readers."""
 
 

@@ -81,7 +81,7 @@ CACHE_CONTROL = "private, max-age=900"
 KEPT = 900.0
 """Seconds a body is kept at most, though no match run came: what saved queries are called may have changed."""
 
-ROOM = 64 * 1024 * 1024
+ROOM = 16 * 1024 * 1024
 """Bytes of bodies kept; those not asked for longest go first."""
 
 

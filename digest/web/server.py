@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 THREADS = 8
 """Endpoints at work at once: fewer than the database has connections for us."""
 
-PAGES = 64
+PAGES = 16
 """Pages of digests kept; a digest is frozen."""
 
 
