@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -30,7 +30,7 @@ import digest.deliver.transports.slack
 import digest.deliver.transports.smtp
 import digest.serve.steps
 from digest.config import load_config
-from digest.deliver.dispatch import LANES, deliver
+from digest.deliver.dispatch import Lane, deliver
 from digest.deliver.step import DeliverReport
 from digest.model.clock import RemoteClock
 from digest.poll.installation import Site
@@ -155,9 +155,9 @@ def _keep_in_line() -> None:
     What a death leaves of one delivery is the same beside others; deaths amid several are `test_kills`'.
     """
 
-    def in_turn(site: Site) -> DeliverReport:
-        for lane in LANES:
-            deliver(site, lanes=[lane])
+    def in_turn(site: Site, *, lanes: Sequence[Lane], should_stop: Callable[[], bool]) -> DeliverReport:
+        for lane in lanes:
+            deliver(site, lanes=[lane], should_stop=should_stop)
         return DeliverReport()
 
     setattr(digest.serve.steps, "deliver", in_turn)  # noqa: B010 - mypy knows that it is not ours to change
