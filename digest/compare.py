@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from digest import tex
 from digest.model.announcements import Change, Kind, KnownPaper
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from digest.model.papers import ArxivId, Paper
-
+from digest.model.papers import ArxivId, Paper
 
 LAG = timedelta(days=3)
 """How far behind a replica of arXiv's is taken to be at most: a text that comes back sooner may be its past."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
 import threading
+from collections.abc import Callable, Coroutine
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, Envelope, Session
 
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Coroutine
-    from types import TracebackType
-
-    from aiosmtpd.smtp import SMTP, Envelope, Session
-
-    from digest.model.clock import Clock
+from digest.model.clock import Clock
 
 LOOPBACK = "127.0.0.1"
 PAGE_SIZE = 10

@@ -10,10 +10,13 @@ import email
 import email.policy
 import json
 import socket
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
 
 from digest.config import load_config
 from digest.demo.servers import LOOPBACK, TOKEN, DemoArxiv, DemoMail, DemoSlack
@@ -24,16 +27,10 @@ from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Destination
 from digest.plan.links import make_links
 from digest.poll.installation import Progress, Silent, Site
+from digest.render import Renderer
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from digest.web import WebServer, create_app
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from email.message import EmailMessage
-    from pathlib import Path
-
-    from digest.render import Renderer
 
 FIRST_DAY = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 """Monday afternoon, Eastern time: the installation is new and checks arXiv for the first time."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from digest.inspect.coverage import MailingLine, MailingState
 from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import latest_mailing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import date
-
 
 PLANS = "`digest run` plans them. If `digest serve` is at work, its log says why it does not."
 """What to do about digests that are due and not planned, and nobody knows why."""

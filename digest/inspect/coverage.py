@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
 
 from digest.model.announcements import mailing_moment, mailings_between, next_mailing
 from digest.model.polls import PollSummary, Source
@@ -14,14 +16,7 @@ from digest.store import papers as mailing_store
 from digest.store import queries as query_store
 from digest.store import runs as run_store
 from digest.store import views
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date, datetime
-
-    from sqlalchemy import Connection
-
-    from digest.store.runs import GapState
+from digest.store.runs import GapState
 
 
 def is_checked(conn: Connection, source: str) -> bool:

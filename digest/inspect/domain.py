@@ -6,17 +6,14 @@ Sources: RFC 7208 (SPF), RFC 6376 (DKIM), RFC 7489 (DMARC).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import dns.exception
 import dns.resolver
 
 from digest.config.providers import find_provider
 from digest.inspect.findings import Finding, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _SECONDS = 8.0
 """For one question, all name servers of the machine together."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
 
 from digest.deliver.feeds import load_matched
 from digest.inspect.query_volume import find_failing
@@ -21,6 +24,7 @@ from digest.model.messages import (
     Digest,
     Occasion,
 )
+from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     ActiveRevision,
     Destination,
@@ -38,15 +42,7 @@ from digest.store import views as trail_store
 from digest.store.outbox import IN_DOUBT
 from digest.store.queries import load_feed_places
 from digest.store.subscribers import DestinationState, Place, load_places
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import date, datetime
-
-    from sqlalchemy import Connection
-
-    from digest.model.papers import ArxivId
-    from digest.store.views import Attempt, StoredDelivery
+from digest.store.views import Attempt, StoredDelivery
 
 
 class Verdict(StrEnum):

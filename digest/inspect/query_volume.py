@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
 from digest.model.announcements import earliest_mailing, latest_mailing
 from digest.model.clock import write_day
@@ -14,9 +14,6 @@ from digest.model.papers import Paper
 from digest.query import AnalysedPaper, And, Condition, Node, Or, PaperIndex, Query, analyse, find_reasons, matches
 from digest.query.canonical import print_condition
 from digest.query.tree import Not
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,22 +7,17 @@ is gone from it.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import QueryError
+from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import ActiveRevision, QueryOutcome, Subscription
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import PaperIndex, Query, analyse, matches, parse_query
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from digest.model.papers import ArxivId, Paper
 
 
 @dataclass(frozen=True, slots=True)

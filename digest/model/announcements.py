@@ -8,17 +8,14 @@ next, and that is learnt from the ids: nothing here takes the calendar for the t
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from statistics import median_high
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from digest.model.papers import Paper
+from digest.model.papers import Paper
 
 EASTERN = ZoneInfo("America/New_York")
 MAILING_TIME = time(20, 0)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
+from digest.model.announcements import Kind
 from digest.model.errors import DeliveryError
+from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import Abstracts, Destination, Grouping
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import date, datetime
-
-    from digest.model.announcements import Kind
-    from digest.model.papers import Paper, Reason
 
 
 class Occasion(StrEnum):

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from digest.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
 
 _NEW_STYLE = re.compile(r"(?P<yymm>\d{2}(?:0[1-9]|1[0-2]))\.(?P<number>\d{4,5})", re.ASCII)
 _OLD_STYLE = re.compile(

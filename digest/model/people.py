@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from digest.model.announcements import Kind
 from digest.model.cadences import EVERY_DAY, WEEKDAYS, WORKING_DAYS, Cadence, CadenceKind
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.subscriptions import Abstracts
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 MOST_QUERIES = 10
 """Saved queries of one person."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from digest.model.papers import ArxivId
-
+from digest.model.papers import ArxivId
 
 MOST_SEARCHED = 30
 """Saved queries that arXiv's search is asked for, each by a search of its own; more need a harvest."""

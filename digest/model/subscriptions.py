@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from digest.model.announcements import Kind
+from digest.model.cadences import Cadence, QuietHours
 from digest.model.errors import ConfigurationError, UsageError
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from digest.model.cadences import Cadence, QuietHours
-    from digest.model.papers import ArxivId
-
+from digest.model.papers import ArxivId
 
 EVERYTHING = ""
 """In place of a subscription's name: all of them, for good."""

@@ -8,12 +8,9 @@ category are interchangeable here. Ids are read in any letter case and given bac
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _TABLE = """
 astro-ph Astrophysics

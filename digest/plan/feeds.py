@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from digest.model.announcements import Kind, StoredChange
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed, FeedEntry, Occasion
 from digest.model.secrets import feed_uri
+from digest.model.subscriptions import Wording
 from digest.plan.digests import Shown, find_sequel, make_entry
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from digest.model.subscriptions import Wording
-    from digest.query import Query
+from digest.query import Query
 
 
 @dataclass(frozen=True, slots=True)

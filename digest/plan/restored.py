@@ -8,7 +8,9 @@ So the moment is kept, and each plan compares with it what is announced.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+from sqlalchemy import Connection
 
 from digest.match.rules import readable
 from digest.model.announcements import Kind, StoredChange, mailing_moment, next_mailing
@@ -21,13 +23,7 @@ from digest.poll.coverage import load_coverage
 from digest.store import database, matches, papers
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-    from digest.store.matches import MatchRow
+from digest.store.matches import MatchRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,18 @@ Pure: the step that plans loads the facts, asks here, and writes down the answer
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import alarm_moment, has_mailing, latest_mailing, mailing_moment
 from digest.model.cadences import Cadence, CadenceKind, QuietHours, leave_quiet, resolve_local
+from digest.model.messages import Coverage
 from digest.model.subscriptions import Rhythm, Subscription, WhenEmpty
 from digest.poll.rules import VISIBLE_AFTER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from digest.model.messages import Coverage
-
 
 _KEPT = 4096
 """Answers kept: a hundred thousand subscriptions that are due at one moment share a few."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import date, datetime, timedelta
+
+from sqlalchemy import Connection
 
 from digest.model.announcements import latest_mailing, mailing_moment, mailings_between
+from digest.model.messages import Coverage
 from digest.model.polls import Source
 from digest.poll.rules import assess_coverage
 from digest.store import papers as mailing_store
 from digest.store import runs as run_store
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-
-    from sqlalchemy import Connection
-
-    from digest.model.messages import Coverage
 
 
 def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:

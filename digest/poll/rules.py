@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from digest.model.announcements import EASTERN, alarm_moment, latest_mailing, mailing_moment, mailings_between
 from digest.model.messages import Coverage
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from digest.model.polls import Gap, LastLooks, PollSummary
-
+from digest.model.polls import Gap, LastLooks, PollSummary
 
 CONFIRMED_AFTER = timedelta(minutes=30)
 """An answer that nothing is there is believed when a second check at least so much later says it again."""

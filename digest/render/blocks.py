@@ -15,15 +15,12 @@ called "# one" or "---" stays a paragraph. Source: https://docs.slack.dev/refere
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from digest.model.errors import TemplateError
 from digest.render.text import VALUE_END, VALUE_START, strip_marks, to_plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 Block = dict[str, Any]
 

@@ -7,18 +7,14 @@ happened: the check was complete and nothing matched, it is not complete yet, or
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN
 from digest.model.clock import write_day
+from digest.model.messages import Coverage
 from digest.render.text import name_zone, write_days
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
-
-    from digest.model.messages import Coverage
 
 _IT_FOLLOWS = "What is missing comes in your next digest"
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lxml import etree
 from markupsafe import escape
 
 from digest.model.messages import FEED_BYTES, FEED_DAYS, Feed, FeedEntry
 from digest.render.contexts import FeedEntryContext
+from digest.render.environments import Templates
 from digest.render.papers import PaperView
 from digest.render.text import clean_markup, clean_text, shorten, show_plain, write_moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from digest.render.environments import Templates
-
 
 _ATOM = "http://www.w3.org/2005/Atom"
 # The default namespace has no prefix, which lxml asks to be written so and its stubs do not know.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from email.utils import format_datetime
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from markupsafe import Markup
 
 from digest.model.errors import TemplateError
+from digest.model.messages import Delivery, Digest, Links
 from digest.model.subscriptions import Abstracts
 from digest.render.contexts import (
     MailContext,
@@ -24,6 +26,7 @@ from digest.render.digests import (
     view_papers,
     view_rest,
 )
+from digest.render.environments import Templates
 from digest.render.mime import (
     check_address,
     check_atom,
@@ -34,15 +37,8 @@ from digest.render.mime import (
     write_subject,
     write_uris,
 )
+from digest.render.papers import PaperView
 from digest.render.text import clean_markup, clean_text, flow_text, shorten, wrap_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from digest.model.messages import Delivery, Digest, Links
-    from digest.render.environments import Templates
-    from digest.render.papers import PaperView
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ Everyone a query asked for is named, wherever they stand in the list.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
+from digest.model.messages import DigestEntry
 from digest.model.papers import Field, Paper, Reason
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
@@ -35,14 +37,7 @@ from digest.render.text import (
     styled,
     write_day_of_month,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date
-
-    from digest.model.messages import DigestEntry
-    from digest.tex import Segment
-
+from digest.tex import Segment
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 """Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and the other scripts written from right to left."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from digest.model.papers import ArxivId, Author, Paper
 from digest.query.names import PARTICLES, is_generation
 from digest.query.words import fold
 from digest.render.text import clean_markup, clean_text, show_plain
 from digest.tex import to_plain
 from digest.tex.symbols import BIG_OPERATORS, GREEK, OPERATORS, RELATIONS
 from digest.tex.tokens import find_formulas
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from digest.model.papers import ArxivId, Author, Paper
-
 
 MEDIA_TYPE = "application/x-bibtex; charset=utf-8"
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from digest.compare import find_differences
+from digest.model.papers import Paper
 from digest.render.text import clean_text, shorten, show_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from digest.model.papers import Paper
-
 
 _ONE_BY_ONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Scripts that put no blanks between words: each letter counts as one."""

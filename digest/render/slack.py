@@ -10,8 +10,9 @@ addresses, tokens and answers change nothing, so a part means the same on every 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, Digest, Links, Share
@@ -25,12 +26,8 @@ from digest.render.digests import (
     view_papers,
     view_rest,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from digest.render.environments import Templates
-    from digest.render.papers import PaperView
+from digest.render.environments import Templates
+from digest.render.papers import PaperView
 
 TOP, THREAD = "slack/digest.txt", "slack/thread.txt"
 """The templates: the message in the channel, and one in its thread."""

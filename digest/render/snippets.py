@@ -7,16 +7,12 @@ authors did ("we show …"), else the last one.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from digest.render.text import clean_markup, find_cut, show_segments
+from digest.render.text import Spans, clean_markup, find_cut, show_segments
 from digest.tex import Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from digest.render.text import Spans
 
 LONGEST_SNIPPET = 170
 

@@ -178,9 +178,7 @@ def _stuff(line: str) -> str:
     return f" {line}" if _STUFFED.match(line) else line
 
 
-if TYPE_CHECKING:
-    Spans = tuple[tuple[int, int], ...]
-
+Spans = tuple[tuple[int, int], ...]
 _KEPT_TEXTS = 1_024
 """Reading TeX costs most of rendering, and one paper is shown in several media and to many readers."""
 

@@ -8,20 +8,16 @@ texts.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
 
 from digest.compare import find_differences
+from digest.model.messages import Delivery, Digest, DigestEntry, Links, Sequel
+from digest.model.papers import Paper, Reason
+from digest.render.contexts import AlarmContext
 from digest.render.digests import view_digest
 from digest.render.text import show_plain, write_moment
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date, datetime
-
-    from digest.model.messages import Delivery, Digest, DigestEntry, Links, Sequel
-    from digest.model.papers import Paper, Reason
-    from digest.render.contexts import AlarmContext
-
 
 VERSION = 1
 """Of the document's shape."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from digest.config import Config
+from digest.deliver.dispatch import Lane
 from digest.match.step import MatchReport, match
 from digest.model.alarms import AlarmName
 from digest.model.errors import DigestError
+from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.steps import PassReport, Steps
 from digest.serve.telemetry import Metrics, Verb, log_event
 from digest.store import queries as feed_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from digest.config import Config
-    from digest.deliver.dispatch import Lane
-    from digest.poll.installation import Site
 
 _log = logging.getLogger("digest.schedule")
 

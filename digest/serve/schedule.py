@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apscheduler.events import (
     EVENT_JOB_ERROR,
@@ -20,21 +21,15 @@ from apscheduler.events import (
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from digest.config import Config
 from digest.deliver.dispatch import LANES
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
+from digest.poll.installation import Site
 from digest.serve.installation import SignsOfLife
 from digest.serve.jobs import Jobs
 from digest.serve.telemetry import Pulse
 from digest.store.workers import BEAT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from digest.config import Config
-    from digest.poll.installation import Site
 
 _log = logging.getLogger("digest.schedule")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
@@ -15,6 +15,7 @@ from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
 from digest.plan.restored import take_all_as_sent
 from digest.plan.step import PlanReport, plan
+from digest.poll.installation import Site
 from digest.poll.record import PollReport
 from digest.poll.search import look_back
 from digest.poll.step import check_gaps, poll
@@ -28,13 +29,6 @@ from digest.store.gate import adopt_gate
 from digest.store.outbox_sends import Holds, load_holds
 from digest.store.signups import delete_expired_signups
 from digest.store.views import Waits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from digest.poll.installation import Site
-
 
 CLOCKS_DIFFER = timedelta(days=1)
 """By how much the clocks of hosts may differ; what is less passes by itself."""

@@ -5,21 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 import traceback
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from json import dumps
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from digest.inspect.alarms import is_stuck
 from digest.model.clock import monotonic
 from digest.model.secrets import redact, redact_field
 from digest.store.workers import JobTurn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import TextIO
 
 
 class Board:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sqlalchemy import func, insert, make_url, select, text
+from sqlalchemy import Connection, Table, func, insert, make_url, select, text
 
 from digest.model.errors import StoreError, UsageError
 from digest.store.database import count_rows, load_violations
@@ -18,13 +19,6 @@ from digest.store.dialect import be_patient, metadata
 from digest.store.engine import Store, connect, current_revision, explain_file, migrate, open_store
 from digest.store.schema import gate, installation, marks
 from digest.store.workers import hold_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Table
-
 
 FOLDER = "backups"
 """Beside a SQLite database; where nothing else is said."""

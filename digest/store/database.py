@@ -5,29 +5,22 @@ Asked after a move, of every backup and by `digest db check`; any count but zero
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import delete, exists, false, func, or_, select, text, update
+from sqlalchemy import Connection, delete, exists, false, func, or_, select, text, update
 
 from digest.model.messages import DeliveryState
 from digest.store.dialect import in_chunks, metadata
 from digest.store.dialect import insert as insert_unless_there
+from digest.store.engine import Store
 from digest.store.papers import forget_unmatched
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-    from digest.store.engine import Store
-
 
 INVARIANTS: Mapping[str, str] = MappingProxyType(
     {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
@@ -28,11 +29,6 @@ from digest.store import dialect
 from digest.store.papers import load_versions
 from digest.store.schema import changes, deliveries, digests, matches, subscriptions
 from digest.store.subscribers import destination_key
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from sqlalchemy import Connection, Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,29 @@ import os
 import secrets
 import shutil
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from sqlite3 import Connection as SqliteConnection
 from sqlite3 import OperationalError
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from sqlalchemy import Engine, Text, column, create_engine, event, insert, inspect, make_url, select, table, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Text,
+    column,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    make_url,
+    select,
+    table,
+    text,
+)
 from sqlalchemy.exc import (
     ArgumentError,
     DatabaseError,
@@ -29,13 +45,6 @@ from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
 from digest.store.dialect import POOL, be_patient, metadata, open_postgresql, take_turn
 from digest.store.schema import gate, installation, marks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from sqlite3 import Connection as SqliteConnection
-
-    from sqlalchemy import URL, Connection
-
 
 _OURS = (IntegrityError, ProgrammingError)
 """A broken constraint or statement is a mistake of the code, never of the database: it is not explained away."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Double, case, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Double, Row, case, literal, or_, select, update
 
 from digest.model.clock import (
     LEASE,
@@ -28,15 +30,8 @@ from digest.model.clock import (
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import engine
 from digest.store.dialect import database_clock, insert, later, metadata
+from digest.store.engine import Store
 from digest.store.schema import gate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from sqlalchemy import ColumnElement, Connection, Row
-
-    from digest.store.engine import Store
 
 _log = logging.getLogger("digest.gate")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, exists, insert, or_, select, update
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
@@ -37,13 +39,6 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import read_cadence, read_quiet_hours
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime, timedelta
-
-    from sqlalchemy import ColumnElement, Connection, Row
-
 
 _FEED_ROWS = 200
 """Rows of a feed read at once."""

@@ -6,12 +6,16 @@ database's clock, everything else on the moment the caller names.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
     and_,
     exists,
     false,
@@ -29,13 +33,6 @@ from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Shar
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
 from digest.store.dialect import Moment, database_clock, in_chunks, later, make_storable
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import ColumnElement, Connection, Row
-
 
 CLAIM_LEASE = 60.0
 """Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import and_, func, insert, select, update
+from sqlalchemy import Connection, Row, and_, func, insert, select, update
 
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
@@ -24,13 +25,6 @@ from digest.store.outbox import (
 from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries
 from digest.store.subscribers import load_refusal, unblock_destination
 from digest.store.views import require_delivery
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Row
-
 
 SETTLING_PAUSE = timedelta(minutes=2)
 """How long a delivery that is being checked is not given to another process."""

@@ -5,11 +5,12 @@ A text that comes back (A, B, A again) is the row it was the first time.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import bindparam, delete, exists, func, null, or_, select, tuple_, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, null, or_, select, tuple_, update
 
 from digest.model.announcements import Change, Kind, KnownPaper, StoredChange, find_announcement
 from digest.model.errors import StoreBusy
@@ -18,13 +19,6 @@ from digest.model.polls import RunOutcome, Source
 from digest.store.dialect import in_chunks, insert
 from digest.store.schema import changes as changes_table
 from digest.store.schema import cursors, marks, papers, poll_runs, versions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import date
-
-    from sqlalchemy import Connection, Row, Select
-
 
 _BATCH = 1_000
 """Papers read at once: a month has twenty thousand."""

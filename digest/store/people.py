@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import delete, insert, not_, or_, select, update
+from sqlalchemy import Connection, delete, insert, not_, or_, select, update
 
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
@@ -38,12 +40,6 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import NO_FIRST_DIGEST
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ A text that can't be read means nothing: until it is mended, the query goes on a
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import Select, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, func, insert, select, update
 
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
@@ -34,12 +36,6 @@ from digest.store.schema import (
     subscriptions,
 )
 from digest.store.subscribers import DestinationState, LetGo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Row
 
 
 @dataclass(frozen=True, slots=True)

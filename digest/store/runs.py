@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import and_, bindparam, case, delete, exists, func, insert, not_, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    not_,
+    select,
+    true,
+    update,
+)
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap, LastLooks, PollSummary, RunOutcome, Source
@@ -19,13 +35,6 @@ from digest.store.dialect import insert as upsert_into
 from digest.store.gate import is_current
 from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, requests
 from digest.store.workers import is_living
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import date
-
-    from sqlalchemy import ColumnElement, Connection, Row
-
 
 _NAMED = re.compile(rb"(?:oai:arXiv\.org:|arxiv\.org/abs/)([!-;=-~]{1,40}?)(?:v\d+)?<")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.messages import DeliveryState, Occasion
@@ -16,10 +15,6 @@ from digest.store import dialect
 from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
 from digest.store.subscribers import LETTERS
 from digest.store.subscriptions import list_settings
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Row
-
 
 REFUSED = "refused"
 """Under this name requests are counted that were not taken, since a limit was met."""

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, literal, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Insert,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+    update,
+)
 
 from digest.model.errors import UsageError, count
 from digest.model.messages import DeliveryState, Occasion
@@ -36,13 +50,6 @@ from digest.store.schema import (
     subscriptions,
     suppressions,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Insert
-
 
 _SETTLED = re.compile(r"[a-z0-9._+-]+@[a-z0-9.-]+", re.ASCII)
 """Addresses that are in their one spelling already, sound or not; most are, and judging one takes a while."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from sqlalchemy import Select, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, Table, delete, func, insert, or_, select, update
 
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours
@@ -43,12 +45,6 @@ from digest.store.subscribers import (
     of_subscriptions,
     suppress_waiting,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection, Row, Table
 
 
 def load_subscriptions(

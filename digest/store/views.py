@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
     Select,
+    TextClause,
     and_,
     exists,
     func,
@@ -28,6 +34,7 @@ from digest.model.subscriptions import (
     SubscriptionState,
 )
 from digest.store.dialect import in_chunks, unpack
+from digest.store.engine import Store
 from digest.store.outbox import IN_DOUBT, load_deliveries_of, waits_for_held
 from digest.store.queries import every_revision, read_revision
 from digest.store.schema import (
@@ -51,14 +58,6 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import load_subscriptions
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from datetime import date, datetime, timedelta
-
-    from sqlalchemy import ColumnElement, Connection, Row, TextClause
-
-    from digest.store.engine import Store
 
 
 def has_turns(conn: Connection, now: datetime) -> bool:

@@ -6,12 +6,28 @@ No process's own clock matters.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
-from sqlalchemy import and_, delete, exists, func, literal, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    TextClause,
+    and_,
+    delete,
+    exists,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    update,
+)
 
 from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import find_owed
@@ -37,15 +53,6 @@ from digest.store.schema import (
 )
 from digest.store.subscriptions import read_cadence, read_quiet_hours
 from digest.store.views import is_sent_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-    from pathlib import Path
-    from typing import Any
-
-    from sqlalchemy import ColumnElement, Connection, Row, TextClause
-
 
 CLAIM = timedelta(minutes=15)
 """How long a process has to send an alarm; if that failed, or the process died, another sends it then."""

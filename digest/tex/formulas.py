@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from digest.tex.symbols import LOWERED, LOWERED_BY_CUSTOM, RAISED, RAISED_BY_NATURE, shift
 from digest.tex.tokens import PieceKind, Role, TexPiece
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _OPERANDS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.BIG})
 _FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLOSE})

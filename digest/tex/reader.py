@@ -8,7 +8,8 @@ understood is printed as it was typed.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS, read_escape, read_ligature, read_tie
 from digest.tex.formulas import (
@@ -42,9 +43,6 @@ from digest.tex.tokens import (
     is_one_run,
     join_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _DEEPEST = 10
 """Groups nested deeper than this are printed as typed; five is the most that real abstracts have."""

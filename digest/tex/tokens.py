@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum, auto
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+from typing import NamedTuple
 
 MOST_TOKENS = 700
 """What follows so many tokens is printed as typed; real abstracts have 600 at most."""

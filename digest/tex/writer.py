@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from digest.tex.reader import parse_tex
 from digest.tex.tokens import DROPPED, PieceKind, Segment, Tags, TexPiece
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _NEEDS_READING = re.compile(rf"[\\$~{DROPPED}\ud800-\udfff]|--|``")
 _WHITE = re.compile(r"[^\S\u00a0]+")
