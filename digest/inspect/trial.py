@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 DAYS, SHOWN = 30, 10
 """How far back a trial looks, and how many papers it shows as today's digest."""
 
+MEANWHILE = 4_000
+"""Papers that go on answering while they are read anew. More are let go first: twice as many take much memory."""
+
 BROAD, RARE = 40.0, 0.2
 """Papers an announcement, above which nobody reads them all, and below which there is less than one a week."""
 
@@ -298,6 +301,8 @@ class TrialDesk:
         return edition
 
     def _read(self, reach: Reach) -> None:
+        if self._edition is not None and len(self._edition.kept) > MEANWHILE:
+            self._edition = None
         try:
             with self._site.store.read() as conn:
                 self._edition = read_edition(conn, reach, self._site.clock.now())

@@ -90,7 +90,7 @@ def fit_papers(
     return Fit(find_most(most, lambda papers: measure(Fit(papers, none)) <= budget), none)
 
 
-KEPT = 1_024
+KEPT = 512
 """Papers at hand, each with a step of its abstract: those of a busy day. About 12 KB each."""
 
 
