@@ -50,39 +50,6 @@ class Envelope:
     identity: MailIdentity
 
 
-def write_letter(
-    templates: Templates, context: LetterContext, delivery: Delivery, identity: MailIdentity
-) -> bytes:
-    """Write a letter as the bytes that are sent."""
-    text = clean_markup(templates.render("email/letter.txt", context)).strip()
-    headers = _head_plain(identity, delivery.destination.address, context.subject, delivery.idempotency_key)
-    return write_mail(headers, delivery.idempotency_key, flow_text(text))
-
-
-def write_alarm(templates: Templates, context: AlarmContext, envelope: Envelope) -> Message:
-    """Write the message for its destination."""
-    match envelope.destination.kind:
-        case DestinationKind.MAIL:
-            return _message("message/rfc822", _write_mail(templates, context, envelope), envelope, ".eml")
-        case DestinationKind.SLACK:
-            payload = {
-                "channel": envelope.remote_address or envelope.destination.address,
-                **_write_payload(templates, context),
-                "metadata": {"event_type": EVENT_TYPE, "event_payload": {"alarm": envelope.key}},
-                "client_msg_id": envelope.key,
-            }
-            return _message("application/json", encode_payload(payload), envelope, ".json")
-        case DestinationKind.SLACK_WEBHOOK:
-            body = encode_payload(_write_payload(templates, context))
-            return _message("application/json", body, envelope, ".json")
-        case DestinationKind.WEBHOOK:
-            body = write_alarm_event(context, envelope.key, envelope.identity.date)
-            return _message("application/json", body, envelope, ".json")
-        case _:
-            subject, text = _render_text(templates, context)
-            return _message("text/plain", f"{subject}\n\n{text}\n".encode(), envelope, ".txt")
-
-
 def _message(media_type: str, body: bytes, envelope: Envelope, suffix: str) -> Message:
     return Message(media_type, body, envelope.key, f"alarm-{envelope.key}{suffix}")
 
@@ -154,43 +121,28 @@ class Renderer:
         destination = delivery.destination
         match destination.kind:
             case DestinationKind.MAIL:
-                return self.render_mail(digest, delivery, links, identity)
+                body = write_digest_mail(self._papers, digest, delivery, links, identity)
+                return _write_message("message/rfc822", body, digest, delivery, ".eml")
             case DestinationKind.SLACK:
-                return self.render_slack(digest, delivery, links)
+                body = encode_payload(write_slack_payload(self._divide(digest), delivery, links))
+                return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
             case DestinationKind.WEBHOOK:
-                event = write_digest_event(digest, delivery, links)
-                return _write_message("application/json", event, digest, delivery, ".json")
+                body = write_digest_event(digest, delivery, links)
+                return _write_message("application/json", body, digest, delivery, ".json")
             case DestinationKind.SLACK_WEBHOOK:
-                return self.render_webhook(digest, delivery, links)
+                body = encode_payload(write_webhook_payload(self._divide(digest), delivery, links))
+                return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
             case DestinationKind.CONSOLE:
-                body = self.render_terminal(digest, width=CONSOLE_WIDTH, color=False, limit=None)
-                return _write_message("text/plain", body.encode(), digest, delivery, ".txt")
+                text = self.render_terminal(digest, width=CONSOLE_WIDTH, color=False, limit=None)
+                return _write_message("text/plain", text.encode(), digest, delivery, ".txt")
             case DestinationKind.FILE if not destination.is_pulled:
-                body = self.render_page(digest, links)
-                return _write_message("text/html", body.encode(), digest, delivery, ".html")
+                text = self.render_page(digest, links)
+                return _write_message("text/html", text.encode(), digest, delivery, ".html")
             case DestinationKind.FILE | DestinationKind.FEED:
                 raise DigestError(f"{destination} is a feed: nothing is sent there")
             case kind:
                 text = write_post(self.templates, f"{kind}{POST_SUFFIX}", digest, links)
                 return _write_message("text/markdown", text.encode(), digest, delivery, ".md")
-
-    def render_mail(self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity) -> Message:
-        """Render a mail of one text and one HTML part, as the bytes that are sent."""
-        body = write_digest_mail(self._papers, digest, delivery, links, identity)
-        return _write_message("message/rfc822", body, digest, delivery, ".eml")
-
-    def render_slack(self, digest: Digest, delivery: Delivery, links: Links) -> Message:
-        """Render the body of `chat.postMessage` for one part.
-
-        Part 0 goes to the channel; the others carry `thread_ts` once the delivery knows its parent.
-        """
-        body = encode_payload(write_slack_payload(self._divide(digest), delivery, links))
-        return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
-
-    def render_webhook(self, digest: Digest, delivery: Delivery, links: Links) -> Message:
-        """Render the one message for a Slack incoming webhook."""
-        body = encode_payload(write_webhook_payload(self._divide(digest), delivery, links))
-        return _write_message("application/json", body, digest, delivery, _part_suffix(delivery))
 
     def render_text(self, digest: Digest, links: Links) -> str:
         """Render plain text in lines of at most 78 characters, as far as words and links allow."""
@@ -218,12 +170,33 @@ class Renderer:
 
     def render_alarm(self, context: AlarmContext, envelope: Envelope) -> Message:
         """Render a message to the operator."""
-        return write_alarm(self.templates, context, envelope)
+        match envelope.destination.kind:
+            case DestinationKind.MAIL:
+                return _message("message/rfc822", _write_mail(self.templates, context, envelope), envelope, ".eml")
+            case DestinationKind.SLACK:
+                payload = {
+                    "channel": envelope.remote_address or envelope.destination.address,
+                    **_write_payload(self.templates, context),
+                    "metadata": {"event_type": EVENT_TYPE, "event_payload": {"alarm": envelope.key}},
+                    "client_msg_id": envelope.key,
+                }
+                return _message("application/json", encode_payload(payload), envelope, ".json")
+            case DestinationKind.SLACK_WEBHOOK:
+                body = encode_payload(_write_payload(self.templates, context))
+                return _message("application/json", body, envelope, ".json")
+            case DestinationKind.WEBHOOK:
+                body = write_alarm_event(context, envelope.key, envelope.identity.date)
+                return _message("application/json", body, envelope, ".json")
+            case _:
+                subject, text = _render_text(self.templates, context)
+                return _message("text/plain", f"{subject}\n\n{text}\n".encode(), envelope, ".txt")
 
     def render_letter(self, context: LetterContext, delivery: Delivery, identity: MailIdentity) -> Message:
         """Render the mail with a link that somebody asked for on a page."""
-        body = write_letter(self.templates, context, delivery, identity)
-        return Message("message/rfc822", body, delivery.idempotency_key, f"letter-{delivery.idempotency_key}.eml")
+        key = delivery.idempotency_key
+        text = clean_markup(self.templates.render("email/letter.txt", context)).strip()
+        headers = _head_plain(identity, delivery.destination.address, context.subject, key)
+        return Message("message/rfc822", write_mail(headers, key, flow_text(text)), key, f"letter-{key}.eml")
 
     def web_style_hash(self) -> str:
         """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""

@@ -105,7 +105,7 @@ def make_mails() -> Iterator[tuple[str, str]]:
         **quiet_digests(),
     }
     for name, digest in digests.items():
-        yield name, read_html(renderer.render_mail(digest, DELIVERY, SAMPLE_LINKS, IDENTITY).body)
+        yield name, read_html(renderer.render(digest, DELIVERY, SAMPLE_LINKS, IDENTITY).body)
 
 
 def match_papers(most: int) -> list[DigestEntry]:
@@ -137,7 +137,7 @@ def measure(browser: Browser) -> dict[str, tuple[float, bool]]:
     for start in range(0, len(entries), TOGETHER):
         together = entries[start : start + TOGETHER]
         digest = make_digest(together, title="GPU computing", queries=tuple(QUERIES.items()))
-        mail = renderer.render_mail(digest, DELIVERY, SAMPLE_LINKS, IDENTITY).body
+        mail = renderer.render(digest, DELIVERY, SAMPLE_LINKS, IDENTITY).body
         sight = browser.look(read_html(mail), View(SCREEN[0]), wanted="td.paper, .foot")
         highs += [after - before for before, after in pairwise(sight.tops)]
         if len(together) == TOGETHER:
@@ -145,7 +145,7 @@ def measure(browser: Browser) -> dict[str, tuple[float, bool]]:
             screens.append(sight.height / SCREEN[1])
             sizes.append(measure_html(mail))
     full = make_digest(entries[:FULL], title="GPU computing", queries=tuple(QUERIES.items()))
-    size = measure_html(renderer.render_mail(full, DELIVERY, SAMPLE_LINKS, IDENTITY).body)
+    size = measure_html(renderer.render(full, DELIVERY, SAMPLE_LINKS, IDENTITY).body)
     high = sum(highs) / len(highs)
     return {
         f"papers measured, of {len(entries)}": (len(highs), len(highs) == MEASURED),

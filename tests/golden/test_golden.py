@@ -79,7 +79,7 @@ CONFIRM = ConfirmContext(
 def test_mails_look_as_they_did(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, name: str
 ) -> None:
-    message = renderer.render_mail(DIGESTS[name], deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
+    message = renderer.render(DIGESTS[name], deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
     plain, html = read_parts(message.body)
     head = message.body.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n", "\n")
     golden(f"{name}.mail.head.txt", f"{head}\n")
@@ -108,9 +108,9 @@ def test_a_lab_rebrands_mail_and_slack_with_three_files(
 ) -> None:
     own = Renderer([Path(__file__).with_name("theme")])
     assert check_templates(own.templates) == ()
-    mail = own.render_mail(sample_digest(), deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
+    mail = own.render(sample_digest(), deliver("mailto:reader@example.org"), SAMPLE_LINKS, identity)
     golden("theme.mail.html", read_parts(mail.body)[1])
-    post = own.render_slack(sample_digest(), deliver("slack:#papers"), SAMPLE_LINKS)
+    post = own.render(sample_digest(), deliver("slack:#papers"), SAMPLE_LINKS, identity)
     golden("theme.slack.json", json.dumps(json.loads(post.body), indent=1, ensure_ascii=False) + "\n")
 
 

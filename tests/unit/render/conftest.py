@@ -17,6 +17,8 @@ from digest.render.samples import EVENING, SAMPLE_LINKS
 
 KEY = "5a1d0b0e-93a4-4a35-8c39-6ad6c55a2f10"
 
+IDENTITY = MailIdentity("digest@example.org", "Digest", "digest.example.org", EVENING)
+
 MakeDelivery = Callable[..., Delivery]
 
 
@@ -27,7 +29,7 @@ def renderer() -> Renderer:
 
 @pytest.fixture(scope="session")
 def identity() -> MailIdentity:
-    return MailIdentity("digest@example.org", "Digest", "digest.example.org", EVENING)
+    return IDENTITY
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +63,7 @@ def read_posts(
         deliver("slack:#papers", part=part, parts=parts, parent_remote_id="1764000000.000100" * bool(part))
         for part in range(parts)
     ]
-    return [json.loads(renderer.render_slack(digest, delivery, links).body) for delivery in deliveries]
+    return [json.loads(renderer.render(digest, delivery, links, IDENTITY).body) for delivery in deliveries]
 
 
 def read_parts(raw: bytes) -> tuple[str, str]:

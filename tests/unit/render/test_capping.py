@@ -76,7 +76,7 @@ def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     left_out = [str(entry.paper.id) for entry in digest.entries[digest.shown :]]
     titles = {f"{number:03d}" for number in range(1, digest.shown + 1)}
     delivery = deliver("mailto:reader@example.org")
-    plain, html = read_parts(RENDERER.render_mail(digest, delivery, links, IDENTITY).body)
+    plain, html = read_parts(RENDERER.render(digest, delivery, links, IDENTITY).body)
     assert set(_TITLE.findall(plain)) == titles <= set(_TITLE.findall(html))
     for mail in (plain, html):
         assert (f"{hidden} more in this digest" in mail) is (hidden > 0)

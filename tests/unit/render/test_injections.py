@@ -181,7 +181,7 @@ def test_nothing_comes_alive_in_a_mail(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, way: str
 ) -> None:
     for digest in make_digests(way):
-        raw = renderer.render_mail(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
+        raw = renderer.render(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
         _check_mail(raw, len(digest.entries))
 
 

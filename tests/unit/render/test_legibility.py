@@ -133,7 +133,7 @@ def show(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> C
     """Renders the HTML part of a digest's mail."""
 
     def show_html(digest: Digest) -> str:
-        raw = renderer.render_mail(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
+        raw = renderer.render(digest, deliver("mailto:a@b.example"), SAMPLE_LINKS, identity).body
         return read_parts(raw)[1]
 
     return show_html
@@ -158,6 +158,6 @@ def test_every_text_of_a_mail_has_contrast_enough_in_light_dark_and_turned_round
 def test_a_grey_that_is_too_pale_is_found(tmp_path: Path, deliver: MakeDelivery, identity: MailIdentity) -> None:
     (tmp_path / "email").mkdir()
     (tmp_path / "email/style.css").write_text(".meta { color: #9a9a9a }")
-    raw = Renderer([tmp_path]).render_mail(sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity)
+    raw = Renderer([tmp_path]).render(sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity)
     ratios = [measure_contrast(*colors) for _, *colors in find_texts(read_parts(raw.body)[1], {})]
     assert min(ratios) < AA

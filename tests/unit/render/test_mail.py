@@ -23,7 +23,7 @@ def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> 
     """Renders a digest as the bytes of a mail."""
 
     def write_mail(digest: Digest, links: Links = SAMPLE_LINKS, to: str = "mailto:reader@example.org") -> bytes:
-        return renderer.render_mail(digest, deliver(to), links, identity).body
+        return renderer.render(digest, deliver(to), links, identity).body
 
     return write_mail
 
@@ -86,5 +86,5 @@ def test_a_template_that_leaves_no_room_is_an_error(
     (tmp_path / "email").mkdir()
     (tmp_path / "email/digest.html").write_text(f"<html><body>{'<p>long</p>' * 20_000}</body></html>")
     with pytest.raises(TemplateError, match="before any paper") as caught:
-        Renderer([tmp_path]).render_mail(sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity)
+        Renderer([tmp_path]).render(sample_digest(), deliver("mailto:a@b.example"), SAMPLE_LINKS, identity)
     assert "Shorten" in caught.value.hint

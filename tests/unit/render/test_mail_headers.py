@@ -47,7 +47,7 @@ def write(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> 
         key: str = KEY,
         sender: MailIdentity = identity,
     ) -> bytes:
-        return renderer.render_mail(digest, deliver(to, idempotency_key=key), links, sender).body
+        return renderer.render(digest, deliver(to, idempotency_key=key), links, sender).body
 
     return write_mail
 

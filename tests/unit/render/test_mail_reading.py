@@ -46,7 +46,7 @@ def read(renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity) -> R
     """Renders a digest and reads it back: the message, its text with soft line breaks undone, its HTML."""
 
     def read_mail(digest: Digest, links: Links = SAMPLE_LINKS) -> tuple[EmailMessage, str, str]:
-        raw = renderer.render_mail(digest, deliver("mailto:reader@example.org"), links, identity).body
+        raw = renderer.render(digest, deliver("mailto:reader@example.org"), links, identity).body
         message = email.message_from_bytes(raw, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
         assert [part.defects for part in message.walk()] == [[], [], []]

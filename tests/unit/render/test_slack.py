@@ -20,7 +20,7 @@ from digest.render.samples import SAMPLE_LINKS, SAMPLES, make_digest, make_entry
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.blocks import check_blocks
 from tests.samples import odd_entries, sample_digest
-from tests.unit.render.conftest import MakeDelivery, read_posts
+from tests.unit.render.conftest import IDENTITY, MakeDelivery, read_posts
 
 CHANNEL = Destination.parse("slack:#papers")
 
@@ -58,7 +58,7 @@ def test_a_webhook_has_no_thread_so_its_one_message_counts_and_links_what_it_doe
     webhook = Destination.parse("slack-webhook:team")
     assert renderer.divide(digest, webhook) == (Share(0, 14, 10),)
     for links in (SAMPLE_LINKS, Links()):
-        payload = json.loads(renderer.render_webhook(digest, deliver("slack-webhook:team"), links).body)
+        payload = json.loads(renderer.render(digest, deliver("slack-webhook:team"), links, IDENTITY).body)
         assert payload.keys() == {"text", "blocks", "unfurl_links", "unfurl_media", "parse"}
         assert len(_ids(payload)) == (10 if links.web_view else 15)
         assert "5 more" in _texts(payload)
@@ -116,7 +116,7 @@ def test_a_part_that_was_too_large_shows_fewer_papers_and_counts_and_links_the_o
     for shown in (count, 3, 1, 0):
         for links in (SAMPLE_LINKS, Links()):
             delivery = deliver("slack:#x", part=1, parts=2, share=Share(0, count, shown))
-            payload = json.loads(renderer.render_slack(digest, delivery, links).body)
+            payload = json.loads(renderer.render(digest, delivery, links, IDENTITY).body)
             assert check_blocks(payload["blocks"]) == []
             assert _ids(payload) == (ids[:shown] if links.web_view else ids)
             assert (f"{count - shown} more" in _texts(payload)) is (shown < count)
