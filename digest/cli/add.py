@@ -39,7 +39,7 @@ def following_options(command: Callable[..., None]) -> Callable[..., None]:
 def command(ctx: click.Context, /, query: str, *, name: str | None, manner: Manner, **following: Any) -> None:  # noqa: ANN401 - as `following_options` gives
     """Add a subscription to QUERY to digest.toml.
 
-    If --to or --when is not given, it does as all others of the file. QUERY may also be a category, or an address
+    Without --to or --when, it takes what all others in the file have. QUERY may also be a category, or an address
     of an arXiv search.
 
     \b

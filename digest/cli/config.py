@@ -24,8 +24,8 @@ def command() -> None:
 def show(ctx: click.Context, *, as_json: bool) -> None:
     """Show every setting, and where its value comes from.
 
-    That is the default, the file, or a variable. Secrets are never shown, only whether they
-    are set. Without a file, defaults and environment count.
+    It comes from the default, the file, or a variable. Secrets are never shown, only whether they
+    are set. Without a file, defaults and variables count.
     """
     config = configuration.open_config_or_defaults(ctx.obj["config_path"])
     if as_json:

@@ -38,8 +38,8 @@ def command() -> None:
 def check(ctx: click.Context, *, as_json: bool) -> None:
     """Read the whole database: is it sound?
 
-    Every rule that must hold is asked, and SQLite checks its own file. Changes nothing, and works beside a
-    running `digest serve`. Exit code 1 where anything is wrong.
+    Every rule that must hold is checked, and SQLite checks its own file. Nothing is changed, and `digest serve`
+    may go on meanwhile. Exit code 1 if anything is wrong.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
         violations = load_violations(conn)
@@ -88,18 +88,18 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
 
 @command.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
-@click.option("--force", is_flag=True, help="Write over FILE where it is there already.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option(
     "--keep",
     type=click.IntRange(1),
-    help="Without FILE: keep so many backups there, the newest, and remove the others.",
+    help="Without FILE: keep that many of the newest backups, and remove the others.",
 )
 @json_option
 @click.pass_context
 def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | None, as_json: bool) -> None:
     """Copy a SQLite database to FILE while it works, and check it.
 
-    Without FILE it goes into the folder `backups` beside the database, named after the moment. Only this account
+    Without FILE it goes into the folder `backups` beside the database, and its name is the time. Only this account
     can read it: it holds your readers' addresses.
 
     PostgreSQL has its own backups: use pg_dump. `digest help backups` shows the commands.

@@ -128,7 +128,7 @@ def delivery_as_json(one: StoredDelivery) -> dict[str, object]:
 @json_option
 @click.pass_context
 def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
-    """Show where ID stands, every attempt, and its message."""
+    """Show the state of message ID, every attempt, and its text."""
     with opened_store(ctx) as here, here.store.read() as conn:
         stored, attempts = views.load_delivery(conn, delivery_id)
         message = outbox.load_message(conn, delivery_id)
@@ -250,7 +250,7 @@ def retry(
 def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Say that ID… did arrive, so that it is not sent again.
 
-    The parts behind it go on.
+    The parts after it go on.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in sorted(set(delivery_ids)):
@@ -265,7 +265,7 @@ def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
 def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """Never send ID…, and do not ask about them again.
 
-    Each may wait, need you, or have failed.
+    It works for messages that wait, need you or have failed.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):

@@ -37,7 +37,7 @@ def command() -> None:
 def list_feeds(ctx: click.Context, name: str | None, *, secret: bool, as_json: bool) -> None:
     """List the feeds, or print their secret addresses.
 
-    With NAME only this feed. Its address without a name beside it is easy to copy: hand it to one reader.
+    With NAME you see only this feed, and its address alone, which is easy to copy. Give it to one reader.
     With .json in place of .atom it is a JSON Feed.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
@@ -111,7 +111,7 @@ def _describe_place(here: Installation, place: FeedPlace) -> str:
 def rotate(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Give NAME's feed a new secret address; the old one ends.
 
-    The old address ends within half a minute, for good: feed readers learn that it is gone.
+    The old address ends within half a minute. Feed readers learn that it is gone.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = require_subscription_feed(conn, name)

@@ -53,7 +53,7 @@ _VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_T
 @click.option("--to", "places", metavar="TO", multiple=True, help="you@…, #papers, feed, console; repeatable.")
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who sends the mail.")
 @click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
-@click.option("--login", metavar="NAME", default="", help="The login name there, where it is not your address.")
+@click.option("--login", metavar="NAME", default="", help="Your login name there, if it is not your address.")
 @click.option("--smtp", metavar="URL", help="Your own mail server: smtp+starttls://name@host:587.")
 @click.option("--from", "sender", metavar="ADDRESS", help="The address mail comes from.")
 @click.option("--password-file", metavar="FILE", default="", help="A file that holds the mail password.")

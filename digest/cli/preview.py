@@ -85,8 +85,8 @@ def command(
 ) -> None:
     """Show a subscription's digest in any shape; nothing is sent.
 
-    That is what waits for its next turn, or, where nothing waits, its last digest. A digest that was planned
-    is shown as it was. The link to unsubscribe is left out: each reader has another.
+    You see what waits for its next digest. If nothing waits, you see its last one. A digest that was planned
+    is shown as it was. The link to unsubscribe is left out, because each reader has another.
 
     \b
     digest preview perf-team
@@ -221,7 +221,7 @@ def command_send(
     """Send a digest to yourself, to try how it arrives.
 
     It goes to the places that alarms.to names. Its readers get nothing, and nothing is marked as sent. Exit
-    code 4 where a place did not take it.
+    code 4 if a place did not take it.
     """
     with opened(ctx, create=False, warns=True) as site:
         if not site.config.alarms.to:

@@ -70,7 +70,7 @@ def _share_memory() -> None:
 def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     """Keep doing all that is due, and serve feeds and pages, until stopped.
 
-    SIGTERM or Ctrl-C stops within 15 seconds, a second one at once. SIGHUP takes over an edited digest.toml.
+    SIGTERM or Ctrl-C stops within 15 seconds, a second one at once. SIGHUP reads an edited digest.toml.
     """
     stop, reload = threading.Event(), threading.Event()
     _listen(stop.set, reload.set)

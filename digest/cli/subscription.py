@@ -80,13 +80,14 @@ OPERATOR = "operator"
 @click.option(
     "--until",
     metavar="DATE",
-    help="The day it goes on: 2026-11-30, or 2026-11-30T09:00. Without it, you resume it.",
+    help="The day it goes on: 2026-11-30, or 2026-11-30T09:00. Without it, `resume` ends the pause.",
 )
 @click.pass_context
 def pause(ctx: click.Context, name: str, until: str | None) -> None:
     """Send NAME nothing for a while.
 
-    What matches meanwhile waits for the first digest afterwards. A digest that was planned before is still sent.
+    Papers that match during the pause wait for the first digest after it. A digest that is planned already is
+    still sent.
 
     A date counts in the zone of the subscription: that of its `when`, else of its quiet hours, else New York.
     2026-11-30T09:00Z is UTC.
@@ -160,7 +161,7 @@ def _describe_turn(here: Installation, turn: datetime | None) -> str:
 @click.command("unsubscribe")
 @click.argument("name")
 @click.argument("address")
-@click.option("--everything", is_flag=True, help="Not this subscription alone: all there are, for good.")
+@click.option("--everything", is_flag=True, help="All subscriptions, also later ones.")
 @click.pass_context
 def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
     """Stop sending NAME to ADDRESS, though digest.toml says so.
@@ -182,12 +183,12 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
 @click.command()
 @click.argument("name")
 @click.argument("address")
-@click.option("--everything", is_flag=True, help="Not this subscription alone: all there are.")
+@click.option("--everything", is_flag=True, help="All subscriptions, not this one alone.")
 @click.pass_context
 def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
     """Resubscribe ADDRESS to NAME, if its reader asks for it.
 
-    What matched meanwhile is not sent: it starts with the papers from now on. The NAME "(letters)" stands for
+    It starts with the papers from now on: what matched before is not sent. The NAME "(letters)" stands for
     mails with a link: an address that said "This was not me" gets none.
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
@@ -240,7 +241,7 @@ def command() -> None:
 def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     """List the subscriptions: where each goes, and when it is due.
 
-    Below them stand the people who subscribed by themselves.
+    The people who subscribed by themselves come after them.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
         lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))

@@ -88,21 +88,21 @@ def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
     "--to", "folder", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path), help="Where to."
 )
 @click.option("--extend", is_flag=True, help="Write files that extend the shipped ones, to replace single blocks.")
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.pass_context
 def export(ctx: click.Context, *, folder: Path | None, extend: bool, force: bool, names: tuple[str, ...]) -> None:
     """Copy shipped templates into a folder of yours.
 
-    There they can be changed. All are copied where none is named.
+    You can change the copies there. Without FILE, all are copied.
 
     \b
     digest templates export email/style.css slack/digest.txt
     digest templates export --extend email/digest.html
 
     A file that extends a shipped one takes over what a later release improves; a copy stays as it is.
-    The folder is the one digest.toml names, else `templates` beside it. Nothing is ever written over
-    unless --force says so.
+    The folder is the one that digest.toml names, else `templates` beside it. Without --force, no file is
+    replaced.
     """  # noqa: D301 - click reads the backspace, which must be one
     config = _load(ctx)
     target = folder or config.templates or config.folder / _FOLDER

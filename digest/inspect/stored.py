@@ -22,12 +22,12 @@ STORED: Final = (
     ),
     StoredKind(
         "What you subscribed to: saved queries, days, hour and the other choices",
-        "It says which papers you get, and when.",
+        "It decides which papers you get, and when.",
         _ERASED,
         ("saved_queries", "query_revisions", "subscriptions", "subscription_queries", "subscription_destinations"),
     ),
     StoredKind(
-        "That you unsubscribed, or want no mail with a link",
+        "That you unsubscribed, or blocked mails with a link",
         "Nothing is sent to you then, even if the operator of this service lists your address.",
         "until you subscribe again",
         ("suppressions",),
@@ -35,18 +35,18 @@ STORED: Final = (
     StoredKind(
         "A hash of each link in your mails",
         "It recognises the link. The link can't be made from it.",
-        f"{_ERASED}; that of an ended link to your preferences for good, without your address",
+        f"{_ERASED}; of an old link to your preferences it stays, without your address",
         ("tokens",),
     ),
     StoredKind(
         "What you asked for by a form, and the address that you gave",
-        "A mail with a link goes there. What you asked for is done once you press its button.",
+        "We send a link to that address. What you asked for happens when you press the button there.",
         f"{UNCONFIRMED // timedelta(hours=1)} hours, or until you press the button",
         ("signups",),
     ),
     StoredKind(
         "How many requests came from a network and for an address, both as hashes",
-        "Nobody can have many mails sent to you.",
+        "It stops people who ask for many mails to your address.",
         f"{_COUNTED.days} days",
         ("request_counts",),
     ),
@@ -64,8 +64,8 @@ STORED: Final = (
     ),
     StoredKind(
         "What arXiv was asked, without your name",
-        "It shows what was checked. Where arXiv searches for saved queries, their texts are in it.",
-        "for good",
+        "It shows what was checked. If arXiv searches for saved queries, it has their texts.",
+        "for ever",
         ("requests", "poll_runs", "cursors", "quarantine"),
     ),
 )

@@ -80,7 +80,7 @@ def test_with_a_query_it_shows_all_of_the_trial_without_a_script(shared: Desk) -
         == 'Read as: the paper is in cs.PF, and the title has "gpu" or "clocks".'
     )
     assert list_texts(page, "//p[@class='rate']") == ["About 1 paper a week, a mail only when there are any."]
-    assert "Papers are stored here since Tue 10 Nov." in page
+    assert "Papers have been stored here since Tue 10 Nov." in page
     assert [PAPERS[2].title, PAPERS[0].title] == list_texts(page, "//h3")
     assert len(find(page, "//svg/rect")) == 10
     assert find(page, "//svg[@role='img']/@aria-label") == [
