@@ -48,7 +48,7 @@ def next_slot(cadence: Cadence, quiet: QuietHours | None, after: datetime, taken
     """Return the first turn due after a moment whose name was not taken; None where only an event makes it due."""
     if cadence.kind is CadenceKind.AT_ONCE:
         return None
-    turns = _count_up(cadence, quiet, _day_of(cadence, after) - 2 * _DAY_SLOTS)
+    turns = _walk_slots(cadence, quiet, _day_of(cadence, after) - 2 * _DAY_SLOTS, _DAY_SLOTS)
     return next(slot for slot in turns if slot.due_at > after and not is_taken(taken, slot.name))
 
 
@@ -58,9 +58,8 @@ def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Sl
 
     After downtime one digest stands for all that were missed, under this name.
     """
-    return next(
-        slot for slot in _count_down(cadence, quiet, _day_of(cadence, now) + _DAY_SLOTS) if slot.due_at <= now
-    )
+    turns = _walk_slots(cadence, quiet, _day_of(cadence, now) + _DAY_SLOTS, -_DAY_SLOTS)
+    return next(slot for slot in turns if slot.due_at <= now)
 
 
 def nearest_slot(cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = "") -> Slot | None:
@@ -112,18 +111,11 @@ def _day_of(cadence: Cadence, moment: datetime) -> date:
     return moment.astimezone(ZoneInfo(cadence.zone)).date()
 
 
-def _count_up(cadence: Cadence, quiet: QuietHours | None, day: date) -> Iterator[Slot]:
+def _walk_slots(cadence: Cadence, quiet: QuietHours | None, day: date, step: timedelta) -> Iterator[Slot]:
     while True:
         if (slot := _make_slot(cadence, quiet, day)) is not None:
             yield slot
-        day += _DAY_SLOTS
-
-
-def _count_down(cadence: Cadence, quiet: QuietHours | None, day: date) -> Iterator[Slot]:
-    while True:
-        if (slot := _make_slot(cadence, quiet, day)) is not None:
-            yield slot
-        day -= _DAY_SLOTS
+        day += step
 
 
 def _make_slot(cadence: Cadence, quiet: QuietHours | None, day: date) -> Slot | None:

@@ -175,24 +175,19 @@ LONGEST_RETRY = timedelta(hours=2)
 
 def latest_poll_time(now: datetime) -> datetime:
     """Return the last moment (UTC) from which a new check was worth a request."""
-    today = now.astimezone(EASTERN).date()
-    moments = (
-        datetime.combine(day, at, tzinfo=EASTERN).astimezone(UTC)
-        for day in (today - timedelta(days=1), today)
-        for at in POLL_TIMES
-    )
-    return max(moment for moment in moments if moment <= now)
+    return max(moment for moment in _poll_times_around(now) if moment <= now)
 
 
 def next_poll_time(now: datetime) -> datetime:
     """Return the next moment (UTC) from which a new check is worth a request."""
+    return min(moment for moment in _poll_times_around(now) if moment > now)
+
+
+def _poll_times_around(now: datetime) -> Iterator[datetime]:
     today = now.astimezone(EASTERN).date()
-    moments = (
-        datetime.combine(day, at, tzinfo=EASTERN).astimezone(UTC)
-        for day in (today, today + timedelta(days=1))
-        for at in POLL_TIMES
-    )
-    return min(moment for moment in moments if moment > now)
+    for days in (-1, 0, 1):
+        for at in POLL_TIMES:
+            yield datetime.combine(today + timedelta(days=days), at, tzinfo=EASTERN).astimezone(UTC)
 
 
 def next_look_at(last: LastLooks) -> datetime | None:
