@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from digest.model.papers import Reason
     from digest.plan.links import LinkMaker
 
-PAGE, _TITLES, _BATCH = 50, 3, 25
+PAGE, _TITLES, _BATCH = 50, 3, 10
 """Digests on a page, papers shown of each, and digests searched together."""
 
 MOST_FOUND, MOST_READ = 100, 5_000

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from collections import Counter
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -68,9 +69,11 @@ def live_through(world: World, process: Served, http: httpx.Client) -> list[floa
     made_of, papers = load_papers()
     moment, figures, archive = world.clock.now(), list[float](), ""
     say(f"{PAPERS} {made_of} an announcement")
+    in_month: Counter[int] = Counter()
     for number in range(ANNOUNCEMENTS):
         moment, start = plan_mailing(moment + timedelta(hours=1)), number * PAPERS % (len(papers) - PAPERS)
-        world.arxiv.add(*announce(moment, papers[start : start + PAPERS], 1 + number * PAPERS))
+        in_month[moment.month] += PAPERS  # ids begin anew each month: a gap would be asked for
+        world.arxiv.add(*announce(moment, papers[start : start + PAPERS], 1 + in_month[moment.month] - PAPERS))
         world.clock.sleep((moment + timedelta(hours=3) - world.clock.now()).total_seconds())
         sent = len(world.mail.mails)
         wait_until(lambda sent=sent: len(world.mail.mails) > sent, 300)
