@@ -135,19 +135,22 @@ def shorten_share(share: Share) -> Share | None:
     return replace(share, shown=share.shown // 2) if share.shown else None
 
 
-_OF_RECIPIENT = re.compile(r"(?:^|: )[45]\.1\.(?:[1236]|10)\b")
+_OF_RECIPIENT = re.compile(r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b")  # qmail ends in its codes: (#5.1.1)
 _OF_US = re.compile(
-    r"client host|helo|ehlo|sender|relay\w* (?:access )?(?:is )?(?:not|denied|prohibited)|(?:not|unable to) relay"
-    r"|block(?:ed using| ?list)|blacklist|reverse|\bptr\b|\bspf\b|dkim|dmarc|authenticat",
+    r"client host|helo|ehlo|sender|relay\w* (?:access )?(?:is )?(?:not|denied|prohibited)"
+    r"|(?:not|unable)(?: \w+)* relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation|\bip\b|reverse"
+    r"|\br-?dns\b|\bptr\b|\bspf\b|dkim|dmarc|authenticat|\bauth\b|your (?:host|server)"
+    r"|(?<!recipient address rejected: )access denied",
     re.IGNORECASE,
 )
 _OF_US_FOR_NOW = re.compile(
-    r"(?!.*gr[ea]ylist).*(?:(?:client host|helo command|sender address) rejected|relay access denied)",
+    r"(?!.*(?:gr[ea]ylist|temporar|later))"
+    r".*(?:(?:client host|helo command|sender address) rejected|relay access denied)",
     re.IGNORECASE,
 )
 """What Postfix says with a 4xx code, though only the operator can mend it."""
 
-_OF_US_BY_CODE = re.compile(r"5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE)
+_OF_US_BY_CODE = re.compile(r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE)
 _OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
 """A word that a server may say to one recipient alone: an address, a number of its own; but no reply code."""
 

@@ -84,6 +84,16 @@ def test_a_reply_outside_the_protocol_leaves_the_fate_open_only_after_the_final_
         (Stage.RECIPIENT, 556, b"5.1.10 sender and recipient: null MX", False),
         (Stage.RECIPIENT, 550, b"<helo.sender@x.example>: no", False),
         (Stage.RECIPIENT, 554, b"5.7.1 <r@x.example>: Recipient address rejected: Access denied", False),
+        (Stage.RECIPIENT, 550, b"5.4.1 Recipient address rejected: Access denied. [eop.example]", False),
+        (Stage.RECIPIENT, 550, b"rejected because 192.0.2.1 is in a black list at bl.example", True),
+        (Stage.RECIPIENT, 550, b"(mx) [192.0.2.1] is currently not permitted to relay through us", True),
+        (Stage.RECIPIENT, 553, b"sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)", True),
+        (Stage.RECIPIENT, 550, b"sorry, no mailbox here by that name, see our ip. (#5.1.1)", False),
+        (Stage.RECIPIENT, 554, b"Blocked - see https://check.example/?ip=2001:db8::1", True),
+        (Stage.RECIPIENT, 550, b'"JunkMail rejected - [2001:db8::1]:42 is in an RBL"', True),
+        (Stage.RECIPIENT, 503, b"AUTH first (#5.5.1)", True),
+        (Stage.RECIPIENT, 550, b"Access denied", True),
+        (Stage.RECIPIENT, 450, b"4.7.1 Client host rejected: Service temporarily unavailable", False),
     ],
 )
 def test_what_concerns_the_login_or_the_server_reaches_every_mail_and_the_rest_this_one(
