@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import Connection, Row
+
+from digest.model.papers import Reason
+from digest.plan.links import LinkMaker
 from digest.query import PaperIndex, Query, find_reasons
 from digest.render.contexts import PastView
 from digest.render.digests import view_digest
@@ -13,14 +18,6 @@ from digest.render.papers import PaperView
 from digest.render.text import write_long_day
 from digest.store.digests import find_texts, load_frozen, thaw
 from digest.store.papers import load_versions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import Connection, Row
-
-    from digest.model.papers import Reason
-    from digest.plan.links import LinkMaker
 
 PAGE, _TITLES, _BATCH = 50, 3, 10
 """Digests on a page, papers shown of each, and digests searched together."""

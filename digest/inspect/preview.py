@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from sqlalchemy import Connection
+
+from digest.arxiv.client import ArxivClient
 from digest.arxiv.pages import EARLIEST, Window, walk_search
 from digest.deliver.step import mail_identity
 from digest.inspect.query_volume import DaySpan, list_submission_days
@@ -14,13 +18,16 @@ from digest.match.rules import choose_first_digest
 from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
+from digest.model.clock import Clock
 from digest.model.errors import UnknownName
 from digest.model.messages import Coverage, Delivery, DeliveryState, Digest, Links, Message, Occasion, Receipt
+from digest.model.papers import Paper
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts, leave_out_excluded
 from digest.plan.turns import next_slot
+from digest.poll.installation import Progress, Site
 from digest.query import Or, PaperIndex, Query, to_arxiv
 from digest.query.wording import note_other_words
 from digest.store import digests as digest_store
@@ -28,18 +35,6 @@ from digest.store import matches as match_store
 from digest.store import papers
 from digest.store.subscriptions import load_subscriptions
 from digest.store.views import SubscriptionLine, load_subscription_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date, tzinfo
-
-    from sqlalchemy import Connection
-
-    from digest.arxiv.client import ArxivClient
-    from digest.model.clock import Clock
-    from digest.model.papers import Paper
-    from digest.poll.installation import Progress, Site
-
 
 _BETWEEN = 1.0
 """Seconds between two messages: a channel takes one a second."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
+
+from digest.config import Config
 from digest.inspect.alarms import (
     DIGEST_LIMIT,
     FAILURE_SHOWN,
@@ -39,17 +42,8 @@ from digest.store.gate import Breaker, load_breaker
 from digest.store.outbox_sends import load_holds
 from digest.store.signups import is_refusing
 from digest.store.subscribers import load_refused
+from digest.store.views import Outbox, SubscriptionLine
 from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import date, datetime
-
-    from sqlalchemy import Connection
-
-    from digest.config import Config
-    from digest.store.views import Outbox, SubscriptionLine
-
 
 _READ = 500
 """Stuck deliveries read at most; they are shown by destination, so more would not be more lines."""

@@ -7,18 +7,23 @@ import re
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from sqlalchemy import Connection
 
 from digest.deliver.people import read_text
 from digest.model.announcements import Kind, earliest_mailing, has_mailing, latest_mailing, mailing_moment
 from digest.model.clock import write_day
 from digest.model.errors import DigestError, QueryError, count
 from digest.model.messages import DigestEntry
+from digest.model.papers import Paper
 from digest.model.subscriptions import Grouping
 from digest.plan.digests import order_entries
+from digest.poll.installation import Site
 from digest.query import And, Condition, Node, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
 from digest.query.tree import intern_condition
@@ -27,17 +32,7 @@ from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialVi
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
 from digest.store import papers as paper_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date, datetime
-
-    from sqlalchemy import Connection
-
-    from digest.model.papers import Paper
-    from digest.poll.installation import Site
-    from digest.store.papers import Reach
-
+from digest.store.papers import Reach
 
 DAYS, SHOWN = 30, 10
 """How far back a trial looks, and how many papers it shows as today's digest."""

@@ -7,8 +7,12 @@ transaction, so that a process that dies in between has made some of them and ow
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
 
 from digest.match.rules import (
     Exclusion,
@@ -25,22 +29,14 @@ from digest.model.cadences import CadenceKind
 from digest.model.errors import count
 from digest.model.messages import Occasion
 from digest.model.polls import Source
+from digest.poll.installation import Site
 from digest.query import PaperIndex
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
 from digest.store import subscriptions as subscription_store
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-    from digest.poll.installation import Site
-    from digest.store.matches import FirstDigest
-
+from digest.store.matches import FirstDigest
 
 _PAPERS_AT_ONCE: Final = 4_000
 """Stored papers held against the queries together."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import count
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from sqlalchemy import Connection
+
+from digest.config import Config
 from digest.model import secrets
 from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Destination, DestinationKind, DueSubscription
 from digest.store import database as token_store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-    from digest.config import Config
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ was checked is asked anew by the next pass.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
 
 from digest.match.rules import read_exclusion, readable
 from digest.model.announcements import Kind, StoredChange, mailing_moment, mailings_between
@@ -30,22 +32,14 @@ from digest.plan.links import LinkMaker, make_links, remember_tokens
 from digest.plan.restored import take_as_sent
 from digest.plan.turns import Turn, TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
 from digest.poll.coverage import load_coverage, reach_back
+from digest.poll.installation import Site
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, Query, analyse
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
+from digest.store.digests import DigestDraft
 from digest.store.matches import DueTurn, MatchRow, let_go
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import date, datetime
-
-    from sqlalchemy import Connection
-
-    from digest.poll.installation import Site
-    from digest.store.digests import DigestDraft
-
 
 _INSTANT = timedelta(microseconds=1)
 

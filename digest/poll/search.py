@@ -6,9 +6,11 @@ more of arXiv's time than sixty.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
 
 from digest.arxiv.pages import walk_search
 from digest.model.errors import (
@@ -21,6 +23,7 @@ from digest.model.errors import (
     ArxivThrottled,
 )
 from digest.model.polls import MOST_SEARCHED, LastLooks, Source
+from digest.poll.installation import Site
 from digest.poll.record import Horizons, Judge, PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
     FALLBACK_AFTER,
@@ -41,15 +44,7 @@ from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import runs as run_store
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from sqlalchemy import Connection
-
-    from digest.poll.installation import Site
-    from digest.store.matches import FirstDigest
-
+from digest.store.matches import FirstDigest
 
 BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 """arXiv's first month: a first check asks for the newest papers, however old."""

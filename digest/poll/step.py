@@ -7,15 +7,18 @@ even where nothing is missing: it is what shows that an announcement is all ther
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, timedelta
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime, timedelta
+
+from sqlalchemy import Connection
 
 from digest.arxiv.client import IDS_LIMIT, Fetched
 from digest.arxiv.oai import OaiPage, TokenExpired, UnknownPaper
 from digest.arxiv.pages import fetch_papers, find_day, walk_records
 from digest.model.clock import write_day
 from digest.model.polls import Gap, Source
+from digest.poll.installation import Site
 from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.rules import (
     BOOTSTRAP_DAYS,
@@ -39,16 +42,7 @@ from digest.poll.search import poll_queries, stand_in_for_harvest
 from digest.store import papers as mailing_store
 from digest.store import runs as run_store
 from digest.store import views
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import date, datetime
-
-    from sqlalchemy import Connection
-
-    from digest.poll.installation import Site
-    from digest.store.runs import PollRun
-
+from digest.store.runs import PollRun
 
 RESERVED = 2
 """Requests of a run for ids never asked for yet, whatever else was asked that day: an announcement is not complete

@@ -10,24 +10,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup, escape
 
 from digest.model.announcements import EASTERN
 from digest.model.clock import write_day
-from digest.tex import to_html, to_plain, to_segments
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from digest.model.messages import Digest, DigestEntry
-    from digest.model.papers import Field, Reason
-    from digest.tex import Segment
-
+from digest.model.messages import Digest, DigestEntry
+from digest.model.papers import Field, Reason
+from digest.tex import Segment, to_html, to_plain, to_segments
 
 _BLANKS = re.compile("[\t\n\v\f\r\x1c-\x1f \x85\u2028\u2029]+")
 _RARE_BLANKS = re.compile("[\v\f\x1c-\x1f\x85\u2028\u2029]")

@@ -7,28 +7,24 @@ store and are not touched here.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+from sqlalchemy import Connection
 
 from digest.match.rules import read_exclusion
 from digest.model.errors import QueryError
 from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
 from digest.plan.step import make_due_what_waits
 from digest.plan.turns import Turns
+from digest.poll.installation import Site
 from digest.query import parse_query
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
+from digest.store.subscribers import LetGo
 from digest.store.subscriptions import sync_subscriptions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from sqlalchemy import Connection
-
-    from digest.poll.installation import Site
-    from digest.store.subscribers import LetGo
 
 
 @dataclass(frozen=True, slots=True)
