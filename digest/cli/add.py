@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from digest.cli.context import read_followed
+from digest.cli.context import opened_workbench, read_followed
+from digest.cli.output import say
+from digest.cli.program import call_as_here
+from digest.cli.recent import gather_stored
 from digest.cli.saving import open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.config.addresses import read_destination
 from digest.config.starter import make_name
+from digest.inspect.query_volume import MATCH_SPAN, describe_volume
 from digest.model.errors import UsageError
 from digest.query.wording import name_query
 
@@ -46,7 +51,14 @@ def command(ctx: click.Context, /, query: str, *, name: str | None, manner: Mann
     digest add "cat:cs.PF AND abs:GPU" --name gpu --to you@example.org
     digest add 'ti:"tail latency"' --subscription gpu
     """  # noqa: D301 - click reads the backspace, which must be one
-    save_change(ctx, plan_addition(ctx, read_followed(query), name, **following), manner)
+    asked = read_followed(query)
+    change = plan_addition(ctx, asked, name, **following)
+    with opened_workbench(ctx) as bench:
+        found = gather_stored(bench, asked, MATCH_SPAN.days, quiet=True)
+    volume = describe_volume(found.span, found.papers) if found else None
+    if not manner.as_json:
+        say(f"Volume: {volume or call_as_here(f'not known here. `digest try {shlex.quote(query)}` says it')}.")
+    save_change(ctx, change, manner, beside={"volume": volume})
 
 
 def plan_addition(

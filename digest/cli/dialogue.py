@@ -29,8 +29,8 @@ from digest.config.starter import (
     log_in,
     suggest_schedule,
 )
-from digest.inspect.preview import note_found
-from digest.model.errors import ArxivError, DigestError, UsageError, count
+from digest.inspect.preview import describe_found, note_found
+from digest.model.errors import ArxivError, DigestError, UsageError
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.query.wording import describe_query
 
@@ -50,14 +50,13 @@ _SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465":
 
 
 def describe_week(digest: Digest) -> str:
-    """Say what the last week would have brought, and what to do where that is nothing or too much."""
+    """Say how much a query brings, and what to do where that is nothing or too much."""
     week = [one.paper for one in digest.entries if one.paper.published >= digest.planned_at - _WEEK]
     if not week:
         return "The last 7 days brought nothing. Fewer words bring more, and so does a whole category."
     if len(week) == len(digest.entries) and digest.coverage.total:
-        return f"The last 7 days brought more than {len(week)} papers. More words bring fewer."
-    title = cut(tex.to_plain(week[0].title), 80)
-    return f"The last 7 days brought {count(len(week), 'paper')}, the newest “{title}”."
+        return f"It brings {describe_found(digest)}. More words bring fewer."
+    return f"It brings {describe_found(digest)}. The newest: “{cut(tex.to_plain(week[0].title), 80)}”."
 
 
 @dataclass(frozen=True, slots=True)

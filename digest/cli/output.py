@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -239,6 +240,11 @@ def cut(text: str, width: int) -> str:
     head = folded[: width - 1]
     whole = head if folded[width - 1] == " " else head.rpartition(" ")[0]
     return (whole if len(whole) > width * 2 // 3 else head).rstrip(" ,;:.") + "…"
+
+
+def write_brief(volume: str) -> str:
+    """Write `about 2 papers a week` as a table has it below PAPERS."""
+    return re.sub("about | papers?", "", volume)
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -20,11 +19,12 @@ from digest.cli.output import (
     print_table,
     print_wrapped,
     say,
+    write_brief,
 )
 from digest.cli.recent import Found, gather_stored, name_query, paper_as_json, print_papers
 from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
 from digest.config import edits
-from digest.inspect.query_volume import count_days, describe_volume
+from digest.inspect.query_volume import MATCH_SPAN, count_days, describe_matches, describe_volume
 from digest.model.announcements import Kind, StoredChange
 from digest.model.clock import write_moment
 from digest.model.errors import QueryError
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _LABEL = 16
 _WIDEST_TEXT = 60
-_DAYS = 30
 _SIGNS = {"new": "+", "changed": "~", "gone": "−"}
 
 
@@ -58,11 +57,9 @@ def list_queries(ctx: click.Context, *, as_json: bool) -> None:
     """List the saved queries: what each found, and who follows it."""
     with opened_store(ctx) as here, here.store.read() as conn:
         stored = query_store.load_queries(conn)
-        since = here.now - timedelta(days=30)
-        brought = {
-            query.name: sum(day.papers for day in query_store.load_query_counts(conn, query.name, since))
-            for query in stored
-        }
+        since = here.now - MATCH_SPAN
+        brought = {one.name: query_store.load_query_counts(conn, one.name, since) for one in stored}
+        volumes = {one.name: describe_matches(brought[one.name], one.created_at, here.now) for one in stored}
         followers: dict[str, list[str]] = {query.name: [] for query in stored}
         for due in subscription_store.load_subscriptions(conn):
             for revision in () if due.is_personal else due.revisions:
@@ -71,24 +68,26 @@ def list_queries(ctx: click.Context, *, as_json: bool) -> None:
     if as_json:
         print_json(
             [
-                {**as_dict(query), "subscriptions": followers[query.name], "papers_30_days": brought[query.name]}
+                as_dict(query)
+                | {"subscriptions": followers[query.name], "days": brought[query.name]}
+                | {"volume": volumes[query.name]}
                 for query in stored
             ]
         )
         return
-    _print_queries(stored, followers, brought, drift)
+    _print_queries(stored, followers, volumes, drift)
 
 
 def _print_queries(
-    stored: list[StoredQuery], followers: Mapping[str, list[str]], brought: Mapping[str, int], drift: str
+    stored: list[StoredQuery], followers: Mapping[str, list[str]], volumes: Mapping[str, str], drift: str
 ) -> None:
     print_table(
-        ["QUERY", "TEXT", "MATCHES IN 30 DAYS", "SUBSCRIPTIONS"],
+        ["QUERY", "TEXT", "NEW PAPERS", "SUBSCRIPTIONS"],
         [
             [
                 query.name if query.name != query.text else "–",
                 cut(query.text, _WIDEST_TEXT),
-                "unreadable" if not query.canonical else f"{brought[query.name]:,}",
+                "unreadable" if not query.canonical else write_brief(volumes[query.name]),
                 " ".join(followers[query.name]) or "nobody follows it",
             ]
             for query in stored
@@ -122,7 +121,7 @@ def show(ctx: click.Context, text: str, *, limit: int, papers: int, as_json: boo
     """
     with opened_workbench(ctx) as bench:
         asked = bench.find_query(text, others=())
-        found = gather_stored(bench, asked.query, _DAYS, quiet=True)
+        found = gather_stored(bench, asked.query, MATCH_SPAN.days, quiet=True)
         checks, changes = _load_checks(bench, asked.name, limit, None if as_json else papers)
     followers = [one.name for one in bench.config.subscriptions if asked.name in one.queries]
     if as_json:

@@ -12,7 +12,6 @@ from digest.cli.context import Installation, describe_drift, opened_store
 from digest.cli.output import (
     as_dict,
     cut,
-    draw_bars,
     find_columns,
     json_option,
     print_json,
@@ -20,11 +19,13 @@ from digest.cli.output import (
     print_wrapped,
     say,
     wrap,
+    write_brief,
 )
 from digest.cli.program import call_as_here
 from digest.cli.subscription import NONE_YET, describe_turn
 from digest.inspect.alarms import does_its_work
-from digest.inspect.status import SPAN, STATE_WORDS, Status, load_status
+from digest.inspect.query_volume import describe_matches
+from digest.inspect.status import STATE_WORDS, Status, load_status
 from digest.model.announcements import mailing_moment
 from digest.model.clock import name_zone, write_age, write_day
 from digest.model.errors import count
@@ -64,7 +65,8 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
         with here.store.read() as conn:
             drift = describe_drift(here.config, conn)
     if as_json:
-        print_json({"summary": status.sum_up(), **as_dict(status), "edited": drift})
+        lines = [as_dict(one) | {"volume": _describe_volume(status, one)} for one in status.subscriptions]
+        print_json({"summary": status.sum_up(), **as_dict(status), "subscriptions": lines, "edited": drift})
         return
     headline = f"{status.sum_up()} {_describe_next(here, status)}".rstrip()
     say(headline)
@@ -159,7 +161,7 @@ def _print_subscriptions(here: Installation, status: Status, drift: str, room: i
     lines = [line for line in status.subscriptions if not line.is_personal]
     room -= len(lines) < len(status.subscriptions)
     most = room if len(lines) <= room else room - 1
-    header = ("SUBSCRIPTION", "LAST DIGEST: PAPERS", "NEXT DIGEST", "30 DAYS")
+    header = ("SUBSCRIPTION", "LAST DIGEST: PAPERS", "NEXT DIGEST", "PAPERS")
     rows = [_describe_subscription(here, status, line) for line in lines[:most]]
     print_table(header, _fit_cells(header, rows) if is_cut else rows, empty=drift or NONE_YET)
     if len(lines) > most:
@@ -180,13 +182,15 @@ def _fit_cells(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[tup
 
 
 def _describe_subscription(here: Installation, status: Status, line: SubscriptionLine) -> tuple[str, ...]:
-    days = _count_days(status, line)
-    weeks = [sum(days[start : start + 6]) for start in range(0, len(days), 6)]
     last = "–"
     if line.last_planned_at is not None:
         last = f"{_write_near(here, line.last_planned_at)}: {line.last_papers} {mark_states(line.last_states)}"
     turn = describe_turn(here, line, write=partial(_write_near, here))
-    return (line.name, last, turn, f"{draw_bars(weeks)} {sum(days):>3,}")
+    return (line.name, last, turn, write_brief(_describe_volume(status, line)))
+
+
+def _describe_volume(status: Status, line: SubscriptionLine) -> str:
+    return describe_matches(line.days, line.began_at, status.now)
 
 
 def mark_states(states: Iterable[str]) -> str:
@@ -196,12 +200,6 @@ def mark_states(states: Iterable[str]) -> str:
     if len(marks) > 1 and STATE_WORDS[DeliveryState.SENT] in marks:
         return f"sent in part, {others}"
     return ", ".join(marks)
-
-
-def _count_days(status: Status, line: SubscriptionLine) -> tuple[int, ...]:
-    counts = {day.day: day.papers for day in line.days}
-    first = (status.now - SPAN).date()
-    return tuple(counts.get(first + timedelta(days=number), 0) for number in range(1, SPAN.days + 1))
 
 
 def _describe_outbox(here: Installation, status: Status) -> str:

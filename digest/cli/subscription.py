@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +14,7 @@ from digest.cli.saving import Manner, open_file, plan_change, save_change, savin
 from digest.config import Config, edits
 from digest.config.addresses import read_destination
 from digest.deliver import people, unsubscribe
+from digest.inspect.query_volume import MATCH_SPAN, describe_matches
 from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.clock import name_zone
@@ -244,7 +244,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     The people who subscribed by themselves come after them.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
-        lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30))
+        lines = views.load_subscription_lines(conn, here.now, span=MATCH_SPAN)
         persons = people_store.load_people(conn)
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         drift = describe_drift(here.config, conn)
@@ -255,7 +255,7 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     }
     listed = [_list_person(one, own.get(one.destination), heard, resting) for one in persons]
     if as_json:
-        print_json({"subscriptions": [_as_json(line, dues[line.name]) for line in lines], "people": listed})
+        print_json({"subscriptions": [_as_json(here, line, dues[line.name]) for line in lines], "people": listed})
         return
     lines = [line for line in lines if not line.is_personal]
     print_table(
@@ -327,10 +327,10 @@ def describe_turn(
     return (write(line.next_due_at) if write else here.write(line.next_due_at)) + waits
 
 
-def _as_json(line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
+def _as_json(here: Installation, line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
     """Return a subscription's settings and how it stands."""
-    settings = as_dict(due.subscription) | as_dict(line)
-    return {"follow" if key == "queries" else key: value for key, value in settings.items()}
+    volume = describe_matches(line.days, line.began_at, here.now)
+    return as_dict(due.subscription, "queries") | as_dict(line) | {"volume": volume}
 
 
 @command.command()
@@ -341,12 +341,12 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Show everything about NAME, and its last digests."""
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here.config, conn, name, include_ended=True)
-        lines = views.load_subscription_lines(conn, here.now, span=timedelta(days=30), include_ended=True)
+        lines = views.load_subscription_lines(conn, here.now, span=MATCH_SPAN, include_ended=True)
         places = load_places(conn, due.id)
         digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
     if as_json:
-        print_json({**_as_json(line, due), "destinations": places, "digests": digests})
+        print_json({**_as_json(here, line, due), "destinations": places, "digests": digests})
         return
     turn = describe_turn(here, line)
     for label, values in _describe(here, due, line, places, digests, turn=turn).items():
@@ -380,7 +380,7 @@ def _describe(
         "excludes": describe_exclusion(subscription),
         "show": ["all" if subscription.show is None else count(subscription.show, "paper")],
         **_describe_reading(subscription),
-        "30 days": [f"{count(sum(day.papers for day in line.days), 'paper')} for its digests"],
+        "brings": [describe_matches(line.days, line.began_at, here.now)],
         "digests": [
             f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}, {digest.slot}"
             + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")

@@ -14,7 +14,7 @@ from digest.cli.program import call_as_here
 from digest.cli.recent import compare
 from digest.cli.saving import Manner, save_change, saving_options
 from digest.config import find_config, read_environment
-from digest.inspect.preview import look_up, note_found
+from digest.inspect.preview import describe_found, look_up, note_found
 from digest.model.errors import UsageError
 from digest.query.wording import guess_person
 from digest.render import Renderer
@@ -82,6 +82,7 @@ def command(
     if not manner.as_json:
         width = find_width()
         click.echo(Renderer().render_terminal(digest, width=width, color=shows_colors(), limit=limit))
+        say(f"Volume: {describe_found(digest)}.")
         if not digest.entries and (person := guess_person(text)):
             say(call_as_here(f"For a person's papers: `digest try {shlex.quote(person)}`"))
     if change is not None:
@@ -98,6 +99,7 @@ def _as_json(digest: Digest, limit: int, notes: Sequence[str]) -> dict[str, obje
     return {
         "query": digest.queries[0][1],
         "notes": notes,
+        "volume": describe_found(digest),
         "found": len(digest.entries),
         "has_more": digest.coverage.total > 0,
         "total_at_arxiv": digest.coverage.total or None,

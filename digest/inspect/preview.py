@@ -13,13 +13,13 @@ from sqlalchemy import Connection
 from digest.arxiv.client import ArxivClient
 from digest.arxiv.pages import EARLIEST, Window, walk_search
 from digest.deliver.step import mail_identity
-from digest.inspect.query_volume import DaySpan, list_submission_days
+from digest.inspect.query_volume import DaySpan, describe_volume, list_submission_days
 from digest.match.rules import choose_first_digest
 from digest.model import secrets
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock
-from digest.model.errors import UnknownName
+from digest.model.errors import UnknownName, count
 from digest.model.messages import Coverage, Delivery, DeliveryState, Digest, Links, Message, Occasion, Receipt
 from digest.model.papers import Paper
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
@@ -28,6 +28,7 @@ from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts, leave_out_excluded
 from digest.plan.turns import next_slot
 from digest.poll.installation import Progress, Site
+from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import Or, PaperIndex, Query, to_arxiv
 from digest.query.wording import note_other_words
 from digest.store import digests as digest_store
@@ -94,7 +95,7 @@ def foretell_run(conn: Connection, site: Site) -> list[Turn]:
         turns.append(Turn(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit))
     for one in (written[name] for name in written.keys() - {turn.line.name for turn in turns}):
         looks_back = one.has_digests and one.look_back > 0 and one.name not in dues
-        line = SubscriptionLine(one.name, one.destinations, one.queries)
+        line = SubscriptionLine(one.name, one.destinations, one.queries, now)
         turns.append(
             Turn(line, looks_back, None, f"{'first digest' if looks_back else 'begins'} with the next run")
         )
@@ -256,6 +257,17 @@ def note_found(query: Query, digest: Digest) -> list[str]:
     """Say which other words of the same stem bring most papers of a query's digest."""
     papers = PaperIndex(entry.paper for entry in digest.entries)
     return note_other_words(query.tree, papers, range(len(digest.entries)))
+
+
+def describe_found(digest: Digest) -> str:
+    """Say how much a query brings, by the digest that `look_up` planned of its newest papers."""
+    papers, span = [entry.paper for entry in digest.entries], list_submission_days(digest.planned_at, 30)
+    oldest = min((paper.updated for paper in papers), default=_BEGINNING)
+    has_older = digest.coverage.total or len(papers) >= FIRST_DIGEST_PAPERS
+    whole = tuple(day for day in span.whole if not has_older or day > oldest.date())
+    if whole:
+        return describe_volume(DaySpan(whole, span.begun), papers)
+    return f"over {count(len(papers) // ((digest.planned_at - oldest).days + 1), 'paper')} a day"
 
 
 PAGE: Final = 500

@@ -7,13 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 
-from digest.model.announcements import earliest_mailing, latest_mailing
+from digest.model.announcements import earliest_mailing, has_mailing, latest_mailing
 from digest.model.clock import write_day
 from digest.model.errors import count
+from digest.model.messages import DayCount
 from digest.model.papers import Paper
 from digest.query import AnalysedPaper, And, Condition, Node, Or, PaperIndex, Query, analyse, find_reasons, matches
 from digest.query.canonical import print_condition
 from digest.query.tree import Not
+
+MATCH_SPAN = timedelta(days=30)
+"""How far back matches are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,32 @@ def count_days(span: DaySpan, papers: Iterable[Paper]) -> dict[date, int]:
     return {day: counts[day] for day in span.dates}
 
 
+FEW_MAILINGS, _MAILINGS_A_WEEK = 5, 5
+
+
+def describe_rate(papers: int, mailings: int, days: int) -> str:
+    """Say how much it is that some days brought: `about 6 papers a day`, a week or a month.
+
+    Of none, and where the days are too few for that, say the number as it is: `3 papers in 4 days`.
+    """
+    known = f"{count(papers, 'paper')} in {count(days, 'day')}"
+    if not papers or mailings < FEW_MAILINGS:
+        return known
+    each = papers / mailings
+    for rate, span in ((each, "day"), (each * _MAILINGS_A_WEEK, "week")):
+        if rate >= 1:
+            return f"about {count(round(rate), 'paper')} a {span}"
+    return f"about {count(papers, 'paper')} a month" if days == MATCH_SPAN.days else known
+
+
+def describe_matches(matched: Iterable[DayCount], began_at: datetime, now: datetime) -> str:
+    """Say how much it is that matched in the last 30 days, or since a later moment; see `describe_rate`."""
+    first = max(began_at, now - MATCH_SPAN).date()
+    days = max((now.date() - first).days, 1)
+    mailings = sum(has_mailing(first + timedelta(days=number)) for number in range(days))
+    return describe_rate(sum(day.papers for day in matched), mailings, days)
+
+
 def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
     """Say how much a query brings: `about 3 papers a week; most on Tue 17 Nov: 9`.
 
@@ -60,9 +90,7 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
     """
     counts = count_days(span, papers)
     total, so_far = sum(counts[day] for day in span.whole), sum(counts[day] for day in span.begun)
-    weekly = round(total * 7 / len(span.whole)) if span.whole else 0
-    said = f"about {count(weekly, 'paper')} a week" if weekly else count(total, "paper")
-    said += "" if weekly else f" in {count(len(span.whole), 'day')}"
+    said = describe_rate(total, sum(map(has_mailing, span.whole)), len(span.whole))
     best = max(span.whole, key=lambda day: counts[day], default=None)
     if best is not None and counts[best] > 1:
         said += f"; most on {write_day(best, span.dates[-1])}: {counts[best]:,}"

@@ -23,6 +23,7 @@ from digest.inspect.alarms import (
     is_stuck,
 )
 from digest.inspect.coverage import MailingLine, is_checked, load_mailings
+from digest.inspect.query_volume import MATCH_SPAN
 from digest.match.rules import read_exclusion
 from digest.model.alarms import Alarm, AlarmName
 from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
@@ -238,9 +239,6 @@ def describe_breaker(breaker: Breaker) -> tuple[str, str]:
     return f"arXiv is not asked for {write_age(timedelta(seconds=breaker.seconds))}: {why}", remedy
 
 
-SPAN = timedelta(days=30)
-"""How far back papers are counted."""
-
 _CALL = "Call `digest run` from cron, or keep `digest serve` running."
 _RESTART = "Start `digest serve` again."
 _LOG = "The log of `digest serve` says why."
@@ -349,7 +347,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
                 find_next_look(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
             ),
             requests=views.count_requests(conn, now - timedelta(hours=24)),
-            subscriptions=tuple(views.load_subscription_lines(conn, now, span=SPAN)),
+            subscriptions=tuple(views.load_subscription_lines(conn, now, span=MATCH_SPAN)),
             outbox=outbox,
             papers=views.count_papers(conn),
             dialect=store.dialect,

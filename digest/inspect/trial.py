@@ -16,6 +16,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from digest.deliver.people import read_text
+from digest.inspect.query_volume import FEW_MAILINGS, describe_rate
 from digest.model.announcements import Kind, earliest_mailing, has_mailing, latest_mailing, mailing_moment
 from digest.model.clock import write_day
 from digest.model.errors import DigestError, QueryError, count
@@ -45,8 +46,7 @@ BROAD, RARE = 40.0, 0.2
 
 _log = logging.getLogger("digest.trial")
 _VARIANTS, _TITLES, _MOST_OPERANDS, _MOST_FAULTS = 2, 5, 12, 4
-_LONGEST_VARIED, _FEW_MAILINGS, _TALLEST = 400, 5, 70
-_MAILINGS_A_WEEK, _MAILINGS_A_MONTH, _MOST_DAYS = 5, 21.7, 0.8
+_LONGEST_VARIED, _TALLEST, _MOST_DAYS = 400, 70, 0.8
 _HELD_BACK = timedelta(days=4)
 """How long before an announcement a paper of it may have been submitted, over a weekend and a holiday."""
 
@@ -117,23 +117,14 @@ def _is_readable(text: str) -> bool:
     return _find_error(text) is None
 
 
-def describe_rate(papers: int, mailings: int) -> str:
-    """Say how much it is that some announcements brought: `about 6 papers a day`, a week or a month."""
-    each = papers / max(mailings, 1)
-    for rate, span in ((each, "day"), (each * _MAILINGS_A_WEEK, "week")):
-        if rate >= 1:
-            return f"about {count(round(rate), 'paper')} a {span}"
-    return f"about {count(max(round(each * _MAILINGS_A_MONTH), 1), 'paper')} a month" if papers else "no papers"
-
-
 def describe_mails(brought: Sequence[int], days: int) -> str:
     """Say what announcements of some days bring somebody: `About 6 papers a day, one mail each weekday`."""
     papers, busy = sum(brought), sum(map(bool, brought))
-    if not papers or len(brought) < _FEW_MAILINGS:
+    if not papers or len(brought) < FEW_MAILINGS:
         return f"{count(papers, 'paper') if papers else 'No papers'} in the last {count(days, 'day')}"
     often = "one mail each weekday" if busy == len(brought) else "one mail on most weekdays"
     often = often if busy >= _MOST_DAYS * len(brought) else "a mail only when there are any"
-    return f"{open_sentence(describe_rate(papers, len(brought)))}, {often}"
+    return f"{open_sentence(describe_rate(papers, len(brought), days))}, {often}"
 
 
 def list_narrower(tree: Node, categories: Sequence[str]) -> Iterator[tuple[str, Node]]:
@@ -332,7 +323,7 @@ def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, 
             PaperView(entry, number) for number, entry in enumerate(order_entries(entries, Grouping.KIND, ()), 1)
         ),
         more=max(len(today) - SHOWN, 0),
-        variants=tuple(_find_variants(query, edition, found, days[0], len(brought))),
+        variants=tuple(_find_variants(query, edition, found, days, len(brought))),
     )
 
 
@@ -342,7 +333,7 @@ def _make_entry(one: Kept, paper: Paper, query: Query) -> DigestEntry:
 
 
 def _find_variants(
-    query: Query, edition: Edition, found: Sequence[int], first: date, mailings: int
+    query: Query, edition: Edition, found: Sequence[int], days: Sequence[date], mailings: int
 ) -> Iterator[VariantView]:
     """Yield what comes near: a person's papers, and two closer forms of a broad query, or wider ones of a rare."""
     total, is_broad = len(found), len(found) > BROAD * mailings
@@ -355,9 +346,9 @@ def _find_variants(
     written = {print_tree(tree).replace(f"{Prefix.ALL}:", ""): change for change, tree in near}
     written[guess_person(query.text)] = _BY_PERSON
     texts = list(filter(_is_readable, written))
-    answers = edition.hold([parse_query(text).tree for text in texts], first)
+    answers = edition.hold([parse_query(text).tree for text in texts], days[0])
     views = [
-        VariantView(text, written[text], len(brought), describe_rate(len(brought), mailings))
+        VariantView(text, written[text], len(brought), describe_rate(len(brought), mailings, len(days)))
         for text, brought in zip(texts, answers, strict=True)
     ]
     yield from (view for view in views if view.change == _BY_PERSON and view.papers)

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from digest.model.errors import UnknownName
-from digest.model.messages import DayCount, Delivery, DeliveryState
+from digest.model.messages import DayCount, Delivery, DeliveryState, Occasion
 from digest.model.subscriptions import (
     FEED_SUFFIXES,
     ActiveRevision,
@@ -232,6 +232,8 @@ class SubscriptionLine:
     """One subscription's line of the status screen.
 
     Attributes:
+        follow: names or texts of saved queries.
+        began_at: when it was first here (UTC).
         state: active, paused or ended.
         last_planned_at: when its last digest was frozen (UTC); None before the first.
         last_papers: how many papers that held.
@@ -239,13 +241,14 @@ class SubscriptionLine:
         next_due_at: its next turn (UTC); None where an event makes it due.
         paused_until: when a pause ends (UTC); None without a pause, or for one without end.
         waiting: papers matched that the next digest will hold.
-        days: papers matched per UTC day, days without any left out.
+        days: papers matched per UTC day, but for first digests; days without any left out.
         is_personal: a person's own, made on a page.
     """
 
     name: str
     destinations: tuple[Destination, ...]
-    queries: tuple[str, ...]
+    follow: tuple[str, ...]
+    began_at: datetime
     state: SubscriptionState = SubscriptionState.ACTIVE
     last_planned_at: datetime | None = None
     last_papers: int = 0
@@ -301,7 +304,8 @@ def load_subscription_lines(
             name=due.subscription.name,
             state=SubscriptionState(due.state),
             destinations=due.subscription.destinations,
-            queries=due.subscription.queries,
+            follow=due.subscription.queries,
+            began_at=rows[due.id].created_at,
             last_planned_at=rows[due.id].last_planned_at,
             last_papers=lasts[due.id].papers if due.id in lasts else 0,
             last_states=states.get(lasts[due.id].id, ()) if due.id in lasts else (),
@@ -414,6 +418,7 @@ def _load_match_counts(
             matches.c.subscription_id,
             matches.c.papers,
             matches.c.matched_at,
+            matches.c.occasion,
             will_be_planned.label("waits"),
         )
         .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
@@ -424,7 +429,7 @@ def _load_match_counts(
     for row in _select_by(conn, found, matches.c.subscription_id, ids):
         if row.waits:
             waiting[row.subscription_id] = waiting.get(row.subscription_id, 0) + row.papers
-        if row.matched_at >= since:
+        if row.matched_at >= since and row.occasion != Occasion.FIRST_DIGEST:
             of_days = days.setdefault(row.subscription_id, {})
             of_days[row.matched_at.date()] = of_days.get(row.matched_at.date(), 0) + row.papers
     return waiting, days

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from digest.model.messages import DayCount, DeliveryState, Receipt
+from digest.model.messages import DayCount, DeliveryState, Occasion, Receipt
 from digest.store import gate, views
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
@@ -56,13 +56,15 @@ def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(s
             outbox.begin_sending(conn, delivery, make_message(), MORNING)
             outbox.mark_sent(conn, delivery, Receipt("1"), MORNING)
     more = store_papers(store, [make_paper(51), make_paper(52)])
+    sample = tuple(change.id for change in store_papers(store, [make_paper(41)]))
+    store_match(store, {planned.subscription_id: sample}, occasion=Occasion.FIRST_DIGEST)
     store_match(store, {planned.subscription_id: tuple(change.id for change in more)}, at=NOW + DAY)
     with store.read() as conn:
         (line,) = views.load_subscription_lines(conn, MORNING, span=30 * DAY)
-    assert (line.name, line.state, line.destinations, line.queries) == ("team", "active", (MAIL, SLACK), ("perf",))
+    assert (line.name, line.state, line.destinations, line.follow) == ("team", "active", (MAIL, SLACK), ("perf",))
     assert (line.last_planned_at, line.last_papers) == (MORNING, 1)
     assert set(line.last_states) == {DeliveryState.SENT, DeliveryState.READY}
-    assert (line.next_due_at, line.paused_until, line.waiting) == (NOW + DAY, None, 2)
+    assert (line.next_due_at, line.paused_until, line.waiting) == (NOW + DAY, None, 3)
     assert line.days == (DayCount(NOW.date(), 1), DayCount((NOW + DAY).date(), 2))
 
 

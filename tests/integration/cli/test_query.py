@@ -18,7 +18,7 @@ def show_checks(digest: Shell, name: str, limit: int = 1) -> list[str]:
 def test_the_list_as_json_has_the_canonical_text_and_the_problem(digest: Shell) -> None:
     queries = {query["name"]: query for query in digest("query", "list", "--json").json}
     assert queries["gpu"]["canonical"] == "abs:gpu OR ti:gpu"
-    assert queries["gpu"]["papers_30_days"] == 4
+    assert sum(day["papers"] for day in queries["gpu"]["days"]) == 4
     assert queries["perf"]["subscriptions"] == ["perf-mail", "perf-team"]
     assert queries["broken"]["problem"].startswith("OR has nothing after it")
 

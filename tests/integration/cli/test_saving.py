@@ -123,7 +123,8 @@ def test_a_name_that_finds_nothing_is_offered_as_a_person(digest: Shell) -> None
 
 
 def test_a_new_subscription_goes_where_all_others_go_and_when(file: Path, digest: Shell) -> None:
-    digest("add", QUERY, "--name", "scheduling")
+    said = digest("add", QUERY, "--name", "scheduling").out
+    assert said.startswith(f"Volume: not known here. `digest try '{QUERY}'` says it.\n")
     assert find(file, "scheduling") == {
         "name": "scheduling",
         "follow": QUERY,

@@ -34,7 +34,8 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
     assert facts["outbox"]["counts"] == {"dead": 2, "sent": 11}
     lines = {line["name"]: line for line in facts["subscriptions"]}
     assert lines["perf-mail"]["state"] == "paused"
-    assert lines["perf-mail"]["waiting"] == 7
+    assert (lines["perf-mail"]["waiting"], lines["perf-mail"]["follow"]) == (7, ["perf"])
+    assert lines["perf-mail"]["volume"] == "about 4 papers a week"
     assert [(day["day"], day["papers"]) for day in lines["gpu-mail"]["days"]] == [
         ("2026-11-11", 1),
         ("2026-11-20", 4),

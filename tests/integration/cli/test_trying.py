@@ -66,6 +66,7 @@ def test_where_no_poll_comes_nobody_is_told_of_the_next_one(world: World, digest
 def test_other_words_that_bring_the_most_are_named(digest: Shell) -> None:
     done = digest("try", "abs:overlooks", "--json")
     (note,) = json.loads(done.out)["notes"]
+    assert json.loads(done.out)["volume"].startswith("about 1 paper a day; ")
     assert note.startswith('abs:overlooks also finds "overlooked"; ')
     assert f"\nnote: {note}\n" in done.err
     assert json.loads(digest("try", "abs:=overlooks", "--json").out)["papers"] == []

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.inspect.query_volume import DaySpan, count_days, describe_volume, list_submission_days
+from digest.inspect.query_volume import (
+    DaySpan,
+    count_days,
+    describe_matches,
+    describe_volume,
+    list_submission_days,
+)
+from digest.model.messages import DayCount
 from digest.model.papers import Paper
 from tests.unit.made_up import make_paper
 
@@ -32,10 +39,11 @@ def test_papers_are_counted_by_the_day_of_submission() -> None:
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ((3, 3, 3), "about 21 papers a week; most on Sun 1 Nov: 3"),
-        ((0, 9, 3, 0), "about 21 papers a week; most on Mon 2 Nov: 9"),
+        ((3, 3, 3), "9 papers in 3 days; most on Sun 1 Nov: 3"),
+        ((0, 9, 3, 0), "12 papers in 4 days; most on Mon 2 Nov: 9"),
         ((1, 0, 0, 0, 0, 0, 0), "about 1 paper a week"),
-        ((1, *[0] * 29), "1 paper in 30 days"),
+        ((1, *[0] * 29), "about 1 paper a month"),
+        ((9, *[2] * 29), "about 3 papers a day; most on Sun 1 Nov: 9"),
         ((0, 0), "0 papers in 2 days"),
     ],
 )
@@ -43,11 +51,26 @@ def test_the_volume_is_said_in_words(counts: tuple[int, ...], said: str) -> None
     assert describe_volume(*submit(*counts)) == said
 
 
+@pytest.mark.parametrize(
+    ("days_ago", "papers", "said"),
+    [
+        (90, 44, "about 2 papers a day"),
+        (20, 1, "1 paper in 20 days"),
+        (9, 5, "about 4 papers a week"),
+        (2, 0, "0 papers in 2 days"),
+        (0, 3, "3 papers in 1 day"),
+    ],
+)
+def test_matches_are_said_of_30_days_or_of_those_since_it_began(days_ago: int, papers: int, said: str) -> None:
+    now = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    assert describe_matches([DayCount(now.date(), papers)], now - timedelta(days=days_ago), now) == said
+
+
 def test_days_that_are_only_begun_are_no_part_of_the_rate_and_said_apart() -> None:
     span, papers = submit(2, 4, 1)
     begun = DaySpan(span.whole[:2], span.whole[2:])
     assert describe_volume(begun, papers) == (
-        "about 21 papers a week; most on Mon 2 Nov: 4; on the days since, 1 paper so far"
+        "6 papers in 2 days; most on Mon 2 Nov: 4; on the days since, 1 paper so far"
     )
 
 

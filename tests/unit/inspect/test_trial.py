@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.deliver.people import read_text
-from digest.inspect.trial import describe_mails, describe_rate, list_narrower, list_wider, view_problem
+from digest.inspect.query_volume import describe_rate
+from digest.inspect.trial import describe_mails, list_narrower, list_wider, view_problem
 from digest.model.errors import QueryError
 from digest.query import parse_query
 from digest.query.canonical import print_tree
@@ -87,12 +88,12 @@ def test_whatever_is_typed_is_read_or_answered_with_a_form_that_works(text: str)
         (9, 22, "about 2 papers a week"),
         (3, 22, "about 3 papers a month"),
         (1, 22, "about 1 paper a month"),
-        (0, 22, "no papers"),
-        (0, 0, "no papers"),
+        (0, 22, "0 papers in 30 days"),
+        (3, 4, "3 papers in 30 days"),
     ],
 )
 def test_a_rate_is_said_in_the_span_that_brings_one_at_least(papers: int, mailings: int, said: str) -> None:
-    assert describe_rate(papers, mailings) == said
+    assert describe_rate(papers, mailings, 30) == said
 
 
 @pytest.mark.parametrize(
