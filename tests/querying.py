@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import random
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 from digest.model.errors import QueryError
-from digest.query import parse_query
+from digest.model.papers import Paper
+from digest.query import Query, parse_query
 from digest.query.words import is_stop_word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from digest.model.papers import Paper
-    from digest.query import Query
 
 _UNQUOTABLE = re.compile(r'["\r\n]')
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9-]+")

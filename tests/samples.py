@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from digest.model.announcements import Kind
-from digest.model.messages import Sequel, StoredText
+from digest.model.messages import Digest, DigestEntry, Sequel, StoredText
 from digest.model.papers import Author, Field
 from digest.model.people import DAYS, KINDS
 from digest.model.subscriptions import Grouping
@@ -28,9 +28,6 @@ from digest.render.contexts import (
 from digest.render.coverage import describe_coverage
 from digest.render.digests import view_papers
 from digest.render.samples import ABSTRACT, AUTHORS, EVENING, make_coverage, make_digest, make_entry, make_paper
-
-if TYPE_CHECKING:
-    from digest.model.messages import Digest, DigestEntry
 
 
 def sample_digest() -> Digest:

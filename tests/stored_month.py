@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from datetime import date, datetime, timedelta
+from typing import Final
 
 from sqlalchemy import update
 
 from digest.compare import content_hash
-from digest.model.announcements import Change, Kind, earliest_mailing, latest_mailing
+from digest.model.announcements import Change, Kind, StoredChange, earliest_mailing, latest_mailing
+from digest.model.papers import Paper
+from digest.store import Store
 from digest.store import papers as paper_store
 from digest.store import runs as run_store
 from digest.store.schema import marks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import date, datetime
-
-    from digest.model.announcements import StoredChange
-    from digest.model.papers import Paper
-    from digest.store import Store
 
 _AT_ONCE: Final = 1_000
 _FOUR_WEEKS: Final = timedelta(weeks=4)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
+from digest.model.announcements import Kind
+from digest.model.clock import ManualClock
 from digest.model.papers import Author
+from digest.serve.steps import PassReport
+from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper, plan_mailing
-
-if TYPE_CHECKING:
-    from digest.model.announcements import Kind
-    from digest.model.clock import ManualClock
-    from digest.serve.steps import PassReport
-    from tests.acceptance.worlds import Installation
-    from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.arxiv import DemoArxiv
 
 START = datetime(2026, 3, 2, 12, 40, tzinfo=UTC)
 """A Monday noon."""

@@ -9,12 +9,10 @@ import traceback
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from types import FrameType
+from typing import Final, NamedTuple, Protocol
 
 import click
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 HANG: Final = 10
 """Seconds of processor time after which a reader is taken to hang."""

@@ -16,9 +16,10 @@ between ids, the size of the pages before, and what the next request with a wron
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lxml import etree
 
@@ -27,11 +28,7 @@ from digest.arxiv.documents import drop_forbidden
 from digest.arxiv.oai import OaiPage, parse_oai
 from digest.model.errors import ArxivError
 from digest.model.papers import ArxivId, Paper
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tests.battery.fuzz_pages import Seed
+from tests.battery.fuzz_pages import Seed
 
 READERS: Final[dict[str, Callable[[bytes], object]]] = {"atom": parse_atom, "oai": parse_oai}
 

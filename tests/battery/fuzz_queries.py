@@ -14,13 +14,12 @@ import re
 import traceback
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
 
 import click
 
 from digest.model.errors import QueryError
 from digest.model.papers import ArxivId, Author, Paper
-from digest.query import Query, analyse, find_reasons, matches, parse_query
+from digest.query import AnalysedPaper, Query, analyse, find_reasons, matches, parse_query
 from digest.query.arxiv_syntax import to_arxiv
 from digest.query.canonical import canonicalise, print_outline, print_tree
 from digest.query.tree import walk_conditions
@@ -37,9 +36,6 @@ from tests.battery.fuzz_query_words import (
     SIGNS,
     WORDS,
 )
-
-if TYPE_CHECKING:
-    from digest.query import AnalysedPaper
 
 _SAFE_TERM = re.compile(
     r'(?:ti|abs|au|co|jr|cat|rn|id|doi|all):(?:"[^"\\\[\]\r\n]+"|\w[^\s"()\[\]]*)'

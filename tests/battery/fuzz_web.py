@@ -15,17 +15,19 @@ import traceback
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlencode, urljoin
 
 import click
 import httpx
 import lxml.html
 from sqlalchemy import func, select
+from starlette.types import ASGIApp
 
 from digest.model.clock import monotonic
 from digest.model.people import UNCONFIRMED, Wish
 from digest.model.subscriptions import Destination
+from digest.poll.installation import Site
 from digest.query import parse_query
 from digest.query.canonical import print_canonical
 from digest.serve.steps import run_pass
@@ -37,11 +39,6 @@ from digest.web.forms import make_form_token
 from tests.battery.fuzz_queries import make_input
 from tests.integration.web.world import READER, World, find_routes, find_shell, live_in
 from tests.postgres_servers import create_database, quick_server
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from digest.poll.installation import Site
 
 ORIGIN = "https://localhost:8000"
 PASS = 250

@@ -13,21 +13,15 @@ import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sqlalchemy import Double, literal
+from sqlalchemy import ColumnElement, Double, literal
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.model import clock as clock_module
-from digest.model.clock import Grant, SystemClock
+from digest.model.clock import Clock, Grant, SystemClock
 from digest.model.errors import DigestError
 from digest.store import StoreGate, open_store
 from digest.store import gate as gate_module
-
-if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
-
-    from digest.model.clock import Clock
 
 _NAP = 0.05
 

@@ -14,23 +14,19 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
-from digest.query import PaperIndex, analyse
+from digest.model.papers import Paper
+from digest.query import PaperIndex, Query, analyse
 from tests.battery.matching_oracle import NotSharedError, Oracle, translate
 from tests.bench.pages import REAL
 from tests.bench.papers import load_day
 from tests.integration.query.test_real_papers import read_papers
 from tests.querying import QueryWriter, read_queries
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from digest.model.papers import Paper
-    from digest.query import Query
 
 _CHUNK: Final = 5_000
 """Queries asked at once: all of them together would need their trees in memory."""

@@ -8,19 +8,15 @@ NOT. Not shared are phrases with gaps, several parts of one name, full names of 
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from digest.model import taxonomy
+from digest.model.papers import Paper
 from digest.query import And, Condition, Node, Not, Or, Prefix, Shape
 from digest.query.evaluation import PlainText, WordText
 from digest.query.names import fold_umlauts, list_spellings, split_name, write_out
 from digest.query.tree import spread_condition
 from digest.query.words import PLACE_HOLDERS, cut_words, fold, fold_word, read_named, read_parted, read_word, stem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from digest.model.papers import Paper
 
 _STEMMED = {Prefix.TITLE: "ti", Prefix.ABSTRACT: "abs"}
 _PLAIN = {

@@ -8,14 +8,11 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
 from digest.poll.rules import POLL_TIMES
+from tests.battery.month_arxiv import MonthArxiv
+from tests.battery.month_installation import Ended, MonthInstallation
 from tests.battery.month_oracle import EASTERN, Oracle, id_order, last_mailing, mailing_at
-
-if TYPE_CHECKING:
-    from tests.battery.month_arxiv import MonthArxiv
-    from tests.battery.month_installation import Ended, MonthInstallation
 
 _AFTER_POLL_TIME = timedelta(minutes=2)
 _AGAIN = timedelta(minutes=40)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 import urllib.request
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from email.utils import parsedate_to_datetime
 from html import unescape
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 AGENT = "month-oracle"
 """How this reader signs its requests, so that they are never taken for the product's."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tests.battery.month_arxiv import Asked
-    from tests.battery.month_installation import Ended
-    from tests.battery.month_life import Tally
-    from tests.battery.month_verdict import MonthVerdict
+from tests.battery.month_arxiv import Asked
+from tests.battery.month_installation import Ended
+from tests.battery.month_life import Tally
+from tests.battery.month_verdict import MonthVerdict
 
 _WIDTH = 34
 

@@ -9,16 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.battery.month_installation import DATABASE, FEED, SUBSCRIBED, Subscribed
+from tests.battery.month_life import Tally
 from tests.battery.month_oracle import Oracle, Sighting, State, expect_kind, id_order
 from tests.battery.stored import Book, StoredChange, Told, read_book
 from tests.battery.verdict import Verdict
-
-if TYPE_CHECKING:
-    from tests.battery.month_life import Tally
-    from tests.fakes.mail import ReceivedMail
+from tests.fakes.mail import ReceivedMail
 
 _EDIT_MARGIN = timedelta(days=7)
 _LONGEST_WAIT = timedelta(days=4)

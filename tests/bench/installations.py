@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import TYPE_CHECKING
 
 from digest.config import load_config
-from digest.model.clock import ManualClock
+from digest.model.clock import Clock, ManualClock
+from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from tests.fakes.config_file import write_config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from digest.model.clock import Clock
-    from digest.poll.installation import Site
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 """22:47 US Eastern time: a mailing is out."""

@@ -15,18 +15,15 @@ from __future__ import annotations
 import gc
 import random
 import sys
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from digest.model.papers import Paper
 from digest.query import PaperIndex, analyse, matches, parse_query, words
 from tests.bench.installations import Verdict, measure_in_turns, say
 from tests.bench.papers import load_day
 from tests.querying import QueryWriter, read_queries
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from digest.model.papers import Paper
 
 ROUNDS: Final = 5
 PAPERS: Final = 1_500

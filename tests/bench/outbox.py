@@ -13,21 +13,17 @@ from __future__ import annotations
 
 import sys
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sqlalchemy import insert
+from sqlalchemy import Connection, Table, insert
 
 from digest.model.messages import DeliveryState, Message, Receipt
+from digest.poll.installation import Site
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.schema import deliveries, digests, subscribers, subscription_destinations, subscriptions
 from tests.bench.installations import EVENING, Verdict, databases, opened
 from tests.bench.small import QUERIES, measure_idle_run
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Table
-
-    from digest.poll.installation import Site
 
 CLAIMED: Final = 2_000
 SECONDS, MEGABYTES = 1.0, 120.0

@@ -11,20 +11,17 @@ import json
 import os
 import random
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from digest.model.papers import ArxivId, Author, Paper
 from tests.fakes.archive import DemoPaper, show
 from tests.fakes.oai import answer_oai
 from tests.fakes.search import write_page
 from tests.fakes.writing import Writer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ATOM_SIZE, OAI_SIZE = 2_000, 2_500
 REAL = os.environ.get("DIGEST_REAL_DATA", "")

@@ -6,13 +6,10 @@ import gzip
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from digest.model.papers import Paper
 from tests.bench.pages import REAL, made_up_papers, read_kept
 from tests.fakes.archive import show
-
-if TYPE_CHECKING:
-    from digest.model.papers import Paper
 
 MADE_UP = 6_000
 DAY = 2_500

@@ -31,9 +31,10 @@ from __future__ import annotations
 import gc
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from unittest.mock import patch
 from xml.parsers import expat
 
@@ -49,9 +50,6 @@ from tests.bench.agreement import compare
 from tests.bench.installations import Verdict, measure_in_turns, say
 from tests.bench.memory import LIMIT, is_measurable, measure_growth
 from tests.bench.pages import ATOM_SIZE, OAI_SIZE, fixtures, load_atom_page, load_oai_page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROUNDS: Final = 9
 FEEDPARSER, ARXIV_PY = 12.0, 1.5

@@ -18,21 +18,18 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import httpx
 
 from digest.__main__ import main as run_digest
+from digest.model.papers import Paper
 from digest.serve import schedule
 from tests.bench.installations import Verdict, say
 from tests.bench.papers import load_papers
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.integration.web.test_connections import hang_up, measure
-from tests.integration.web.world import live_in, wait_until
-
-if TYPE_CHECKING:
-    from digest.model.papers import Paper
-    from tests.integration.web.world import Served, World
+from tests.integration.web.world import Served, World, live_in, wait_until
 
 ANNOUNCEMENTS, PAPERS, CLIENTS = 30, 430, 300
 MEGABYTES, GROWTH, SECONDS = 250.0, 1.05, 1.0

@@ -17,16 +17,14 @@ from __future__ import annotations
 import gc
 import random
 import sys
+from collections.abc import Callable, Sequence
 from itertools import cycle, islice
 from time import process_time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from digest.tex import to_html, to_plain
 from tests.bench.installations import Verdict, say
 from tests.bench.papers import load_papers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ROUNDS: Final = 7
 TITLE_MICROSECONDS, HOSTILE_MILLISECONDS = 60.0, 10.0

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from digest.arxiv.oai import parse_oai
 from digest.model.announcements import EASTERN, has_mailing, mailing_moment
 from digest.model.errors import UnknownName
 from digest.model.papers import ArxivId, Author, Paper, Version
 from tests.fakes.accents import to_utf8
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 DEADLINE = time(14, 0)
 """Until when, Eastern time, a submission makes it into an announcement (https://info.arxiv.org/help/availability.html)."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
 
+from digest.model.clock import Clock
 from tests.fakes.archive import Archive, DemoPaper, plan_mailing
 from tests.fakes.faults import Fault, Faults
 from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
@@ -13,13 +17,6 @@ from tests.fakes.pages import ATOM_TYPE, OAI_TYPE, error_feed, format_moment
 from tests.fakes.search import SearchRefusal, answer_search
 from tests.fakes.spoiling import KINDS, spoil_answer
 from tests.fakes.visits import Visit, Visits
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
-    from types import TracebackType
-
-    from digest.model.clock import Clock
 
 
 class DemoArxiv:

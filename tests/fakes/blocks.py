@@ -7,10 +7,8 @@ of block that we send are known here: whatever else Slack knows is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any
 
 MOST_BLOCKS = 50
 MOST_TEXT_BYTES = 10_600

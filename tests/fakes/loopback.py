@@ -10,23 +10,21 @@ import io
 import json
 import select
 import socket
+import ssl
 import struct
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
-from typing import TYPE_CHECKING, Any, Self
+from types import TracebackType
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from digest.model.clock import monotonic
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable
-    from types import TracebackType
 
 LOOPBACK = "127.0.0.1"
 _POLL = 0.02

@@ -6,11 +6,15 @@ import asyncio
 import email
 import email.policy
 import socket
+import ssl
 import tempfile
 import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from email.message import EmailMessage
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
@@ -18,12 +22,6 @@ from digest.model.errors import ConfigurationError
 from tests.fakes.certificate import Certificate, make_certificate
 from tests.fakes.loopback import LOOPBACK
 from tests.fakes.mailscript import Cue, Script, Step
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Awaitable, Callable
-    from email.message import EmailMessage
-    from types import TracebackType
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import socket
 import threading
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
 
 import dns.message
 import dns.rcode
 import dns.rrset
 
 from tests.fakes.loopback import LOOPBACK
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
 _LONGEST_STRING = 255
 

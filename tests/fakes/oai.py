@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote
 from xml.sax.saxutils import escape, quoteattr
 
+from tests.fakes.archive import DemoPaper
 from tests.fakes.pages import format_moment, oai_answer, oai_entry, oai_error, oai_page, raw_paper, raw_version
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from tests.fakes.archive import DemoPaper
 
 
 def answer_oai(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 from xml.sax.saxutils import escape, quoteattr
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 NAMESPACES = (
     'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/" xmlns:arxiv="http://arxiv.org/schemas/atom" '

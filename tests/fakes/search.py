@@ -6,21 +6,15 @@ the client are answered with 500.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from xml.sax.saxutils import escape
 
 from digest.model.errors import QueryError, UsageError
-from digest.model.papers import ArxivId
+from digest.model.papers import ArxivId, Paper
 from digest.query import matches, parse_query
-from tests.fakes.archive import show
+from tests.fakes.archive import DemoPaper, show
 from tests.fakes.pages import INTERNAL_ERROR, atom_author, atom_entry, atom_feed, format_moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
-
-    from digest.model.papers import Paper
-    from tests.fakes.archive import DemoPaper
 
 PAGING_WALL = 10_000
 """No result beyond this one can be asked for."""

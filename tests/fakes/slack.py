@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
 from urllib.parse import parse_qsl
 
+from digest.model.clock import Clock
 from tests.fakes.blocks import MOST_TEXT_BYTES
 from tests.fakes.faults import Faults
 from tests.fakes.loopback import Answer, LoopbackServer, Request, answer_json
@@ -27,12 +30,6 @@ from tests.fakes.workspace import (
     SlackRefusal,
     Workspace,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from types import TracebackType
-
-    from digest.model.clock import Clock
 
 TOKEN = "xoxb-demo"
 WEBHOOK_PATH = "/services/T000/B000/XXXX"

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tests.fakes.faults import Fault
 from tests.fakes.loopback import Answer, Ending, answer_json
-
-if TYPE_CHECKING:
-    from tests.fakes.faults import Fault
 
 BEFORE = ("drop_before", "reset", "hang", "ratelimited", "html_503", "html_200", "internal_error", "fatal_error")
 AFTER = ("drop_after", "reset_after", "hang_after", "500_after_store")

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
+from tests.fakes.faults import Fault
 from tests.fakes.loopback import Answer, Ending
 from tests.fakes.pages import ATOM_TYPE, INTERNAL_ERROR, error_feed, format_moment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from tests.fakes.faults import Fault
 
 REFUSALS = ("429", "rate_200", "503", "406", "403", "500", "redirect")
 WRONG_BODIES = ("html", "bomb", "gzip", "truncate", "malformed", "odd_entry")

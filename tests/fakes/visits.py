@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from digest.model.clock import monotonic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from digest.model.clock import Clock
-    from tests.fakes.loopback import Answer, Request
+from digest.model.clock import Clock, monotonic
+from tests.fakes.loopback import Answer, Request
 
 _TOLERANCE = 1e-6
 

@@ -7,16 +7,13 @@ import json
 import math
 import re
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
+from digest.model.clock import Clock
 from tests.fakes.blocks import MOST_TEXT_BYTES, check_blocks, list_texts, measure_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from digest.model.clock import Clock
 
 TEAM, BOT_USER, BOT = "T000DEMO", "U000DIGEST", "B000DIGEST"
 TEXT_LIMIT = 40_000

@@ -5,12 +5,10 @@ Families and things are invented, every thing is a plural, every setting follows
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import random
+from typing import NamedTuple
 
 from digest.model.papers import Author
-
-if TYPE_CHECKING:
-    import random
 
 GIVEN = r"""
     Adaeze Anselm Ayumi Beatriz Caspar Chidi \c{C}i\u{g}dem Dalia Davit Enno Farah Fran\c{c}oise Gideon Giulia Hana

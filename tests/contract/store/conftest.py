@@ -7,23 +7,17 @@ ask for `own_url`.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import Engine, insert, select, text
 
-from digest.store import open_store
+from digest.store import Store, open_store
 from digest.store.dialect import metadata
 from tests.postgres_servers import create_database, quick_server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Engine
-
-    from digest.store import Store
 
 DATABASES = ("sqlite", "postgresql")
 _numbers = itertools.count(1)

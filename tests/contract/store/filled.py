@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import JSON, Boolean, Date, LargeBinary, Text, func, insert, select, update
+from sqlalchemy import JSON, Boolean, Column, Connection, Date, LargeBinary, Text, func, insert, select, update
 
 from digest.model.messages import DeliveryState, Receipt
+from digest.store import Store
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.dialect import Moment, metadata
 from digest.store.schema import marks
 from tests.contract.store.made import MAIL, MORNING, NOW, SLACK, make_message, store_digest
-
-if TYPE_CHECKING:
-    from sqlalchemy import Column, Connection
-
-    from digest.store import Store
 
 
 def fill(store: Store) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, event, select
 
 from digest.compare import content_hash
-from digest.model.announcements import Change, Kind
+from digest.model.announcements import Change, Kind, StoredChange
 from digest.model.cadences import Cadence
 from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, Message, Occasion
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
 from digest.model.subscriptions import FILE, Destination, DestinationKind, Subscription
+from digest.store import Store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store.digests import DigestDraft, save_digests
@@ -24,12 +25,6 @@ from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
 from digest.store.subscribers import confirm_by_operator
 from digest.store.subscriptions import sync_subscriptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from digest.model.announcements import StoredChange
-    from digest.store import Store
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
 MORNING = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)

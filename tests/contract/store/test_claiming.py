@@ -2,23 +2,18 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import func, select
 
 from digest.model.clock import SystemClock
-from digest.model.messages import DeliveryState, Receipt
+from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import Store, subscribers
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store import subscribers
 from digest.store.schema import attempts, deliveries
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
-
-if TYPE_CHECKING:
-    from digest.model.messages import Delivery
-    from digest.store import Store
 
 MINUTE = timedelta(minutes=1)
 OTHER = Destination(DestinationKind.MAIL, "other@example.org")

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from digest.config import load_config
+from digest.config import Config, load_config
 from digest.inspect.status import load_alarms
 from digest.model.announcements import mailing_moment
-from digest.store import queries, runs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from digest.config import Config
-    from digest.store import Store
+from digest.store import Store, queries, runs
 
 OUT = mailing_moment(date(2026, 11, 19))
 PERF, GPU = "cat:cs.PF", "abs:gpu"

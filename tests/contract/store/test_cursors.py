@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
-from digest.store import runs
+from digest.store import Store, runs
 from digest.store.runs import Cursor
 from tests.contract.store.made import DAY, NOW
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from digest.store import Store
 
 
 def move(store: Store, at: datetime, run_id: int, *, begins: bool = False) -> Cursor:

@@ -1,27 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from digest.model.errors import UnknownName
-from digest.model.messages import TERMINAL_STATES, DeliveryState, Message, Receipt, Share
+from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
+from digest.store import Store, views
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store import views
 from digest.store.schema import attempts, deliveries
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, states, store_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sqlalchemy import Connection
-
-    from digest.model.messages import Delivery
-    from digest.store import Store
 
 LATER = MORNING + timedelta(minutes=5)
 RECEIPT = Receipt("queued-as-1", "250 2.0.0 queued as 1")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
@@ -10,7 +9,7 @@ from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import Occasion, Sequel, StoredText
 from digest.model.subscriptions import Grouping
-from digest.store import digests, matches
+from digest.store import Store, digests, matches
 from digest.store.schema import deliveries
 from digest.store.schema import digests as digests_table
 from digest.store.subscriptions import load_subscriptions, set_next_due
@@ -30,9 +29,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.store import Store
 
 
 def test_a_digest_is_loaded_exactly_as_it_was_frozen(store: Store) -> None:

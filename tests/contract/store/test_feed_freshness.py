@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import closing
 from http import HTTPStatus
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from digest.config import load_config
 from digest.model.clock import ManualClock, SystemClock, monotonic
 from digest.plan.links import LinkMaker, make_links
 from digest.poll.installation import Site
 from digest.serve.installation import open_site
-from digest.store import queries
+from digest.store import Store, queries
 from digest.store import subscriptions as subscription_store
 from digest.web import feeds
 from digest.web.feeds import FeedCopy, FeedDesk
@@ -28,14 +30,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from digest.store import Store
 
 COMMITS = 7
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from digest.model.subscriptions import EVERYTHING
+from digest.store import Store
 from digest.store.queries import FeedPlace, load_feed_places, load_newest_match_run
 from digest.store.subscribers import leave, load_departures
 from digest.store.subscriptions import bump_feed_generation, end, revoke_feed
@@ -18,10 +18,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.store import Store
-
 
 NOTHING = ("", "")
 LATER = NOW + timedelta(days=1)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from digest.compare import content_hash
 from digest.model.announcements import Change, Kind
 from digest.model.papers import ArxivId
-from digest.store import papers, runs
+from digest.store import Store, papers, runs
 from digest.store.runs import GapState
 from tests.contract.store.made import DAY, NOW
 from tests.unit.made_up import make_paper
-
-if TYPE_CHECKING:
-    from digest.store import Store
 
 IDS = [ArxivId.parse(f"2611.1500{number}") for number in range(1, 5)]
 

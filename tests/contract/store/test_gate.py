@@ -6,23 +6,18 @@ import stat
 import subprocess
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
 
 from digest.model.clock import GateOutcome, ManualClock, RequestOutcome, SystemClock, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
-from digest.store import StoreGate, create_standalone
+from digest.store import Store, StoreGate, create_standalone
 from digest.store import gate as gate_module
 from digest.store.dialect import database_clock
 from digest.store.schema import gate as gate_table
 from tests.contract.store.made import NOW
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from digest.store import Store
 
 OK = GateOutcome(RequestOutcome.OK)
 SPACING = 0.15

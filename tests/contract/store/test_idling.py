@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.subscriptions import Destination
+from digest.store import Store
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.subscriptions import pause, set_next_due
@@ -20,12 +22,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from digest.model.subscriptions import Destination
-    from digest.store import Store
 
 FILE = "file:feeds/Gpu.Atom"
 MANY = 20_000

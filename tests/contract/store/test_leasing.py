@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import update
 
 from digest.deliver.dispatch import Leases
 from digest.model.clock import SystemClock, monotonic
-from digest.model.messages import DeliveryState
+from digest.model.messages import Delivery, DeliveryState
+from digest.store import Store
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.schema import deliveries
 from tests.contract.store.made import MORNING, make_message, store_digest
-
-if TYPE_CHECKING:
-    from digest.model.messages import Delivery
-    from digest.store import Store
 
 ENOUGH = 0.6
 

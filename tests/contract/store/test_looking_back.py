@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,9 +12,11 @@ from digest.config import load_config
 from digest.inspect import archive
 from digest.inspect.archive import PAGE, list_past, search_past
 from digest.model.messages import Occasion
-from digest.model.papers import Author
+from digest.model.papers import Author, Paper
 from digest.plan.links import LinkMaker
 from digest.query import matches, parse_query
+from digest.render.contexts import PastView
+from digest.store import Store
 from tests.contract.store.made import (
     DAY,
     MORNING,
@@ -26,11 +28,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.model.papers import Paper
-    from digest.render.contexts import PastView
-    from digest.store import Store
 
 _FIRST = date(2026, 9, 1)
 MAKER = LinkMaker(load_config(None, {}), "secret")

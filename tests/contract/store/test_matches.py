@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from sqlalchemy import text
 
-from digest.model.announcements import Kind
+from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import FILE
-from digest.store import matches
+from digest.store import Store, matches
 from digest.store.database import load_violations
 from digest.store.matches import let_go, split_sent
 from digest.store.queries import sync_queries
@@ -30,10 +28,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.model.announcements import StoredChange
-    from digest.store import Store
 
 
 @pytest.fixture

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from digest.config import load_config
 from digest.match import step
 from digest.match.rules import match_changes
 from digest.match.step import match
+from digest.model.announcements import StoredChange
 from digest.model.clock import ManualClock
-from digest.model.subscriptions import FILE
+from digest.model.subscriptions import FILE, ActiveRevision, QueryOutcome
+from digest.poll.installation import Site
 from digest.serve.installation import open_site
-from digest.store import subscriptions
+from digest.store import Store, subscriptions
 from digest.store.dialect import unpack
 from digest.store.matches import load_matched_mark
 from digest.store.queries import sync_queries
 from digest.store.schema import match_runs, matches, query_matches
 from tests.contract.store.made import NOW, make_paper, make_subscription, store_papers, subscribe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from digest.model.announcements import StoredChange
-    from digest.model.subscriptions import ActiveRevision, QueryOutcome
-    from digest.poll.installation import Site
-    from digest.store import Store
 
 
 @pytest.fixture

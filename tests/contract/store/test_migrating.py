@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import importlib.util
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -10,15 +11,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
 from digest.model.errors import StoreBusy
-from digest.store import MigrationReport, engine, migrate, open_store
+from digest.store import MigrationReport, Store, engine, migrate, open_store
 from digest.store.dialect import metadata
 from tests.later_release import LATER, later_release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from digest.store import Store
 
 
 def test_a_new_database_has_exactly_the_tables_the_code_knows(store: Store) -> None:

@@ -4,23 +4,18 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from digest.model.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store import engine, hold_worker, migrate, open_store
+from digest.store import Store, engine, hold_worker, migrate, open_store
 from digest.store.schema import installation, marks
 from tests.later_release import LATER, later_release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from digest.store import Store
 
 
 def test_the_first_start_builds_every_table(make_empty: Callable[[], str]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from digest.model.messages import DeliveryState, Message, Receipt, Share
+from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import Store
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.database import load_violations
@@ -17,12 +19,6 @@ from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import leave
 from tests.conftest import IS_NIGHTLY
 from tests.contract.store.made import MAIL, MATCHED_LATE, MORNING, SLACK, store_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from digest.model.messages import Delivery
-    from digest.store import Store
 
 S = DeliveryState
 ARROWS = {

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.model.messages import DeliveryState, Receipt
+from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import Store, subscribers, views
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store import subscribers, views
 from digest.store.database import load_violations
 from digest.store.dialect import make_storable
 from tests.contract.store.made import MAIL, MORNING, SLACK, states, store_digest
 from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of
-
-if TYPE_CHECKING:
-    from digest.model.messages import Delivery
-    from digest.store import Store
 
 
 def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:

@@ -2,27 +2,20 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 
-from digest.model.messages import DeliveryState, Receipt
+from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.store import Store, views
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
-from digest.store import views
 from digest.store.subscribers import REFUSED, leave, load_last_failures, load_refused
 from tests.contract.store.made import MORNING, make_message, store_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Connection
-
-    from digest.model.messages import Delivery
-    from digest.store import Store
 
 READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(6)]
 

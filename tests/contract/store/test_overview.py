@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from digest.model.messages import DayCount, DeliveryState, Occasion, Receipt
-from digest.store import gate, views
+from digest.store import Store, gate, views
 from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.subscriptions import pause
@@ -22,9 +20,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.store import Store
 
 
 def test_an_empty_store_has_nothing_to_show(store: Store) -> None:

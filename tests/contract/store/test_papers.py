@@ -3,24 +3,19 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Table, func, select
 from sqlalchemy.exc import StatementError
 
 from digest.compare import content_hash
 from digest.model.announcements import Change, Kind
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId
+from digest.store import Store
 from digest.store import papers as paper_store
 from digest.store.schema import changes, papers, versions
 from tests.contract.store.made import DAY, NOW, make_paper, recording, store_papers
-
-if TYPE_CHECKING:
-    from sqlalchemy import Table
-
-    from digest.store import Store
 
 
 def test_a_paper_comes_back_as_it_went_in(store: Store) -> None:

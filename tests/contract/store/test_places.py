@@ -1,16 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from digest.model.papers import ArxivId
-from digest.store import views
+from digest.store import Store, views
 from digest.store.runs import quarantine_entries, start_run
 from digest.store.subscribers import DestinationState, leave, load_places
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
-
-if TYPE_CHECKING:
-    from digest.store import Store
-
 
 ODD = (0, "it has no title", b"<entry>")
 HARVESTED = (1, "no title", b"<record><header><identifier>oai:arXiv.org:math/0309136</identifier><x>1</x>")

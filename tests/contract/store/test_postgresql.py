@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
-from sqlalchemy import literal, make_url, select, text, update
+from sqlalchemy import Engine, literal, make_url, select, text, update
 
 from digest.model.errors import StoreBusy, StoreError
-from digest.store import migrate, open_store
+from digest.store import Store, migrate, open_store
 from digest.store.engine import connect
 from digest.store.schema import marks
 from tests.links import Link
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sqlalchemy import Engine
-
-    from digest.store import Store
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import pytest
 from sqlalchemy import select
@@ -8,14 +8,9 @@ from sqlalchemy import select
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
 from digest.model.subscriptions import QueryOutcome
-from digest.store import matches, queries
+from digest.store import Store, matches, queries
 from digest.store.schema import query_revisions
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from digest.store import Store
 
 PERF = ("cat:cs.PF", "cat:cs.PF", "")
 GPU = ("abs:GPU", "abs:gpu", "")

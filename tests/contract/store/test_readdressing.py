@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 from digest.model.subscriptions import Destination
+from digest.store import Store, subscribers
 from digest.store import outbox as outbox_module
-from digest.store import subscribers
 from tests.contract.store.made import MAIL, SLACK, store_digest
 from tests.contract.store.test_deliveries import LATER
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from digest.store import Store
 
 BY_ID = Destination.parse("slack:C024BE7LR")
 SECOND = timedelta(seconds=1)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select, update
@@ -12,7 +12,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import DeliveryState, Receipt
 from digest.model.subscriptions import QueryOutcome
 from digest.poll.record import store_changes
-from digest.store import database, outbox, outbox_sends, runs
+from digest.store import Store, database, outbox, outbox_sends, runs
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store.schema import attempts, changes, deliveries, digests, marks, matches, versions
@@ -31,9 +31,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.store import Store
 
 
 def send_one(store: Store) -> None:

@@ -1,23 +1,19 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 from digest.model.clock import SystemClock
 from digest.model.polls import LastLooks, RunOutcome
-from digest.store import runs, workers
+from digest.store import Store, runs, workers
 from digest.store.gate import StoreGate
 from digest.store.schema import quarantine, requests
 from digest.store.schema import workers as worker_table
 from digest.store.workers import Worker
 from tests.contract.store.made import DAY, MORNING, NOW
-
-if TYPE_CHECKING:
-    from digest.store import Store
-
 
 ASKED: dict[str, Any] = {
     "at": NOW,

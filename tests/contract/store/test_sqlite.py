@@ -6,19 +6,14 @@ import shutil
 import sqlite3
 import threading
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sqlalchemy import update
 
 from digest.model.errors import StoreBusy, StoreError
-from digest.store import engine, open_store
+from digest.store import Store, engine, open_store
 from digest.store.schema import marks
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from digest.store import Store
 
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"])
 

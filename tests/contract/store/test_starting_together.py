@@ -7,15 +7,10 @@ import threading
 import time
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from digest.store import open_store
+from digest.store import Store, open_store
 from digest.store.queries import SyncReport, load_queries, sync_queries
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from digest.store import Store
 
 NOW = datetime(2026, 11, 19, 8, tzinfo=UTC)
 FILE = {"perf": ("cat:cs.PF", "cat:cs.PF", "")}

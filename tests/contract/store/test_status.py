@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from digest.config import load_config
 from digest.inspect.status import load_status
 from digest.model.clock import ManualClock
-from digest.store import runs
+from digest.store import Store, runs
 from tests.contract.store.made import DAY, MAIL, NOW, store_digest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from digest.store import Store
 
 
 def test_an_empty_store_has_a_screen_that_says_what_is_missing(store: Store, tmp_path: Path) -> None:

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 
 from digest.model.messages import DeliveryState
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store import database, subscribers
+from digest.store import Store, database, subscribers
 from digest.store.outbox import claim
 from digest.store.outbox_sends import begin_sending
 from digest.store.schema import consents, deliveries
@@ -29,9 +29,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.store import Store
 
 
 def leave(store: Store, destination: Destination | str = MAIL, subscription: str = "team") -> bool:

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 from sqlalchemy import select
 
 from digest.model.messages import DeliveryState
-from digest.store import matches, subscriptions
+from digest.store import Store, matches, subscriptions
 from digest.store.schema import deliveries
 from digest.store.subscribers import leave
 from tests.contract.store.made import (
@@ -20,11 +19,6 @@ from tests.contract.store.made import (
     store_digest,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from digest.store import Store
 
 SECOND = timedelta(seconds=1)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -18,10 +18,12 @@ from digest.model.subscriptions import (
     Abstracts,
     Destination,
     DestinationKind,
+    DueSubscription,
     Grouping,
+    Subscription,
     WhenEmpty,
 )
-from digest.store import matches, subscribers, subscriptions
+from digest.store import Store, matches, subscribers, subscriptions
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import subscription_queries
 from digest.store.subscribers import LetGo
@@ -42,10 +44,6 @@ from tests.contract.store.made import (
     store_papers,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.model.subscriptions import DueSubscription, Subscription
-    from digest.store import Store
 
 OTHER = Destination(DestinationKind.MAIL, "other@example.org")
 

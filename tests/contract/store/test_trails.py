@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from digest.model.subscriptions import FILE, QueryOutcome
-from digest.store import matches
+from digest.store import Store, matches
 from digest.store.queries import active_revisions, sync_queries
 from digest.store.views import find_recorded
 from tests.contract.store.made import DAY, NOW
-
-if TYPE_CHECKING:
-    from digest.store import Store
 
 
 def test_what_recorded_a_change_is_found_as_it_read_then(store: Store) -> None:

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from digest.model.subscriptions import Rhythm
-from digest.store import matches, subscribers, subscriptions
+from digest.store import Store, matches, subscribers, subscriptions
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -14,9 +12,6 @@ from tests.contract.store.made import (
     recording,
     subscribe,
 )
-
-if TYPE_CHECKING:
-    from digest.store import Store
 
 
 def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: Store) -> None:

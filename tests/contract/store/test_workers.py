@@ -5,17 +5,13 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.store import workers
+from digest.store import Store, workers
 from digest.store.schema import workers as worker_table
 from digest.store.workers import FORGOTTEN_AFTER, GONE_AFTER, JobTurn, Worker
 from tests.contract.store.made import MORNING, NOW
-
-if TYPE_CHECKING:
-    from digest.store import Store
 
 SECOND = timedelta(seconds=1)
 ONE, OTHER = Worker("one", "1.0", "lab1", 11, NOW), Worker("other", "1.1", "lab2", 12, MORNING)

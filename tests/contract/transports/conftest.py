@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from digest.config.settings import INCOMING
 from digest.deliver.transports.registry import WAYS, construct
 from digest.model.clock import ManualClock
-from digest.model.messages import Message
+from digest.model.messages import Message, Transport
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, LoopbackServer, Request
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import TOKEN, SlackReceiver
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from digest.model.messages import Transport
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 KEY = "5f0c9d54-0000-5000-8000-000000000001"

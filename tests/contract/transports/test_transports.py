@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from digest.model.errors import DeliveryError
-from tests.contract.transports.conftest import NOW
-
-if TYPE_CHECKING:
-    from tests.contract.transports.conftest import Route
+from tests.contract.transports.conftest import NOW, Route
 
 SINCE = NOW - timedelta(seconds=60)
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
 from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog
-from digest.model.clock import Grant, ManualClock
+from digest.model.clock import GateOutcome, Grant, ManualClock
 from tests.integration.arxiv.scripted import ScriptedArxiv
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from digest.model.clock import GateOutcome
 
 AGENT = "digest-test/1.0 (+https://digest.example; mailto:ops@digest.example)"
 

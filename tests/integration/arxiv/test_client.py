@@ -3,8 +3,8 @@ from __future__ import annotations
 import gzip
 import socket
 import zlib
+from collections.abc import Callable
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -37,9 +37,6 @@ from tests.fakes.pages import (
 )
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 OK = GateOutcome(RequestOutcome.OK)
 FAILED = GateOutcome(RequestOutcome.FAILED)

@@ -1,20 +1,16 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING
 
 import pytest
 
+from digest.arxiv.client import ArxivClient
 from digest.arxiv.oai import TokenExpired
 from digest.arxiv.pages import walk_records
 from digest.model.errors import ArxivFaulted
 from tests.fakes.pages import oai_entry, oai_error, oai_page
-from tests.integration.arxiv.scripted import Reply
-
-if TYPE_CHECKING:
-    from digest.arxiv.client import ArxivClient
-    from tests.integration.arxiv.conftest import WatchedGate
-    from tests.integration.arxiv.scripted import ScriptedArxiv
+from tests.integration.arxiv.conftest import WatchedGate
+from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
 
 DAY = date(2026, 11, 17)
 FIRST = Reply(oai_page(oai_entry(), oai_entry(id_="2611.00002"), token="a%26b"))

@@ -2,19 +2,15 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
-from digest.arxiv.client import ShortPage
+from digest.arxiv.client import ArxivClient, ShortPage
 from digest.arxiv.pages import OVERLAP, fetch_papers, walk_search
 from digest.model.errors import ArxivShort
 from digest.model.papers import ArxivId
 from tests.fakes.pages import atom_entry, atom_feed
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
-
-if TYPE_CHECKING:
-    from digest.arxiv.client import ArxivClient
 
 NEWEST = datetime(2026, 11, 20, tzinfo=UTC)
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
 from digest.arxiv import pages
+from digest.arxiv.atom import AtomPage
+from digest.arxiv.client import ArxivClient, Fetched
 from digest.arxiv.pages import SearchTooWide, walk_search
 from digest.model.errors import ArxivShort
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.pages import atom_entry, atom_feed
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv, Seen
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from digest.arxiv.atom import AtomPage
-    from digest.arxiv.client import ArxivClient, Fetched
 
 NOW = datetime(2026, 11, 20, 11, 30, tzinfo=UTC)
 WALL = 100

@@ -8,14 +8,11 @@ import re
 import select
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 
 from tests.command_line import ROOT, run_digest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _PATIENCE = 60
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from digest.inspect.explain import Verdict, explain_paper
 from digest.model.papers import ArxivId
+from digest.model.subscriptions import DueSubscription
 from digest.query import matches, parse_query
 from digest.store import digests as digest_store
 from digest.store import open_store
@@ -18,14 +18,8 @@ from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
 from digest.store.database import delete_expired
 from digest.store.schema import papers
-from tests.integration.cli.lively import NOW
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from digest.model.subscriptions import DueSubscription
-    from tests.integration.cli.conftest import Shell
-    from tests.integration.cli.lively import World
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import NOW, World
 
 
 @pytest.mark.usefixtures("world")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -14,9 +14,6 @@ from tests.fakes.mail import MailSink
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.integration.transports.slack_posts import NOW
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SENDER = "digest@sender.example"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +14,6 @@ from digest.model.clock import monotonic
 from digest.model.errors import DeliveryError
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.integration.transports.conftest import SENDER, make_mail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def _break_off(transport: SmtpTransport, wait: Callable[[], object]) -> DeliveryError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from digest.render import Renderer
 from digest.render.digests import LONGEST_POST, write_post
 from digest.render.samples import SAMPLE_LINKS, SAMPLES
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEAM = Destination(DestinationKind.DISCORD, "team")
 MESSAGE = Message("text/markdown", "Pınar’s nine papers @everyone".encode(), "key-1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from digest.deliver.transports.file import FolderTransport
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 OUT = Destination(DestinationKind.FILE, "digests")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -17,9 +17,6 @@ from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request, answer
 from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.fakes.workspace import SlackChannel
 from tests.integration.transports.slack_posts import KEY, PAPERS, POST, fail_to_send, make_post
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _answering(answer: Answer | Callable[[Request], Answer]) -> LoopbackServer:

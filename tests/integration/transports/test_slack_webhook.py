@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +12,6 @@ from digest.model.errors import DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 TEAM = Destination(DestinationKind.SLACK_WEBHOOK, "team")

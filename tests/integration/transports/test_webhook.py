@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -13,14 +13,9 @@ from digest.config.values import write_signing_key
 from digest.deliver.transports.webhook import SignedWebhookTransport
 from digest.model.clock import SystemClock
 from digest.model.errors import DeliveryError
-from digest.model.messages import Message
+from digest.model.messages import Message, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from digest.model.messages import Receipt
 
 KEY = bytes(range(32))
 LAB = Destination(DestinationKind.WEBHOOK, "lab")

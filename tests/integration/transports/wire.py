@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, Self, cast
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Mapping
+from typing import BinaryIO, Self, cast
 
 
 class WireServer:

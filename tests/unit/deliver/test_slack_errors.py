@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from digest.deliver.transports.slack import (
@@ -14,9 +12,7 @@ from digest.deliver.transports.slack import (
     SlackAnswer,
     judge_answer,
 )
-
-if TYPE_CHECKING:
-    from digest.model.errors import DeliveryError
+from digest.model.errors import DeliveryError
 
 
 def _judge(error: str, *, is_post: bool = True, **more: object) -> DeliveryError:

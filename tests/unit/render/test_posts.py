@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,9 +14,6 @@ from digest.render.digests import LONGEST_POST, write_post
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.samples import SAMPLES
 from digest.render.text import markdown_escape, markdown_link
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _TEMPLATE = """\
 **{{ digest.title }}** {{ digest.count }}
