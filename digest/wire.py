@@ -160,7 +160,7 @@ class Wire:
                 ) as reply,
             ):
                 if proxy and reply.status_code == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
-                    raise httpx.ProxyError(str(reply.status_code))
+                    raise httpx.ProxyError(f"{reply.status_code} {reply.reason_phrase}")
                 read = b"" if reply.status_code in unread else _gather(reply, self._limit)
             exchange.require_going_on()  # a body without a length ends well even if it was cut off
             came_at = self._now() if "retry-after" in reply.headers else None

@@ -212,7 +212,7 @@ def read_followed(value: object) -> tuple[str, ...]:
         if len(text) > _LONGEST_TEXT:
             raise ConfigurationError(
                 f"holds a query of more than {_LONGEST_TEXT} characters",
-                hint=f'Give it a name: [queries] NAME = "{text[:20]}…", and follow = "NAME".',
+                hint='Give it a name: [queries] NAME = "…", and follow = "NAME".',
             )
     return followed
 

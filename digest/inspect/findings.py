@@ -31,6 +31,9 @@ _log = logging.getLogger("digest.doctor")
 CONFIGURATION = "configuration"
 """The check whose findings repeat values of `digest.toml`."""
 
+DATABASE = "database"
+"""The check whose findings repeat what PostgreSQL says of users and hosts."""
+
 QUERIES = "queries"
 """The check of what the saved queries say."""
 
@@ -103,18 +106,22 @@ def _run(name: str, find: Find) -> list[Finding]:
 _SHAPES = (
     (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>"),
     (re.compile(r"[^\s<>'\"`:/@,;()]+@(?!example\.|host\b)[\w.-]*\w"), "<address>"),
-    (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
+    (re.compile(r"(?<![\w/&])#(?!papers\b)[^\s#,:;.()'\"`]+"), "#…"),
     (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
-    (re.compile(r"(the proxy https?://)(?!127\.0\.0\.1:|localhost:)[^\s,:]+"), r"\1<proxy>"),
+    (re.compile(r"(the proxy https?://)(?!127\.0\.0\.1:|localhost:)(?:\[[^\]]*\]|[^\s,:]+)"), r"\1<proxy>"),
+    (re.compile(r"(logging in to \S+ as )\S+|(the connection to ).+(?= is not secure)"), r"\1\2<name>"),
+    (re.compile(r"(?<![^\s'\"`(=])/(?:[\w.@+-]+/)+[\w@+-]*(?:\.\w+)*"), "<path>"),
 )
-"""What shows by its shape: tokens, mail addresses and users of hosts, channels and their ids, proxies."""
+"""What shows by its shape: tokens, mail addresses, users, hosts, channels and their ids, proxies, paths."""
 
 _QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
 _VALUES = (
     (re.compile(r"\b(?:mailto|slack|slack-webhook|discord|file):[^\s,;]+"), "…"),
-    (re.compile(r"https?://[^\s,;)\"'`]+"), "https://…"),
+    (re.compile(r"\b(https?|postgresql)://[^\s,;)\"'`]+"), r"\1://…"),
 )
 """Values of the file, as mistakes in it repeat them."""
+
+_NUMBERED_HOST = (re.compile(r"(?<![\w.])(?!127\.)\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>")
 
 
 def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
@@ -125,10 +132,13 @@ def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
     Args:
         private: see `list_private`.
     """
-    values = (*_QUOTED, *_VALUES) if finding.check == CONFIGURATION else ()
-    said = _hide(finding.said, private, (*values, *_SHAPES))
+    repeats = finding.check in (CONFIGURATION, DATABASE)
+    said = _hide(finding.said, private, (*(_QUOTED + _VALUES) * repeats, *_SHAPES, _NUMBERED_HOST))
+    first, line, others = finding.todo.partition("\n")  # lines of the file may follow
+    quoted = dict.fromkeys(re.findall(r"(?<!\w)'(?:\w+://)?([^'\n]+)'(?!\w)", finding.said * repeats), "…")
+    todo = _hide(first, {**quoted, **private}, _SHAPES) + line + _hide(others, private, (*_QUOTED, *_SHAPES))
     more = finding.more if finding.check == QUERIES else ""  # of a query that `mask_query` has masked
-    return replace(finding, said=said, todo=_hide(finding.todo, private, _SHAPES), more=more)
+    return replace(finding, said=said, todo=todo, more=more)
 
 
 def conceal(finding: Finding, secrets: Mapping[str, str]) -> Finding:
@@ -185,15 +195,17 @@ def list_private(config: Config) -> dict[str, str]:
     mail, server = config.mail, urlsplit(config.mail.smtp)
     hosts = {
         server.hostname: "<mail server>",
+        mail.helo: "<host>",
         mail.from_address.rpartition("@")[2]: "<domain>",
         config.web.host: "<host>",
         urlsplit(config.store.url).hostname: "<host>",
-        urlsplit(config.store.url).path.strip("/") * config.store.url.startswith("postgresql"): "<database>",
     }
     places = [*config.alarms.to, *(place for one in config.subscriptions for place in one.destinations)]
     channels = dict.fromkeys(one.address for one in places if one.kind is DestinationKind.SLACK)
+    # A host may be called `mail`: such a word is a name only in an address.
+    mark = {host: "/" * host.isidentifier() for host in hosts if host and host not in LOOPBACK_HOSTS}
     private = {
-        **{host: word for host, word in hosts.items() if host and host not in LOOPBACK_HOSTS},
+        **{f"{mark[host]}{host}": f"{mark[host]}{hosts[host]}" for host in mark},
         **{place.address: "<file>" for place in places if place.kind is DestinationKind.FILE},
         **{place.address: "<address>" for place in places if place.kind is DestinationKind.MAIL},
         **{address: f"<channel {number}>" for number, address in enumerate(channels, 1)},

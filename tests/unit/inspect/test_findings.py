@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from datetime import UTC, datetime, timedelta
 
@@ -43,6 +44,11 @@ def test_a_clock_is_right_within_a_minute_of_arxivs(off: int, words: str) -> Non
         ("there is no channel #ops that the app can see", "there is no channel #… that the app can see"),
         ("channel C000PAPERS, token xoxb-12-ab", "channel <channel>, token <token>"),
         ("saved query gpu finds ti:gpu", "saved query gpu finds <query>"),
+        ("the proxy http://[2001:db8::5]:3128, from X", "the proxy http://<proxy>:3128, from X"),
+        ("the proxy http://10.1.2.3:3128, at 10.9.8.7.", "the proxy http://<proxy>:3128, at <host>."),
+        ("logging in to smtps://mx:465 as ada needs it", "logging in to smtps://mx:465 as <name> needs it"),
+        ("it can't be made in /home/ada/my-papers/x.db.", "it can't be made in <path>."),
+        ("/livez answers 404; revision 20260101/2, and/or", "/livez answers 404; revision 20260101/2, and/or"),
     ],
 )
 def test_addresses_channels_tokens_and_queries_are_left_out(said: str, shown: str) -> None:
@@ -52,7 +58,7 @@ def test_addresses_channels_tokens_and_queries_are_left_out(said: str, shown: st
 
 
 def test_what_to_do_keeps_its_own_words_and_examples() -> None:
-    todo = 'Write mailto:you@example.org, or kinds = ["new"]. `to` takes slack:NAME, too.'
+    todo = 'Write mailto:you@example.org, or kinds = ["new"]. `to` takes slack:#papers, too, and 10.0.0.5.'
     assert hide(Finding(Verdict.PROBLEM, "configuration", "x", todo), {"ti:new": "<query>"}).todo == todo
 
 
@@ -70,6 +76,23 @@ def test_what_to_do_keeps_its_own_words_and_examples() -> None:
 )
 def test_a_query_keeps_its_form_without_its_words(query: str, shown: str) -> None:
     assert mask_query(query) == shown
+
+
+@pytest.mark.parametrize(
+    ("check", "said", "todo", "shown"),
+    [
+        ("configuration", "there is no saved query 'ada'", 'Write "all:ada".', 'Write "all:…".'),
+        ("configuration", "'file://ada' is wrong", "Write file:ada, without.", "Write file:…, without."),
+        ("configuration", "is there, too", 'Write:\nfollow = "all:ada"', 'Write:\nfollow = "…"'),
+        ("database", 'postgresql://u:***@db/x: role "ada" at 10.0.0.9', "Ask.", "Ask."),
+    ],
+)
+def test_values_of_the_file_are_left_out_of_what_to_do_and_of_a_databases_words(
+    check: str, said: str, todo: str, shown: str
+) -> None:
+    hidden = hide(Finding(Verdict.PROBLEM, check, said, todo), {})
+    assert hidden.todo == shown
+    assert not re.search(r"ada|db|10\.", hidden.said)
 
 
 def test_values_of_the_file_are_left_out_of_its_mistakes() -> None:
