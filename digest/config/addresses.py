@@ -288,15 +288,16 @@ def read_members(path: Path) -> tuple[list[Destination], list[str]]:
         raise ConfigurationError(f"{path} can't be read: {error}", hint=hint) from error
     found, wrong = dict[Destination, None](), []
     for number, line in enumerate(lines, 1):
-        text = re.sub(r"(?:^|\s)#.*", "", line).strip()
-        named = re.fullmatch(r"[^<>]*<([^<>]*)>", text)
+        text = re.sub(r"(?:^|\s)#.*", "", line).strip(" \t\"',;")
+        named = re.fullmatch(r"(?:[^<>]*<)?(?:mailto:)?([^<>]*)>?", text, re.IGNORECASE)
         try:
             if text:
                 found[Destination(DestinationKind.MAIL, read_mail_address(named[1] if named else text))] = None
         except ConfigurationError as error:
             wrong.append(f"line {number} of {path.name} is left out: {error.message}")
     if not found:
-        raise ConfigurationError(f"{path} holds no mail address", hint="Write one a line, or take out the file.")
+        said = "; ".join([f"{path} holds no mail address", *wrong[:1]])
+        raise ConfigurationError(said, hint="Write one a line, or take out the file.")
     return [*found], wrong
 
 

@@ -132,6 +132,7 @@ SENDER = {"DIGEST_MAIL_FROM": "digest@example.org"}
 MEMBERS = (
     "\ufeff# our group\r\nAda@Example.org\r\n\r\n  Bob B. <bob@example.org>  # since May\r\n"
     "ada@example.org\nno address\nc#d@example.org\ntwo@a.org three@a.org\n"
+    '"Eve, E." <MAILTO:eve@example.org>,\n"mailto:fay@example.org";\n'
 )
 
 
@@ -145,6 +146,8 @@ def test_a_file_of_addresses_is_read_line_by_line_and_odd_lines_are_named_and_le
         "feed",
         "mailto:ada@example.org",
         "mailto:c#d@example.org",
+        "mailto:eve@example.org",
+        "mailto:fay@example.org",
     ]
     assert [one.partition(" is left out")[0] for one in config.warnings] == [
         "line 6 of members.txt",
@@ -161,6 +164,7 @@ def test_a_file_of_addresses_that_names_nobody_is_refused_so_that_nobody_is_unsu
         (tmp_path / "members.txt").write_bytes(content)
     error = refuse(QUERIES + table(to='"mailto:@members.txt"'), **SENDER)
     assert f"subscriptions.perf-team.to: {tmp_path / 'members.txt'} " in error.message
+    assert ("line 1 of members.txt is left out" in error.message) is (content == b"no address\n")
     assert "is a file of addresses" in refuse('[alarms]\nto = "mailto:@members.txt"\n', **SENDER).message
 
 
