@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
+from xml.etree.ElementTree import Element
 
 from digest.arxiv.authors import parse_authors
 from digest.arxiv.documents import (
@@ -27,10 +29,6 @@ from digest.arxiv.documents import (
 )
 from digest.model.errors import ArxivError, ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
 from digest.model.papers import ArxivId, Author, Paper
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from xml.etree.ElementTree import Element
 
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"
 _ARXIV: Final = "{http://arxiv.org/schemas/atom}"

@@ -11,16 +11,13 @@ Source: https://info.arxiv.org/help/prep.html#author. The customs met in it:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 from digest.arxiv.documents import fold_line
 from digest.model.papers import Author
 from digest.tex import to_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 SHARED_LIMIT = 100
 """An affiliation is shared by at most so many names before it; beyond that it is one name's own."""

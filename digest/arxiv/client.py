@@ -7,7 +7,9 @@ request, each retry among them, the gate is asked; afterwards it hears of the ou
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
@@ -36,9 +38,6 @@ from digest.model.errors import (
 from digest.wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import date, datetime
-
     from digest.config.addresses import ChooseProxy
     from digest.model.papers import ArxivId
 

@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
 from io import BytesIO
-from typing import TYPE_CHECKING
-from xml.etree.ElementTree import ParseError, iterparse, tostring
+from xml.etree.ElementTree import Element, ParseError, iterparse, tostring
 
 from digest.model.clock import to_utc
 from digest.model.errors import ArxivHostile, ArxivThrottled, ArxivTruncated, ArxivUnreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from xml.etree.ElementTree import Element
-
 
 BODY_LIMIT = 25_000_000
 """Bytes. The largest page arXiv is known to send, 2,500 papers with versions, has about 6 million."""

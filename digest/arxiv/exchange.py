@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import Final
 from urllib.parse import urlsplit
 
 from digest.arxiv.documents import TRY_AGAIN, check_body
@@ -21,11 +23,6 @@ from digest.model.errors import (
     ArxivUnreadable,
 )
 from digest.wire import AnswerDamaged, AnswerTooLarge, ExchangeError, HttpAnswer, Wire
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
 
 _CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next check tries again."
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
+from xml.etree.ElementTree import Element
 
 from digest.arxiv.authors import parse_authors
 from digest.arxiv.documents import (
@@ -31,10 +32,6 @@ from digest.arxiv.documents import (
 from digest.model.clock import read_rfc_date
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
 from digest.model.papers import ArxivId, Paper, Version
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from xml.etree.ElementTree import Element
 
 _OAI: Final = "{http://www.openarchives.org/OAI/2.0/}"
 _RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"

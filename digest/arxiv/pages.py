@@ -6,6 +6,7 @@ the token on each tell whether something is missing.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -17,8 +18,6 @@ from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-
     from digest.arxiv.atom import AtomPage
     from digest.model.papers import ArxivId
 

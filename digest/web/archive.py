@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from digest.deliver.people import read_text
@@ -27,7 +27,6 @@ from digest.web.endpoints import answer_cached, shell_of
 if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from digest.poll.installation import Site
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -20,8 +21,6 @@ from digest.web.endpoints import RETRY_AFTER, shell_of
 from digest.web.guards import name_network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.requests import Request
 
 HEAD_LIMIT = 32 * 1024

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -33,9 +35,6 @@ from digest.web.feeds import CACHE_CONTROL, FeedDesk, is_unmodified, make_etag, 
 from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
     from _typeshed import DataclassInstance
     from sqlalchemy import Connection
     from starlette.requests import Request

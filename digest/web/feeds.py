@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
@@ -30,8 +31,6 @@ from digest.store import queries
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sqlalchemy import Connection
     from starlette.datastructures import Headers
 

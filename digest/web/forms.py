@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,8 +17,6 @@ from digest.model import secrets
 from digest.model.errors import Forbidden, UsageError
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from starlette.requests import Request
 
     from digest.web.endpoints import Shell

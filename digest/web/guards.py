@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Callable, Collection, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.web.forms import find_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

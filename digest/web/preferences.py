@@ -5,8 +5,9 @@ A forwarded mail has the link, too: whatever must not be given away with it is i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -44,9 +45,6 @@ from digest.web.guards import name_network
 from digest.web.signup import show_link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import datetime
-
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
@@ -23,8 +24,6 @@ from digest.web.feeds import FeedDesk
 from digest.web.guards import AccessLog, BodyLimit, KnownHosts, SecurityHeaders, find_hosts, write_headers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from starlette.types import ASGIApp
 
     from digest.poll.installation import Site

@@ -5,6 +5,8 @@ Known and unknown addresses are answered alike: both have one row stored, and ma
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -28,9 +30,6 @@ from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.guards import name_network
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
     from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.responses import Response
