@@ -17,6 +17,7 @@ from digest.arxiv.client import IDS_LIMIT, Fetched
 from digest.arxiv.oai import OaiPage, TokenExpired, UnknownPaper
 from digest.arxiv.pages import fetch_papers, find_day, walk_records
 from digest.model.clock import write_day
+from digest.model.errors import count
 from digest.model.polls import Gap, Source
 from digest.poll.installation import Site
 from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
@@ -62,7 +63,7 @@ def check_gaps(site: Site, report: PollReport) -> None:
             run_store.give_up_gaps(conn, [(gap, SPARSE) for gap in run_store.load_open(conn)], now)
         else:
             run_store.note_missing(conn, missing, now)
-        run_store.close_found(conn, now)
+        found = run_store.close_found(conn, now)
         due = choose_due(run_store.load_open(conn), now)
         made_today = views.count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
@@ -71,51 +72,53 @@ def check_gaps(site: Site, report: PollReport) -> None:
     spare = max(in_budget, reserved if is_untold else 0)
     one_by_one = asked_one_by_one([gap.id for gap in due], in_budget)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
-    if asked:
-        site.progress.begin("poll", f"{_count(asked)} missing between stored ones")
+    known = found + len(asked)
+    if known:
+        site.progress.begin("poll", f"{count(known, 'id')} missing between stored ones")
     run = RecordedRun(site, report, Source.GAPS, judge=make_judge(horizon_of(cursor)))
     with run.recording(window_from=min((gap.missed_at for gap in due), default=now).date()):
         if one_by_one:
-            _ask_one_by_one(site, run, asked)
+            found += _ask_one_by_one(site, run, asked)
         else:
-            _ask_together(site, run, asked)
+            found += _ask_together(site, run, asked)
         unasked = [gap for gap in due if gap.asked_at is None and gap not in asked]
         if unasked:
-            run.note_shortfall(f"{_count(unasked)} could not be asked for yet")
-    if asked:
-        found = f"{run.papers:,} found, {len(asked) - run.papers:,} unknown to arXiv"
-        site.progress.end("poll", run.summary() if run.failure else found)
+            run.note_shortfall(f"{count(len(unasked), 'id')} could not be asked for yet")
+    if known:
+        said = f"{found:,} found, {known - found:,} unknown to arXiv"
+        site.progress.end("poll", run.summary() if run.failure else said)
 
 
-def _ask_one_by_one(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> None:
-    """Ask the harvest's own interface, which knows a paper before the search does."""
+def _ask_one_by_one(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> int:
+    """Ask the harvest's own interface, which knows a paper before the search does; return how many it knew."""
+    found = 0
     for gap in gaps:
         with suppress(UnknownPaper):  # what is not found is noted below
             run.store_page(site.client.get_record(gap.id))
-        _settle(site, [gap])
+        found += _settle(site, [gap])
+    return found
 
 
-def _ask_together(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> None:
+def _ask_together(site: Site, run: RecordedRun, gaps: Sequence[Gap]) -> int:
+    found = 0
     for first in range(0, len(gaps), IDS_LIMIT):
         some = gaps[first : first + IDS_LIMIT]
         for page in fetch_papers(site.client, [gap.id for gap in some]):
             run.store_page(page)
-        _settle(site, some)
+        found += _settle(site, some)
+    return found
 
 
-def _settle(site: Site, asked: Sequence[Gap]) -> None:
-    """Note that ids were asked for, which of them were found, and which are given up."""
+def _settle(site: Site, asked: Sequence[Gap]) -> int:
+    """Note that ids were asked for, and which of them are given up; return how many were found."""
     now = site.clock.now()
     with site.store.begin() as conn:
-        run_store.close_found(conn, now)
+        found = run_store.close_found(conn, now)
         run_store.note_asked(conn, asked, now)
         still = {gap.id for gap in asked}
         given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and is_given_up(gap)]
         run_store.give_up_gaps(conn, [(gap, explain_giving_up(gap)) for gap in given_up], now)
-
-
-def _count(gaps: Sequence[Gap]) -> str:
-    return f"{len(gaps):,} id{'s' * (len(gaps) != 1)}"
+    return found
 
 
 _RESUMED_WITHIN = timedelta(hours=6)

@@ -54,6 +54,13 @@ def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(world: World, di
     assert "Missing ids: 1 asked for (--missing)." in digest("coverage").lines
 
 
+def test_a_run_and_the_screen_count_the_same_missing_ids_as_found(world: World, digest: Shell) -> None:
+    with closing(world.open_store()) as store, store.begin() as conn:
+        runs.note_missing(conn, [ArxivId.parse("2611.14991")], NOW - timedelta(days=1))
+    assert "1 id missing between stored ones: 1 found, 0 unknown to arXiv" in digest("run", "--now").err
+    assert "Missing ids: 1 found after all (--missing)." in digest("coverage").lines
+
+
 def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_them(
     world: World, digest: Shell
 ) -> None:
