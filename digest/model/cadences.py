@@ -264,8 +264,13 @@ def _suggest_time(phrase: str) -> str:
         if half:
             hour = hour % _HALF_DAY + _HALF_DAY * (half.lower() == "pm")
         if (half or not minute) and hour < 2 * _HALF_DAY:
-            return f"Write the time as {hour:02}:{minute or '00'}."
+            return f"Write the time as {hour:02}:{minute or '00'}.{_ask_zone(phrase)}"
     return ""
+
+
+def _ask_zone(phrase: str) -> str:
+    """Return what a hint adds if a phrase names no time zone either; "" else."""
+    return "" if re.search(r"/|\bUTC\b", phrase) else " Add a time zone: Europe/Berlin, or UTC."
 
 
 def _read_fortnight(days: frozenset[int], first: str | None, phrase: str) -> date:
@@ -308,9 +313,10 @@ def _read_days(words: str, phrase: str) -> frozenset[int]:
         elif word not in ("every", "on", "and", "weekly", ""):
             near = [] if word in _RHYTHMS else get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
             hint = f"Did you mean {near[0]!r}?" if near else _DAYS_HINT
+            hint += _ask_zone(phrase)
             raise ConfigurationError(f"{phrase!r}: {word!r} is not a day of the week", hint=hint)
     if not days:
-        raise ConfigurationError(f"{phrase!r} does not name a day", hint=_DAYS_HINT)
+        raise ConfigurationError(f"{phrase!r} does not name a day", hint=_DAYS_HINT + _ask_zone(phrase))
     return frozenset(days)
 
 

@@ -161,12 +161,14 @@ def test_a_phrase_that_says_no_time_is_refused_with_a_way_out(phrase: str, words
     [
         ("weekdays at 8 Europe/Berlin", "Write the time as 08:00."),
         ("daily at 8 pm UTC", "Write the time as 20:00."),
-        ("daily at 12:30am", "Write the time as 00:30."),
+        ("daily at 12:30am", "Write the time as 00:30. Add a time zone: Europe/Berlin, or UTC."),
         ("daily at 09:00, at the latest 12", "Write the time as 12:00."),
         ("daily at 25", '"daily at 07:30 UTC"'),
         ("dialy at 09:00", "Did you mean 'daily'?"),
         ("moondays at 09:00", "Did you mean 'mondays'?"),
-        ("feasts at 09:00", "Days are daily"),
+        ("feasts at 09:00", "Add a time zone"),
+        ("weekly at 09:00", "second monday. Add a time zone"),
+        ("weekdays at 8", "Write the time as 08:00. Add a time zone"),
     ],
 )
 def test_a_slip_in_a_time_or_a_day_is_answered_with_what_was_meant(phrase: str, hint: str) -> None:
