@@ -9,7 +9,7 @@ import click
 
 from digest.cli.context import Installation, describe_drift, opened
 from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
-from digest.inspect.status import describe_breaker, find_stuck
+from digest.inspect.status import describe_breaker, find_stuck, join_causes
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
+
+_CAUSES = 2
+"""Causes of failures named in the last line."""
 
 _NAMED = 8
 """Announcements named one by one at most."""
@@ -67,9 +70,9 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
     else:
         _tell(report, breaker, held, site.config.zone, now)
     if report.troubles:
-        named, others = report.troubles[:2], len(report.troubles) - 2
+        causes = join_causes(report.troubles)
         raise OutsideError(
-            "; ".join([*named, f"and {others} more"] if others > 0 else named),
+            "; ".join(causes[:_CAUSES] + [f"and {len(causes) - _CAUSES} more"] * (len(causes) > _CAUSES)),
             hint="`digest status` says what needs you. The rest is tried again by itself.",
         )
 
@@ -176,9 +179,9 @@ def _tell_deliveries(report: PassReport) -> None:
         waits = report.waiting or report.in_doubt.number or report.holds.ids
         is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
         say("Nothing new to send." if is_quiet else "Nothing was sent.")
-    for line in report.deliver.retries:
+    for line in join_causes(report.deliver.retries):
         say(f"retrying: {line}")
-    for line in report.deliver.unknown:
+    for line in join_causes(report.deliver.unknown):
         say(f"may have arrived: {line}")
     if report.deliver.suppressed:
         say(f"{report.deliver.suppressed} not sent: the reader unsubscribed.")

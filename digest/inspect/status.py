@@ -159,10 +159,28 @@ def _group(deliveries: Iterable[Delivery]) -> list[list[Delivery]]:
     """Return deliveries by the reason they have in common, whichever address it names."""
     groups: dict[str, list[Delivery]] = {}
     for delivery in deliveries:
-        reason = _read_reason(delivery)
-        address = delivery.destination.address
-        groups.setdefault(reason.replace(address, "") if address else reason, []).append(delivery)
+        cause = _find_cause(_read_reason(delivery), delivery.destination.address)
+        groups.setdefault(cause, []).append(delivery)
     return list(groups.values())
+
+
+def join_causes(lines: Iterable[str]) -> list[str]:
+    """Return lines such as `mailto:ada@example.org: no such user`, with one line for each cause."""
+    groups: dict[str, tuple[list[str], str]] = {}
+    for line in lines:
+        place, _, reason = line.partition(": ")
+        cause = _find_cause(reason, place.partition(":")[2]) or line
+        groups.setdefault(cause, ([], reason))[0].append(place)
+    return [f"{_name_places(places)}: {reason}".removesuffix(": ") for places, reason in groups.values()]
+
+
+def _find_cause(reason: str, address: str) -> str:
+    return reason.replace(address, "") if address else reason
+
+
+def _name_places(places: Iterable[str]) -> str:
+    named = list(dict.fromkeys(places))
+    return ", ".join(named[:_PLACES]) + (f" and {len(named) - _PLACES} more" if len(named) > _PLACES else "")
 
 
 def _read_reason(delivery: Delivery) -> str:
@@ -184,10 +202,9 @@ def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) 
         verb = f"need{'s' if number == 1 else ''} you"
     else:
         verb = "failed"
-    places = list(dict.fromkeys(one.destination.address or str(one.destination) for one in group))
-    others = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+    places = _name_places(one.destination.address or str(one.destination) for one in group)
     reason = _read_reason(newest) or "the reason is not known"
-    return f"{count(number, 'message')} to {', '.join(places[:_PLACES])}{others} {verb}: {reason}"
+    return f"{count(number, 'message')} to {places} {verb}: {reason}"
 
 
 def _find_unreadable(conn: Connection) -> Iterator[Trouble]:

@@ -99,7 +99,7 @@ def sync_roster(site: Site) -> RosterReport:
             canonical = read.canonical
             futile += [(query.name, read.futility)] if read.futility else []
         except QueryError as error:
-            problem = f"{error.message}\n{error.pointer()}"
+            problem = f"{error.message}\n{error.pointer()}\n{error.hint}".rstrip()
             unreadable.append((query.name, problem))
         texts[query.name] = (query.text, canonical, problem)
     now = site.clock.now()
@@ -127,7 +127,7 @@ def sync_roster(site: Site) -> RosterReport:
         futile=tuple(futile),
         going_on=queries.going_on,
         not_excluding=tuple(
-            (subscription.name, f"{problem.message}\n{problem.pointer()}")
+            (subscription.name, f"{problem.message}\n{problem.pointer()}\n{problem.hint}".rstrip())
             for subscription in site.config.subscriptions
             for _, problem in read_exclusion(subscription).problems
         ),

@@ -91,6 +91,7 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before(world: World, di
         "perf can't be read: This parenthesis is never closed\n"
         "cat:cs.PF AND (\n"
         "              ^\n"
+        "Add a ) where its group ends.\n"
         "Until it is mended, perf goes on as: cat:cs.PF\n"
     )
     world.edit_config('perf = "cat:cs.PF AND ("', 'perf = "cat:cs.PF"')
