@@ -57,7 +57,7 @@ class LinkMaker:
     def links(self, destination: Destination, digest: Digest, generation: int = 0) -> Links:
         """Return what a message that tells one destination of a digest may link to."""
         base = self.config.web.base_url.rstrip("/")
-        is_shared = any(one.shared for one in self.config.subscriptions if one.name == digest.subscription)
+        is_shared = any(one.shared and destination in one.destinations for one in self.config.subscriptions)
         is_mail = destination.kind is DestinationKind.MAIL and not is_shared
         token = self.leave_token(destination, digest.subscription)
         back_to = self.config.mail.unsubscribe or self.config.mail.from_address
