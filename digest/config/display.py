@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from digest.config.addresses import mask_password
 from digest.config.settings import INCOMING, SETTINGS, SUBSCRIPTION, WEBHOOK, Config, Secrecy, Setting
-from digest.config.values import ALL, read_days, read_show
+from digest.config.values import ALL, read_days, read_retention, read_show
 from digest.model.errors import count
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def _write(value: object, setting: Setting) -> str:
     """Return a value as it would be written."""
     if value is None:
         return ALL if setting.read is read_show else ""
-    if isinstance(value, int) and setting.read is read_days:
-        return count(value, "day")
+    if isinstance(value, int) and setting.read in (read_days, read_retention):
+        return count(value, "day") if value or setting.read is read_days else "never"
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     if isinstance(value, timedelta):
