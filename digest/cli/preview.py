@@ -164,7 +164,7 @@ def choose_digest(
     which = (
         f"what waits for {name}: {papers}, not planned yet"
         if is_waiting
-        else f"digest {digest.id} of {name}, {digest.slot}: {papers}, {state}"
+        else f"digest {digest.id} of {name}: {papers}, {state}"
     )
     return Chosen(due, digest, preview.make_preview_links(conn, site, digest), which)
 

@@ -215,7 +215,7 @@ class _Unknown(jinja2.StrictUndefined):
     def _undefined_message(self) -> str:
         known = () if self._undefined_obj is missing else dir(self._undefined_obj)
         near = get_close_matches(str(self._undefined_name), known, n=1)
-        return f"there is no {self._undefined_name!r} here{f'; did you mean {near[0]!r}?' if near else ''}"
+        return f"there is no {self._undefined_name!r} here{f' (did you mean {near[0]!r}?)' if near else ''}"
 
 
 def _build_environment(

@@ -28,7 +28,7 @@ def last_digest(digest: Shell, name: str = "perf-team") -> dict[str, object]:
 def test_a_past_digest_is_shown_as_it_was_frozen_and_nothing_is_sent(digest: Shell) -> None:
     before, last = count_outbox(digest), last_digest(digest)
     said = digest("preview", "perf-team", "--digest", str(last["id"]))
-    named = f"digest {last['id']} of perf-team, {last['slot']}"
+    named = f"digest {last['id']} of perf-team"
     assert said.err == f"{named}: {last['papers']} papers, already sent\n"
     assert "All 11 papers of Thu 19 Nov were checked." in said.out
     assert count_outbox(digest) == before

@@ -104,7 +104,7 @@ def test_an_operators_style_sheet_is_written_into_the_elements_of_a_mail(tmp_pat
     ("name", "source", "problem"),
     [
         ("web/error.html", "one\n{{ mesage }}\n", r"error\.html, line 2: there is no 'mesage' here"),
-        ("web/error.html", "{{ message.uper() }}", r"line 1: there is no 'uper' here; did you mean 'upper'\?"),
+        ("web/error.html", "{{ message.uper() }}", r"line 1: there is no 'uper' here \(did you mean 'upper'\?\)"),
         ("web/error.html", "\n\n{% if %}", r"error\.html, line 3"),
         ("web/error.html", "{{ 1 // 0 }}", r"line 1: .*by zero"),
         ("web/style.css", "a { } </style><script>", "style sheet"),
