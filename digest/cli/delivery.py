@@ -99,7 +99,7 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
     else:
         empty = "No deliveries yet: `digest run` sends what is due."
     header = ["ID", "STATE", "TO", "SUBSCRIPTION", f"WHEN ({name_zone(here.zone, here.now)})", ""]
-    print_table(header, rows, empty=empty)
+    print_table(header, rows, empty=empty, whole=4)
 
 
 def name_state(delivery: Delivery) -> str:
@@ -157,11 +157,12 @@ def _print_delivery(here: Installation, one: StoredDelivery, todo: str) -> None:
     delivery = one.delivery
     remote = delivery.remote_address
     there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
+    slot = "" if one.slot.startswith("run:") else f"{one.slot}, "
     lines = {
         "delivery": _describe_part(delivery),
         "state": f"{name_state(delivery)} ({_describe_moment(here, one)})",
         "to": here.show(delivery.destination) + there,
-        "of": f"{one.subscription}, {one.slot}, planned {here.write(delivery.created_at)}",
+        "of": f"{one.subscription}, {slot}planned {here.write(delivery.created_at)}",
         "answer": delivery.remote_id,
         "trouble": delivery.last_error,
         "to do": todo,

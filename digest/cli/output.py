@@ -127,7 +127,7 @@ def _to_plain(value: object) -> object:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str) -> None:
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: str, whole: int = -1) -> None:
     """Print rows under a header, as wide as the terminal (see `lay_out`); `empty` where there are none.
 
     A last column without a name holds remarks: where they find no room each stands below its row.
@@ -138,50 +138,48 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, empty: 
     columns = find_columns()
     has_remarks = header[-1] == "" and sum(_find_widths(rows)) + 2 * len(header) > columns
     table = [row[:-1] for row in (header, *rows)] if has_remarks else [header, *rows]
-    for number, lines in enumerate(lay_out(table, columns)):
+    for number, lines in enumerate(lay_out(table, columns, whole)):
         for line in lines:
             click.echo(click.style(line, bold=True) if number == 0 else line)
         if has_remarks and number and rows[number - 1][-1]:
             print_wrapped("    ", rows[number - 1][-1])
 
 
-def lay_out(rows: Sequence[Sequence[str]], columns: int) -> list[list[str]]:
+def lay_out(rows: Sequence[Sequence[str]], columns: int, whole: int = -1) -> list[list[str]]:
     """Return each row as lines: columns as wide as their widest cell, the widest folded until all fit.
 
-    Cells are folded between words first, and within a word only where that is not enough.
+    Cells are folded between words alone, and those of the column `whole` are not. A row with a word that finds no
+    room has its cells below one another, each after its name in the first row. So have all if that is too wide.
     """
     widths, room = _find_widths(rows), columns - 2 * (len(rows[0]) - 1)
-    words = _find_widths([[max(cell.split() or [""], key=_measure) for cell in row] for row in rows])
+    words = _find_widths([[max(wrap(cell, 1), key=_measure) for cell in row] for row in rows])
     for least in (words, [_NARROWEST] * len(words)):
+        if sum(widths) > room:
+            widths = _find_widths(rows)
         while sum(widths) > room:
-            spare = [width if width > low else 0 for width, low in zip(widths, least, strict=True)]
+            spare = [size if size > least[at] and at != whole else 0 for at, size in enumerate(widths)]
             if not any(spare):
                 break
             widths[spare.index(max(spare))] -= 1
     laid: list[list[str]] = []
     for row in rows:
-        cells = [_fold(cell, width) for cell, width in zip(row, widths, strict=True)]
-        laid.append([])
+        cells = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+        lines = []
         for parts in zip_longest(*cells, fillvalue=""):
             padded = (f"{part}{' ' * (width - _measure(part))}" for part, width in zip(parts, widths, strict=True))
-            laid[-1].append("  ".join(padded).rstrip())
+            lines.append("  ".join(padded).rstrip())
+        is_too_wide = max(map(_measure, lines)) > columns or laid[:1] == [[]]
+        laid.append(_stack(row, rows[0], columns) if is_too_wide else lines)
     return laid
+
+
+def _stack(row: Sequence[str], header: Sequence[str], columns: int) -> list[str]:
+    named = [f"    {name.strip()}: {cell.strip()}" for name, cell in zip(header, row, strict=True) if cell.strip()]
+    return [] if row is header else [row[0], *(line for cell in named[1:] for line in wrap(cell, columns))]
 
 
 def _find_widths(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(_measure, cells)) for cells in zip(*rows, strict=True)]
-
-
-def _fold(cell: str, width: int) -> list[str]:
-    """Fold a cell between words, and within a word that is wider, but for an address of the web: it is copied."""
-    lines = []
-    for line in wrap(cell, width):
-        while _measure(line) > width and "://" not in line:
-            end = next(end for end in range(len(line), 0, -1) if end == 1 or _measure(line[:end]) <= width)
-            lines.append(line[:end])
-            line = line[end:]  # noqa: PLW2901 - what is left of it
-        lines.append(line)
-    return lines
 
 
 def _measure(text: str) -> int:
@@ -262,7 +260,7 @@ def wrap(text: str, width: int) -> list[str]:
             lines[-1] = longer
         else:
             lines.append(f"{indent}{word}")
-    return lines
+    return lines or [""]
 
 
 def describe_guarantee(source: str) -> str:

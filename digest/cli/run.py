@@ -179,10 +179,6 @@ def _tell_deliveries(report: PassReport) -> None:
         waits = report.waiting or report.in_doubt.number or report.holds.ids
         is_quiet = not (report.plan.digests or report.plan.resting or report.troubles or waits)
         say("Nothing new to send." if is_quiet else "Nothing was sent.")
-    for line in join_causes(report.deliver.retries):
-        say(f"retrying: {line}")
-    for line in join_causes(report.deliver.unknown):
-        say(f"may have arrived: {line}")
     if report.deliver.suppressed:
         say(f"{report.deliver.suppressed} not sent: the reader unsubscribed.")
     if report.feeds.written:

@@ -43,6 +43,9 @@ _LABEL = 11
 _LINES = 24
 """Lines of a terminal that the screen fits into."""
 
+_NARROW = 60
+"""Columns below which nothing is cut: too little would be left."""
+
 _FEWEST = 3
 """Subscriptions shown at least."""
 
@@ -89,7 +92,7 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
         print_wrapped(label_shown or " ", line, width=_LABEL, bold=True)
     click.echo()
     room = len(status.subscriptions) if shows_all else max(_FEWEST, _LINES - used)
-    _print_subscriptions(here, status, drift, room, is_cut=not shows_all)
+    _print_subscriptions(here, status, drift, room, is_cut=not shows_all and columns >= _NARROW)
 
 
 def _describe_next(here: Installation, status: Status) -> str:

@@ -9,7 +9,7 @@ import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, describe_drift, opened_store, require_subscription, suggest_name
-from digest.cli.output import as_dict, json_option, print_json, print_table, print_wrapped, say
+from digest.cli.output import as_dict, find_columns, json_option, print_json, print_table, print_wrapped, say
 from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
 from digest.config import Config, edits
 from digest.config.addresses import read_destination
@@ -38,7 +38,7 @@ from digest.store import views
 from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, destination_key, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from collections.abc import Set as AbstractSet
     from datetime import datetime
 
@@ -247,29 +247,30 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         lines = views.load_subscription_lines(conn, here.now, span=MATCH_SPAN)
         persons = people_store.load_people(conn)
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
+        owns = [dues.get(people_store.load_own_name(conn, one)) for one in persons]
         drift = describe_drift(here.config, conn)
     heard = {place for due in dues.values() for place in due.subscription.destinations}
-    own = {place: due for due in dues.values() if due.is_personal for place in due.subscription.destinations}
     resting = {
         place for line in lines if line.is_personal and not line.is_active(here.now) for place in line.destinations
     }
-    listed = [_list_person(one, own.get(one.destination), heard, resting) for one in persons]
+    listed = [_list_person(one, own, heard, resting) for one, own in zip(persons, owns, strict=True)]
     if as_json:
         print_json({"subscriptions": [_as_json(here, line, dues[line.name]) for line in lines], "people": listed})
         return
     lines = [line for line in lines if not line.is_personal]
     print_table(
-        ["SUBSCRIPTION", "TO", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})"],
+        ["SUBSCRIPTION", "TO", "WHEN", f"NEXT ({name_zone(here.zone, here.now)})", ""],
         [
             [
                 line.name,
-                ", ".join(here.show(place) for place in line.destinations) or "nobody",
+                _name_places(here, line.destinations),
                 str(dues[line.name].subscription.cadence).replace(f" {here.zone}", ""),
-                describe_turn(here, line),
+                *describe_turn(here, line).partition(", ")[::2],
             ]
             for line in lines
         ],
         empty=drift or NONE_YET,
+        whole=3,
     )
     if lines and drift:
         say(f"\n{drift}")
@@ -282,6 +283,13 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
             [[*row[:-1], row[-1][:10]] for row in rows],
             empty="",
         )
+
+
+def _name_places(here: Installation, places: Sequence[Destination]) -> str:
+    """Return the places in a line: all if they are short, else the first one, and how many more there are."""
+    shown = [here.show(place).removeprefix("mailto:") for place in places] or ["nobody"]
+    joined = ", ".join(shown)
+    return joined if len(joined) <= find_columns() // 3 else f"{shown[0]} +{len(shown) - 1}".removesuffix(" +0")
 
 
 def _list_person(
@@ -382,7 +390,7 @@ def _describe(
         **_describe_reading(subscription),
         "brings": [describe_matches(line.days, line.began_at, here.now)],
         "digests": [
-            f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}, {digest.slot}"
+            f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}"
             + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")
             + f"  (digest {digest.id})"
             for digest in digests

@@ -64,6 +64,10 @@ def test_the_list_has_people_below_the_subscriptions_of_the_file(digest: Shell) 
     found = digest("subscription", "list", "--json").json
     assert [one["is_personal"] for one in found["subscriptions"]].count(False) == 5
     assert [(one["address"], one["queries"]) for one in found["people"]] == [(ADA, 2), (BO, 0)]
+    (own,) = (one["name"] for one in found["subscriptions"] if one["is_personal"])
+    digest("subscription", "unsubscribe", own, ADA, "--everything")
+    ada = digest("subscription", "list", "--json").json["people"][0]
+    assert (ada["state"], ada["queries"]) == ("unsubscribed", 2), "as on the page, where they stay ticked"
 
 
 @pytest.mark.usefixtures("crowd")
