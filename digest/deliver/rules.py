@@ -151,7 +151,7 @@ _OF_US_FOR_NOW = re.compile(
 """What Postfix says with a 4xx code, though only the operator can mend it."""
 
 _OF_US_BY_CODE = re.compile(r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE)
-_OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
+OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
 """A word that a server may say to one recipient alone: an address, a number of its own; but no reply code."""
 
 
@@ -184,5 +184,5 @@ def is_of_all(refusals: Collection[str]) -> bool:
         refusals: the address of each mail, a colon, and why it was refused.
     """
     told = dict(refusal.partition(": ")[::2] for refusal in refusals)
-    alike = {_OF_ONE.sub("", answer) for answer in told.values()}
+    alike = {OF_ONE.sub("", answer) for answer in told.values()}
     return len(told) > 1 and len(alike) == 1 and not any(map(names_recipient, alike))

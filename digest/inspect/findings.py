@@ -110,6 +110,7 @@ _SHAPES = (
     (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
     (re.compile(r"(the proxy https?://)(?!127\.0\.0\.1:|localhost:)(?:\[[^\]]*\]|[^\s,:]+)"), r"\1<proxy>"),
     (re.compile(r"(logging in to \S+ as )\S+|(the connection to ).+(?= is not secure)"), r"\1\2<name>"),
+    (re.compile(r"(?<![\w.])(?!127\.|10\.0\.0\.5\b)\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>"),
     (re.compile(r"(?<![^\s'\"`(=])/(?:[\w.@+-]+/)+[\w@+-]*(?:\.\w+)*"), "<path>"),
 )
 """What shows by its shape: tokens, mail addresses, users, hosts, channels and their ids, proxies, paths."""
@@ -121,8 +122,6 @@ _VALUES = (
 )
 """Values of the file, as mistakes in it repeat them."""
 
-_NUMBERED_HOST = (re.compile(r"(?<![\w.])(?!127\.)\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>")
-
 
 def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
     """Return a finding without what should not be shared: addresses, channels, query texts.
@@ -133,10 +132,10 @@ def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
         private: see `list_private`.
     """
     repeats = finding.check in (CONFIGURATION, DATABASE)
-    said = _hide(finding.said, private, (*(_QUOTED + _VALUES) * repeats, *_SHAPES, _NUMBERED_HOST))
-    first, line, others = finding.todo.partition("\n")  # lines of the file may follow
+    said = _hide(finding.said, private, (*(_QUOTED + _VALUES) * repeats, *_SHAPES))
     quoted = dict.fromkeys(re.findall(r"(?<!\w)'(?:\w+://)?([^'\n]+)'(?!\w)", finding.said * repeats), "…")
-    todo = _hide(first, {**quoted, **private}, _SHAPES) + line + _hide(others, private, (*_QUOTED, *_SHAPES))
+    lines = _QUOTED * ("\n" in finding.todo)  # of the file
+    todo = _hide(finding.todo, {**quoted, **private}, (*lines, *_SHAPES))
     more = finding.more if finding.check == QUERIES else ""  # of a query that `mask_query` has masked
     return replace(finding, said=said, todo=todo, more=more)
 

@@ -11,6 +11,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from digest.config import Config
+from digest.deliver.rules import OF_ONE
 from digest.inspect.alarms import (
     DIGEST_LIMIT,
     FAILURE_SHOWN,
@@ -175,7 +176,7 @@ def join_causes(lines: Iterable[str]) -> list[str]:
 
 
 def _find_cause(reason: str, address: str) -> str:
-    return reason.replace(address, "") if address else reason
+    return OF_ONE.sub("", reason) if "@" in address else reason.replace(address, "") if address else reason
 
 
 def _name_places(places: Iterable[str]) -> str:
