@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from digest.model.taxonomy import archive_of, is_archive, is_category
+from digest.model.taxonomy import ARCHIVES, CATEGORIES, archive_of
 from digest.query.tokens import CURLY_QUOTES
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 
@@ -129,9 +129,11 @@ def can_be_met(node: Node, denied: frozenset[Node] = frozenset()) -> bool:
         denied: what must not be met beside it.
     """
     match node:
-        case Condition(Prefix.CATEGORY, _, name):
-            all_of_it = Condition(node.prefix, node.shape, archive_of(name))
-            return (is_category(name) or is_archive(name)) and denied.isdisjoint((node, all_of_it))
+        case Condition(Prefix.CATEGORY, shape, name):
+            all_of_it = Condition(node.prefix, Shape.WORD, archive_of(name))
+            is_meant = str.startswith if shape is Shape.BEGINNING else str.__eq__
+            is_known = any(is_meant(known, name) for known in (*CATEGORIES, *ARCHIVES))
+            return is_known and denied.isdisjoint((node, all_of_it))
         case And(operands):
             nots = [part.operand for part in operands if isinstance(part, Not)]
             denied |= {one for part in nots for one in (part.operands if isinstance(part, Or) else (part,))}

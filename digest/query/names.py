@@ -115,9 +115,9 @@ def spell_name(text: str) -> str:
 
     Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
     """
-    last, comma, given = text.replace("_", " ").partition(",")
-    last_parts, given_parts = spell_parts(last), spell_parts(given.partition(",")[0])
-    if not comma and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
+    pieces = [piece for piece in text.replace("_", " ").split(",") if not is_generation(piece.strip())]
+    last_parts, given_parts = map(spell_parts, (*pieces, "", "")[:2])
+    if "," not in text and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
         given_parts = [last_parts.pop()]
     both = (" ".join(last_parts), " ".join(given_parts))
     return ", ".join(both) if all(both) else "".join(both)
@@ -201,8 +201,8 @@ PARTICLES = frozenset(
 _FIRST_IDEOGRAPH = "\u2e80"
 """From here on one sign is a whole name, not the first letter of one."""
 
-_SEVERAL = re.compile(r";|\s(?:and|&)\s", re.IGNORECASE)
-"""What stands between two names, and within none."""
+SEVERAL = re.compile(r"(?i);|\s(?:and|&)\s|\bet\.? al\b|\b[/+|&]\b|(?:,(?!\s*(?:[js]r|i+v?)\b)\s*\w[^,]*){2,}")
+"""What stands between two names or after one, and within none."""
 
 _VOWELS = frozenset("aeiouyäöü")
 _MOST_INITIALS = 3
@@ -278,7 +278,7 @@ def _refuse_unclear(text: str) -> None:
     """
     if "*" in text:
         raise UnclearPerson("A full name cannot have a *")
-    if _SEVERAL.search(text):
+    if SEVERAL.search(text):
         raise UnclearPerson(f"{text.strip()!r} is more than one name")
     word = text.strip()
     if len(word) > 1 and word.isalpha() and all(letter >= _FIRST_IDEOGRAPH for letter in word):

@@ -18,7 +18,7 @@ from digest.query.canonical import (
     print_condition,
     print_tree,
 )
-from digest.query.names import Person, UnclearPerson, is_generation, spell_name
+from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
 from digest.query.pasted import read_pasted
 from digest.query.queries import Query
 from digest.query.tokens import (
@@ -73,8 +73,10 @@ _WILD_WORD = re.compile(r"([^\s,*?]*)[*?]+([^\s,]*)")
 _NAMES_BEHIND = re.compile(r"(?:[ ]+(?!(?:AND|OR|ANDNOT|NOT)\b)\w[\w.'’-]*(?=[\s)]|\Z)){1,3}", re.IGNORECASE)
 """What goes on with a name without quotes: `author:Percy Liang`."""
 _ARTICLE = re.compile(r"\W*(?:a|[Aa]n|[Tt]he)\s")
-_SIGN_OF_WORD = re.compile(r"(?<!\S)\.(?=[^\W\d])|[#@+*<>→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]")
-"""`.NET`, `C#`, `H→ZZ`: with these signs a word is another one."""
+_SIGN_OF_WORD = re.compile(
+    r"(?<!\S)(?:\.(?=[^\W\d])|:(?=\w)|--)|(?<=\w)[\[=]|\+(?!\d)|[#@*<>~→←↔±×÷√∞≈≠≤≥⁺⁻†‡★☆♭♯€£¥]"
+)
+"""`.NET`, `C#`, `H→ZZ`, `latency[ti]`: with these signs a word is another one."""
 _COMMA = re.compile(r"[,;](?!\d)")
 _BETWEEN_COMMAS = re.compile(
     rf'(?:"[^"]*"|[{CURLY_QUOTES}][^{CURLY_QUOTES}"]*[{CURLY_QUOTES}"]|[^,;"{CURLY_QUOTES}]|[,;](?=\d))+'
@@ -138,10 +140,11 @@ def _refuse_wildcard(
     """Refuse a `*` or `?` that stands for letters elsewhere than at the end of a word, with what comes nearest."""
     if found is None:
         return
-    nearest = _WILD_WORD.sub(_find_nearest, term.value).strip()
+    is_sign = term.value[found.start() :].startswith("*-")  # as in C*-algebra
+    nearest = f'"{term.value}"' if is_sign else _WILD_WORD.sub(_find_nearest, term.value).strip()
     if " " in nearest:
         nearest = f'"{nearest}"' if is_name else f"({' AND '.join(nearest.split())})"
-    prefix = Prefix.AUTHOR if is_name else term.prefix
+    prefix = Prefix.AUTHOR if is_name else term.prefix or (Prefix.ALL if is_sign else None)
     written = f"{prefix}:{nearest}" if prefix else nearest
     hint = f"Write for example {written}." if any(map(str.isalnum, nearest)) else "Write it like transf*."
     sign = f"{found[0]} cannot be used here: {WILDCARDS}"
@@ -151,7 +154,7 @@ def _refuse_wildcard(
 def _find_nearest(word: re.Match[str]) -> str:
     beginning, behind = word.groups()
     if beginning and (behind or word[0].endswith("*")):
-        return f"{beginning}*"
+        return f"{beginning.rstrip('^')}*"
     return _WILDCARD.sub("", word[0])
 
 
@@ -252,6 +255,10 @@ def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
 
 def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
     _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value), is_name=True)
+    if SEVERAL.search(term.value.rstrip(" ;")):
+        names = [f'au:"{name.strip()}"' for name in SEVERAL.split(term.value) if any(map(str.isalpha, name))]
+        message = f"{term.value!r} is more than one name"
+        source.fail(term.value_position, message, f"Write ({' AND '.join(names)}).")
     name = spell_name(term.value.rstrip(" ,;"))
     if not name:
         _leave_out_sign(source, term)
@@ -295,7 +302,11 @@ def _read_category(source: QuerySource, term: TermToken, prefix: Prefix) -> Cond
     name = base.rstrip(".")
     if base == value or (base != name and taxonomy.is_archive(name)):
         return _name_category(source, term, prefix, name)
-    return intern_condition(prefix, Shape.BEGINNING, _spell_beginning(base))
+    begun = (id_[: len(base)] for id_ in taxonomy.CATEGORIES if id_.casefold().startswith(base.casefold()))
+    spelled = next(begun, "")
+    if not spelled:
+        source.note(NoteKind.UNKNOWN_CATEGORY, term.value_position, f"no category of arXiv begins with {base}")
+    return intern_condition(prefix, Shape.BEGINNING, spelled or base)
 
 
 def _name_category(source: QuerySource, term: TermToken, prefix: Prefix, name: str) -> Condition:
@@ -312,12 +323,6 @@ def _name_category(source: QuerySource, term: TermToken, prefix: Prefix, name: s
         message = f"{name} is no longer used and is read as {canonical}"
         source.note(NoteKind.RETIRED_CATEGORY, term.value_position, message)
     return intern_condition(prefix, Shape.WORD, canonical)
-
-
-def _spell_beginning(base: str) -> str:
-    folded = base.casefold()
-    known = (id_[: len(base)] for id_ in taxonomy.CATEGORIES if id_.casefold().startswith(folded))
-    return next(known, base)
 
 
 def _read_id(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
@@ -526,6 +531,7 @@ class _Parser:
         """Say once that a comma does not mean OR, and what does."""
         commas = [token.position for token in self._tokens if _has_comma(token)]
         is_list = all(isinstance(token, TermToken) for token in self._tokens[:-1])
+        is_list &= not re.search(r":\S*,\S", self._source.text)  # `abs:a,b`: the second is in abs:, too
         parts = _BETWEEN_COMMAS.findall(self._source.text) if is_list else ["(…", "…)"]
         form = " OR ".join(filter(None, map(str.strip, parts)))
         if commas and " OR " in form:
@@ -568,6 +574,8 @@ class _Parser:
         while negation := self._take(Operator.NOT):
             is_negated, before = not is_negated, negation
         node = self._read_operand(prefix, depth, before)
+        while node is None and before and "NOT" in before.operator and isinstance(self._token, TermToken):
+            node = self._read_operand(prefix, depth, before)  # `NOT a survey`
         return _negate(node) if is_negated else node
 
     def _read_operand(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:

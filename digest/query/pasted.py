@@ -40,13 +40,16 @@ class Pasted(NamedTuple):
 
 
 _ADDRESS = re.compile(
-    r"<?(?:https?://)?(?:[a-z\d-]+\.)?arxiv\.org(?::\d{1,5})?/(?P<path>[^\s?#<>]*)(?:\?(?P<query>[^#<>]*))?(?:#\S*)?>?",
+    r"<?(?:https?://)?(?:[a-z\d-]+\.)*arxiv\.org(?::\d{1,5})?/(?P<path>[^\s?#<>]*)(?:\?(?P<query>[^#<>]*))?(?:#\S*)?>?",
     re.IGNORECASE,
 )
 _PART = re.compile(r"(?:[\w/]*\?)?(?P<query>(?:search_query|id_list|query)=[^#<>]*)")
 _SEARCHED = frozenset(("search_query", "id_list", "query"))
 """Parameters that may have blanks which were not encoded."""
 
+_DOI = re.compile(r'(?i)(?<![\w:/."])(?:doi:\s*)?(?:[\w:/.]*doi\.org/|(?=10\.48550/a))(10\.48550/arxiv\.)?')
+"""A DOI as an address, or arXiv's own for a paper, which no record holds."""
+_FIND = re.compile(r"find/[\w-]+/\d/(\w+:)\+?([\w.-]+)/.*")
 _AUTHOR_PAGE = re.compile(r"a/([A-Za-z\-]+(?:_[A-Za-z\-]+)*_[A-Za-z]+)_\d+(?:\.\w+)?/?")
 _LISTING = re.compile(r"(?:list|archive|rss|atom|year|catchup)/([A-Za-z.+-]+?)(?:/([\d/-]*).*)?")
 _TERM = re.compile(r"terms-(\d+)-term")
@@ -130,9 +133,9 @@ def read_pasted(text: str) -> Pasted | None:
         if parameters is not None:
             address = _Address(text, found, parameters)
             return _describe("an address at arXiv", address.read(), address.lost)
-    decoded = _decode(stripped)
+    decoded = _DOI.sub(lambda found: "id:" if found[1] else "doi:", _decode(stripped))
     if (written := write_out(decoded)) != decoded:
-        return _describe("any of several categories" if "cat:(" in written else "a query between quotes", written)
+        return _describe("any of several categories" if "cat:(" in written else "a query in other signs", written)
     return None if decoded == stripped else _describe("a part of an address", decoded)
 
 
@@ -203,6 +206,8 @@ class _Address:
             return _write_categories(list(filter(None, found[1].split("+"))) or [""])
         if found := _PAPER.fullmatch(path):
             return f'id:"{found[1]}"'
+        if found := _FIND.fullmatch(path):
+            raise self._fail("arXiv has closed this search page", f"Write {found[1]}{found[2]}.")
         raise self._fail("This page of arXiv is not a search", _HINT)
 
     def _fail(self, message: str, hint: str) -> QueryError:

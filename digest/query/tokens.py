@@ -141,7 +141,7 @@ PREFIXES = {prefix.casefold(): prefix for prefix in Prefix} | {
 _LIKELY_MEANT = {
     **PREFIXES,
     "auth": Prefix.AUTHOR,
-    "authors": Prefix.AUTHOR,
+    "author": Prefix.AUTHOR,
     "comment": Prefix.COMMENT,
     "journal": Prefix.JOURNAL_REF,
     "category": Prefix.CATEGORY,
@@ -149,7 +149,7 @@ _LIKELY_MEANT = {
     "date": Prefix.SUBMITTED,
 }
 
-CURLY_QUOTES = "“”„‟«»"
+CURLY_QUOTES = "“”„‟«»「」『』《》"
 """Quotation marks that word processors and web pages put for ": read as these wherever one may stand."""
 
 _END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
@@ -160,18 +160,20 @@ _BARE_DOI = re.compile(rf"(?:[^{_END}]|\([^{_END}]*\))+")
 """Publishers number with parentheses: `10.1016/0370-2693(93)90001-T`."""
 _PREFIX = re.compile(r"([^\W\d]+)(\s*):")
 PREFIX_WITHIN = re.compile(
-    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|[=;](?=[\w\"{CURLY_QUOTES}]))", re.IGNORECASE
+    rf"(?<![^\W\d_])({'|'.join(PREFIXES)})(?::+(?=[^\s:)])|(?:=+|;)(?=[\w\"{CURLY_QUOTES}]))", re.IGNORECASE
 )
 """A prefix within a word, or one with a sign beside the colon's key."""
-_NEGATIVE = "-!–−"
-"""What may stand for NOT directly before a word; word processors make the last two of the first."""
 _VALUE_BEHIND = re.compile(r'"[^"]*"|[\w.-]*\w')
 _SIGNS_AROUND = re.compile(r"^\W+|\W+$")
-_NEGATION = re.compile(r"[-–−](?=[^\s\x00-\x1f\x7f)-])|!(?=\s*[^\s)])")
-_NEGATED_VALUE = re.compile(rf"[{_NEGATIVE}](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
+_NEGATION = re.compile(
+    r"(?<![^\s\x00-\x1f\x7f(!-])(?:-(?=[^\s\x00-\x1f\x7f)>-])|!(?=\s*[^\s)]))|!(?=[^\s\x00-\x1f\x7f)])"
+)
+_NEGATED_VALUE = re.compile(rf"[-!](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
 BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;/&](?=[^\W\d_][^\W\d_])")
 """These part words as blanks do, if no field is asked for: a word with such a sign wants all its parts in one."""
-_ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)|\A\|{1,2}\Z")
+_FIELD = re.compile(r"([A-Z]{3,}|[A-Z]{2}(?==))(?:(-(?:ABS|KEY|TITLE)[A-Z-]*)\s*)?=?(?=\()")
+"""A field before parentheses as other sites write it: `TITLE-ABS-KEY(latency)`, `TI=(latency)`."""
+_ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
 _OPENING = re.compile(rf'["{CURLY_QUOTES}]')
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
@@ -231,7 +233,7 @@ class Scanner:
             case ")":
                 self._place += 1
                 return CloseToken(start)
-            case sign if sign in _NEGATIVE and self._is_negation(sign):
+            case "-" | "!" if _NEGATION.match(self._text, start):
                 self._place += 1
                 return OperatorToken(Operator.NOT, start)
             case "=" if _EXACT.match(self._text, start):
@@ -241,17 +243,14 @@ class Scanner:
             case _:
                 return self._scan_word(start)
 
-    def _is_negation(self, sign: str) -> bool:
-        before, behind = (self._text[max(place, 0) : place + 1] for place in (self._place - 1, self._place + 1))
-        has_gap = before in ("", "(", *_NEGATIVE) or _BLANKS.fullmatch(before) is not None
-        is_possible = _NEGATION.match(self._text, self._place) is not None
-        return is_possible and (has_gap or (sign == "!" and _BLANKS.fullmatch(behind) is None))
-
     def _scan_word(self, start: int) -> Token:
         prefix = self._scan_prefix(start)
         if prefix is not None:
             return self._scan_value(prefix, start)
         word = self._take_bare(start)
+        if (found := _FIELD.match(self._text, start)) and (known := _LIKELY_MEANT.get(found[1].casefold())):
+            hint = f"Did you mean {Prefix.ALL if found[2] else known}:? It stands before the parenthesis."
+            self._source.fail(start, f"{word} is no field here", hint)
         if word.upper() in Operator.__members__:
             return OperatorToken(Operator[word.upper()], start)
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
@@ -273,15 +272,15 @@ class Scanner:
         if found := PREFIX_WITHIN.search(self._text[self._place : self._place + len(word) + 1]):
             place = self._place + found.start()
             value = _VALUE_BEHIND.match(self._text, self._place + found.end())
-            form = f"{PREFIXES[found[1].casefold()]}:{value[0] if value else 'word'}"
+            form = f"{_LIKELY_MEANT[found[1].casefold()]}:{value[0] if value else 'word'}"
             before = _SIGNS_AROUND.sub("", self._text[start:place]) if self._text[place - 1] != ":" else ""
-            form = f"({before} AND {form})" if before else form
+            form = f"({before} {'OR' if self._text[place - 1] == '|' else 'AND'} {form})" if before else form
             self._source.fail(
                 place, f"{found[0]} is no prefix here", f"A word with a colon in it needs quotes. Write {form}."
             )
         if found := _ALTERNATIVES.search(word):
-            parts = word.split(found[0])
-            hint = f"Write ({' OR '.join(parts)})." if all(parts) else "Write OR."
+            parts = [self._text[start : self._place] + part for part in re.split(r"\|+", word)]
+            hint = f"Write ({' OR '.join(parts)})."
             self._source.fail(self._place + found.start(), f"{found[0]} is not an operator", hint)
 
     def _scan_prefix(self, start: int) -> Prefix | None:
@@ -291,7 +290,8 @@ class Scanner:
         name = unicodedata.normalize("NFKC", written[1]).casefold()
         known = PREFIXES.get(name)
         if known is None:
-            if not written[2] and re.match(r"[^\s)]", self._text[written.end() : written.end() + 1]):
+            is_near = get_close_matches(name, _LIKELY_MEANT, n=1, cutoff=0.9)
+            if not written[2] and (is_near or re.match(r"[^\s)]", self._text[written.end() :][:1])):
                 self._refuse_prefix(written[1], start, self._text[written.end() :])
             return None
         self._place = written.end()
@@ -322,10 +322,9 @@ class Scanner:
         folded = name.casefold()
         if folded in _WEB and behind.startswith("//"):
             self._refuse_address(start)
-        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.5)
+        close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.6)
         meant = _LIKELY_MEANT[close[0]] if close else None
-        if meant in (Prefix.AUTHOR, Prefix.PERSON):
-            meant = Prefix.PERSON if _FULL_NAME.match(behind) else Prefix.AUTHOR
+        meant = Prefix.PERSON if meant is Prefix.AUTHOR and _FULL_NAME.match(behind) else meant
         guess = f"Did you mean {meant}:? " if meant else ""
         known = " ".join(Prefix)
         hint = f"{guess}Known prefixes: {known}. A word with a colon in it needs quotes."
@@ -335,10 +334,7 @@ class Scanner:
         if _OF_ARXIV.match(self._text, start):
             hint = "Remove the text beside it, or write the query itself, such as id:2603.10026."
             self._source.fail(start, "An address must stand alone", hint)
-        hint = (
-            "Paste the address of a search, a listing, an author or a paper at arXiv, or write the query itself."
-            " A word with a colon in it needs quotes."
-        )
+        hint = "Paste an address of arXiv's, or write the query itself. A word with a colon in it needs quotes."
         self._source.fail(start, "Only addresses at arXiv are understood", hint)
 
     def _scan_value(self, prefix: Prefix, start: int) -> Token:
@@ -366,8 +362,7 @@ class Scanner:
         self._place = self._match(_EQUAL).end()
         named = _PREFIX.match(self._text, self._place)
         if named and named[1].casefold() in PREFIXES:
-            word = _VALUE_BEHIND.match(self._text, named.end())
-            self._source.fail(sign, "= goes after the prefix", f"Write {named[0]}={word[0] if word else 'word'}.")
+            prefix, self._place = PREFIXES[named[1].casefold()], named.end()
         if self._next() in ("", "(", ")"):
             hint = f"Write {written}=word, and = before each word of a group."
             self._source.fail(sign, "= goes directly before one word or phrase", hint)

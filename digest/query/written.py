@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
+from html import unescape
 
 from digest.model import taxonomy
 from digest.query.tokens import CURLY_QUOTES, PREFIXES
@@ -16,16 +17,20 @@ from digest.query.tokens import CURLY_QUOTES, PREFIXES
 _WIDE = {
     code: unicodedata.normalize("NFKC", chr(code))
     for code in (*range(0xFE10, 0xFE17), *range(0xFE50, 0xFE6C), *range(0xFF01, 0xFF5F), 0x3000)
-} | {0x2236: ":", 0xA789: ":", 0x3001: ","}
-"""Signs of other keyboards, and two that look like a colon -> ours. Raised and lowered ones are formulas."""
+} | {0x2236: ":", 0xA789: ":", 0x3001: ",", 0x3002: ".", 0xAC: "!", 0x2212: "-"}
+_WIDE |= dict.fromkeys(range(0x2010, 0x2016), "-")
+"""Signs of other keyboards and of word processors -> ours. Raised and lowered ones are formulas."""
+_ENTITY = re.compile(r"&#?\w+;")
 
 _NAME = (
     rf"(?i:{'|'.join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))})"
     r"(?:\.(?:[A-Za-z-]*\*|[A-Za-z-]{2,}))?(?![\w*?:]|[-.]\w|/\d)"
 )
+_LABEL = r"\b(?!(?i:cat)\s*:)(?i:cat(?:egor(?:y|ies))?|subjects?|primary)\s*[:.=>-]+\s*(?:cat:)?"
+"""What may stand before a category in place of `cat:`."""
 _QUOTES = f"\"{CURLY_QUOTES}'`"
 _NO_SIGN = re.compile(rf"(?i:cat)\s*:|[\s{_QUOTES}]")
-_NEGATION = re.compile(r"(?:[-!–−]|NOT\s+)\Z", re.IGNORECASE)
+_NEGATION = re.compile(r"(?:[-!]|NOT\s+)\Z", re.IGNORECASE)
 """Before categories with blanks between them it goes with the first."""
 _QUOTED_QUERY = re.compile(
     rf"[\"{CURLY_QUOTES}][\s(!-]*(?!(?:Ti|Co|Au):\w)(?i:{'|'.join(PREFIXES)})\s*:"  # Ti:sapphire is a crystal
@@ -34,6 +39,7 @@ _QUOTED_QUERY = re.compile(
 
 def straighten(text: str) -> str:
     """Return a text without invisible signs, and with the language's own signs for those of other keyboards."""
+    text = _ENTITY.sub(lambda found: unescape(found[0]), text)
     if text.isascii():
         return text
     return "".join(sign for sign in text.translate(_WIDE) if unicodedata.category(sign) != "Cf")
@@ -41,14 +47,18 @@ def straighten(text: str) -> str:
 
 def write_out(text: str) -> str:
     """Return a text with `cat:(… OR …)` for a row of categories, and `(…)` for a query between quotes."""
-    return _pattern().sub(_write_out, text)
+    for name in dict.fromkeys(map(taxonomy.spell_name, re.findall(_NAME, text))):
+        if title := re.escape(taxonomy.CATEGORIES.get(name, "")):  # as arXiv prints it
+            text = re.sub(rf"(?i)\b{title} *\({name}\)|\b{name} *\({title}\)", f"cat:{name}", text)
+    text = _pattern().sub(_write_out, re.sub(rf"{_LABEL}(?={_NAME})", "cat:", text))
+    return re.sub(r'("[^"]*"|\$[^$]*\$)|(?<!\w)\|+|\|+(?!\w)', lambda found: found[1] or " OR ", text)
 
 
 @cache
 def _pattern() -> re.Pattern[str]:
     """Return the pattern of a row, or of a value that holds none; compiled at first use."""
     one = rf"(?:(?i:cat)\s*:\s*)?(?:{_NAME}|[{_QUOTES}]\s*{_NAME}\s*[{_QUOTES}])"
-    between = r"(?:\s*[,;|/+&•]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
+    between = r"(?:\s*[,;|/+&•·・]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
     row = rf"(?P<row>{one}(?:{between}{one})+(?:\s+(?:and|or)\s+{one})?)"
     enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/+&.]+)?"
     begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"

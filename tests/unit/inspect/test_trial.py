@@ -26,7 +26,8 @@ def find_problem(text: str) -> ProblemView:
     [
         ("abstr:GPU AND cat:cs.PF", "abstr:GPU", "abs:GPU AND cat:cs.PF"),
         ("abstr:GPU AND (tail OR latency", "abstr:GPU", "abs:GPU AND (tail OR latency)"),
-        ("x1 AND cat=cs.PF", "cat=cs.PF", "x1 AND cat:cs.PF"),
+        ("x1 AND abs=GPU", "abs=GPU", "x1 AND abs:GPU"),
+        ("x1 AND TI=(GPU)", "TI=", "x1 AND ti:(GPU)"),
         ("cat:cs.PF,abs:GPU", "abs:GPU", "(cat:cs.PF AND abs:GPU)"),
         ("x1 abs:-GPU", "-GPU", "x1 NOT abs:GPU"),
         ("GPU|CUDA AND x1", "|CUDA", "(GPU OR CUDA) AND x1"),
@@ -40,7 +41,6 @@ def find_problem(text: str) -> ProblemView:
         ('"tail latency', '"tail latency', '"tail latency"'),
         ("gpu AND tran*form", "*form", "gpu AND tran*"),
         ('author:Percy Liang AND "x y"', "Percy", 'author:"Percy Liang" AND "x y"'),
-        ("gpu || latency", "||", "gpu OR latency"),
         ("submittedDate:yesterday gpu", "yesterday", "gpu"),
         ("the AND of", "the", ""),
         ("cat:", "cat:", '"cat"'),

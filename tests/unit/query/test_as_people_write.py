@@ -6,7 +6,7 @@ from digest.cli.context import read_followed
 from digest.model.errors import QueryError
 from digest.query import parse_query
 
-ANY, OPENED = "any of several categories", "a query between quotes"
+ANY, OPENED = "any of several categories", "a query in other signs"
 PF_DC, GPU_PF = "cat:cs.DC OR cat:cs.PF", "abs:gpu AND cat:cs.PF"
 
 READ = [
@@ -41,6 +41,15 @@ READ = [
     ("x1 -cs.PF cs.DC", "all:cs.DC AND all:x1 ANDNOT all:cs.PF", "all parts must match"),
     ("cs.PF AND cs.DC", "all:cs.DC AND all:cs.PF", "cat:cs.PF finds it alone"),
     ('ti:"cs.PF, cs.DC"', 'ti:"cs.pf cs.dc"', ""),
+    ("cs.PF・cs.DC。", PF_DC, ANY),
+    # one as arXiv prints it, or with another sign after cat
+    ("Subjects: Performance (cs.PF); Machine Learning (cs.LG)", "cat:cs.LG OR cat:cs.PF", ANY),
+    ("cs.PF (Performance) AND abs:GPU", GPU_PF, "read as cat:cs.PF AND abs:GPU"),
+    ("High Energy Physics - Theory (hep-th)", "cat:hep-th", "read as cat:hep-th"),
+    ("cat.cs.PF", "cat:cs.PF", "read as cat:cs.PF"),
+    ("category = cs.PF", "cat:cs.PF", "read as cat:cs.PF"),
+    ("cat:cs.P* ANDNOT x1", "cat:cs.P* ANDNOT all:x1", ""),
+    ("cat:zz*", "cat:zz*", "no category of arXiv begins with zz"),
     # a prefix of ours is read as one
     ("cat\uff1acs.PF", "cat:cs.PF", ""),
     ("\uff43\uff41\uff54\uff1a\uff43\uff53.PF", "cat:cs.PF", ""),
@@ -50,6 +59,8 @@ READ = [
     ("“cat:cs.PF AND abs:GPU”", GPU_PF, "read as (cat:cs.PF AND abs:GPU)"),
     ('"cat:cs.PF" AND "abs:GPU"', GPU_PF, OPENED),
     ("Abs: GPU AND cat :cs.PF", GPU_PF, ""),
+    ("cat:cs.PF AND abs:&quot;GPU&quot;", GPU_PF, ""),
+    ("cat:hep\u2010th OR abs:\u300cspin glass\u300d", 'abs:"spin glass" OR cat:hep-th', ""),
     ("abs:\uff08GPU OR CUDA\uff09", "abs:cuda OR abs:gpu", ""),
     ('"Ti:sapphire laser"', 'all:"ti:sapphire laser"', "Ti: is a word to search for here"),
     ("Ti:sapphire", "ti:sapphire", "Ti: is read as ti:, not as an element"),
@@ -59,6 +70,11 @@ READ = [
     ("x1 ! y1", "all:x1 ANDNOT all:y1", ""),
     ("x1 \u2013abs:GPU", "all:x1 ANDNOT abs:gpu", ""),
     ("Attention!", "all:attention", ""),
+    ("x1 \u2014abs:GPU", "all:x1 ANDNOT abs:gpu", ""),
+    ("x1 \u00acabs:GPU", "all:x1 ANDNOT abs:gpu", ""),
+    ("x1 NOT a survey", "all:x1 ANDNOT all:survey", "'a' is too common"),
+    ("x1 --y1", "all:x1 AND all:y1", '-- is left out, as at arXiv: only "y1"'),
+    ("x1 -> y1", "all:x1 AND all:y1", "'->' contains no word"),
     # what counts for nothing
     ('abs:"vitamin A"', "abs:vitamin", 'only "vitamin" is searched for; abs:="vitamin A" finds all'),
     ('abs:"Sgr A*"', "abs:sgr", 'A, * are left out, as at arXiv: only "sgr" is searched for; without quotes a *'),
@@ -69,8 +85,12 @@ READ = [
         'to is left out, as at arXiv: only "end end" is searched for; in quotes, words keep their places',
     ),
     ("abs:in-context", "abs:context", "in is left out"),
+    ("latency[ti]", "all:latency[ti", '[ is left out, as at arXiv: only "latency ti"'),
+    ("TS=latency", "all:ts=latency", "= is left out"),
+    ('abs:"2+1 dimensions"', 'abs:"2 1 dimensions"', ""),
     ("C#", "all:c", '# is left out, as at arXiv: only "c"'),
     ("abs:C++", "abs:c", "+ is left out"),
+    ('"tail latency"|GPU | x1', 'all:"tail latency" OR all:gpu OR all:x1', 'latency" OR GPU OR x1'),
     ("A+B", "all:b", "A, + are left out"),
     (".NET", "all:net", '. is left out, as at arXiv: only "net"'),
     ('abs:"H→ZZ"', 'abs:"h zz"', '→ is left out, as at arXiv: only "h zz"'),
@@ -113,6 +133,8 @@ READ = [
         "a comma does not mean OR; (… OR …) finds",
     ),
     ("gpu, latency, 1,000", "all:1,000 AND all:gpu AND all:latency", "gpu OR latency OR 1,000 finds"),
+    ('=abs:"a1 b1"', 'abs:="a1 b1"', ""),
+    ("abs:=news,cms", 'abs:="news cms"', "a comma does not mean OR; (… OR …) finds"),
     ("au:Lindquell, K", "all:k AND au:lindquell", 'au:"Lindquell, K" finds'),
     ("gpu,", "all:gpu", ""),
     ("prompt+defense+agents", "all:agents AND all:defense AND all:prompt", '"prompt defense agents" finds'),
@@ -123,6 +145,7 @@ READ = [
     ("cs.PX OR gpu", "all:cs.px OR all:gpu", "perhaps cs.PF or cs.PL is meant"),
     ('au:"hlavacek ws"', 'au:"hlavacek ws"', 'write au:"hlavacek, w"'),
     ("au:Smith_J, au:lin;", 'au:"smith, j" AND au:lin', "all parts must match"),
+    ('au:"King, Jr., M"', 'au:"king, m"', ""),
     ("au:Smith_JA", 'au:"smith ja"', 'write au:"Smith, J"'),
     ('author:"Hlavacek WS"', 'author:"hlavacek ws"', 'write au:"Hlavacek, W"'),
     (
@@ -141,7 +164,18 @@ ONCE = [
 REFUSED = [
     # text, where, why, the form that works
     ("id=2603.10026", "id=", "id= is no prefix here", "Write id:2603.10026."),
-    ("cat=cs.PF", "cat=", "cat= is no prefix here", "Write cat:cs.PF."),
+    ('cat="cs.PF"', "cat=", "cat= is no prefix here", 'Write cat:"cs.PF".'),
+    ("author=lindquell", "author=", "author= is no prefix here", "Write au:lindquell."),
+    ("=au:lindquell", "=au", "au: is never stemmed", "Write au:lindquell."),
+    ("abs:GPU|abs:CPU", "abs:CPU", "abs: is no prefix here", "Write (abs:GPU OR abs:CPU)."),
+    ("au:Lin|Ng", "|", "| is not an operator", "Write (au:Lin OR au:Ng)."),
+    ("TITLE-ABS-KEY ( gpu )", "TITLE", "is no field here", "Did you mean all:?"),
+    ("x1 AND TI=(gpu)", "TI=", "is no field here", "Did you mean ti:?"),
+    ("Authors: Lin, Ng", "Authors:", "is not a known prefix", "Did you mean au:?"),
+    ("C*-algebra", "*-", "cannot be used here", 'Write for example all:"C*-algebra".'),
+    ('au:"Lin and Ng"', "Lin and", "is more than one name", 'Write (au:"Lin" AND au:"Ng").'),
+    ('au:"Lin, Ng, Wu"', "Lin, Ng", "is more than one name", 'Write (au:"Lin").'),
+    ('au:"Lin et al."', "Lin et", "is more than one name", 'Write (au:"Lin").'),
     ("'cat:cs.PF'", "cat:", "cat: is no prefix here", "Write cat:cs.PF."),
     ("cat:cs.PF,abs:GPU", "abs:", "abs: is no prefix here", "Write (cat:cs.PF AND abs:GPU)."),
     ("abs:ti:GPU", "ti:", "ti: is no prefix here", "Write ti:GPU."),
@@ -168,6 +202,7 @@ def test_what_people_write_is_read_as_it_is_meant(text: str, canonical: str, not
         ("!gpu", "NOT all:gpu"),
         ("cs.PF", "cat:cs.PF"),
         ("C++", "all:c"),
+        ("cs.PF.", "cat:cs.PF"),
     ],
 )
 def test_only_a_word_alone_gets_a_prefix_at_the_command_line(text: str, canonical: str) -> None:
