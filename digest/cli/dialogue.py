@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -45,18 +44,15 @@ T = TypeVar("T")
 
 PASSWORD_FILE = "mail.password"  # noqa: S105 - where it is kept
 TOKEN_FILE = "slack.token"  # noqa: S105 - the same
-_WEEK = timedelta(days=7)
 _SECURITY = {"STARTTLS, as on port 587": "smtp+starttls", "TLS, as on port 465": "smtps", "not at all": "smtp"}
 
 
 def describe_week(digest: Digest) -> str:
-    """Say how much a query brings, and what to do where that is nothing or too much."""
-    week = [one.paper for one in digest.entries if one.paper.published >= digest.planned_at - _WEEK]
-    if not week:
-        return "The last 7 days brought nothing. Fewer words bring more, and so does a whole category."
-    if len(week) == len(digest.entries) and digest.coverage.total:
-        return f"It brings {describe_found(digest)}. More words bring fewer."
-    return f"It brings {describe_found(digest)}. The newest: “{cut(tex.to_plain(week[0].title), 80)}”."
+    """Say how much a query brings, and what to do if that is nothing."""
+    said = f"It brings {describe_found(digest)}."
+    if not digest.entries:
+        return f"{said} Fewer words bring more, and so does a whole category."
+    return f"{said} The newest: “{cut(tex.to_plain(digest.entries[0].paper.title), 80)}”."
 
 
 @dataclass(frozen=True, slots=True)

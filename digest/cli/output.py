@@ -227,9 +227,6 @@ class Lines:
             click.echo(f"\r\x1b[K {self._verb:<8} {text[: find_width() - 11]}", nl=False, err=self._err)
 
 
-BARS = "▁▂▃▄▅▆▇█"
-
-
 def cut(text: str, width: int) -> str:
     """Fold a text's white space and cut it to so many letters, between words if it can be; … shows the cut."""
     folded = " ".join(text.split())
@@ -271,9 +268,3 @@ def describe_guarantee(source: str) -> str:
         "What arXiv's search shows of each saved query: 8 days back each night, 35 weekly, 100 monthly."
         " About 6 papers in 10,000 come later still."
     )
-
-
-def draw_bars(counts: Sequence[int]) -> str:
-    """Draw figures as bars of one cell each, as high as they are beside the highest."""
-    highest = max(counts, default=0) or 1
-    return "".join(BARS[-(-number * (len(BARS) - 1) // highest)] for number in counts)

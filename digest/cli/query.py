@@ -12,7 +12,6 @@ from digest.cli.context import NamedQuery, Workbench, describe_drift, opened_sto
 from digest.cli.output import (
     as_dict,
     cut,
-    draw_bars,
     find_columns,
     json_option,
     print_json,
@@ -169,10 +168,8 @@ def _print_volume(found: Found | None) -> None:
     if found is None:
         print_wrapped("volume", "Not known: the last days are not stored. `digest try` asks arXiv.", width=_LABEL)
         return
-    counts = count_days(found.span, found.papers)
-    bars = f"{draw_bars([counts[day] for day in found.span.dates])}\n" if found.papers else ""
     volume = describe_volume(found.span, found.papers)
-    print_wrapped("volume", f"{bars}{volume}\n{found.describe_source()}", width=_LABEL)
+    print_wrapped("volume", f"{volume}\n{found.describe_source()}", width=_LABEL)
 
 
 def _by_sign(check: QueryRow, most: int | None) -> dict[str, tuple[int, ...]]:

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
 
-_CAUSES = 2
-"""Causes of failures named in the last line."""
-
 _NAMED = 8
 """Announcements named one by one at most."""
 
@@ -70,9 +67,8 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
     else:
         _tell(report, breaker, held, site.config.zone, now)
     if report.troubles:
-        causes = join_causes(report.troubles)
         raise OutsideError(
-            "; ".join(causes[:_CAUSES] + [f"and {len(causes) - _CAUSES} more"] * (len(causes) > _CAUSES)),
+            "; ".join(join_causes(report.troubles)),
             hint="`digest status` says what needs you. The rest is tried again by itself.",
         )
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.cli.output import BARS, cut, draw_bars
+from digest.cli.output import cut
 from digest.config import load_config
 from digest.config.settings import Config
 from digest.model.clock import name_zone, write_moment, write_with_zone
@@ -88,16 +88,3 @@ def test_a_text_is_cut_between_words_where_one_ends_near() -> None:
     assert cut("no such user here at all", 17) == "no such user…"
     assert cut("no such user here at all", 18) == "no such user here…"
     assert cut("incomprehensibilities", 10) == "incompreh…"
-
-
-def test_no_figure_is_too_low_to_be_seen_as_a_bar() -> None:
-    assert draw_bars((0,) * 5) == "▁▁▁▁▁"
-    assert draw_bars((0, 0, 1)) == "▁▁█"
-    assert draw_bars((1, 0, 600)) == "▂▁█"
-
-
-@given(st.lists(st.integers(0, 10**6)))
-def test_the_highest_bar_is_the_highest_figure_and_every_bar_is_one(counts: list[int]) -> None:
-    bars = [BARS.index(bar) for bar in draw_bars(counts)]
-    assert all((bar > 0) == (number > 0) for bar, number in zip(bars, counts, strict=True))
-    assert [bar for _, bar in sorted(zip(counts, bars, strict=True))] == sorted(bars)
