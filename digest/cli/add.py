@@ -16,7 +16,7 @@ from digest.cli.saving import open_file, plan_change, save_change, saving_option
 from digest.config import edits
 from digest.config.addresses import read_destination
 from digest.config.starter import make_name
-from digest.inspect.query_volume import MATCH_SPAN, describe_volume
+from digest.inspect.query_volume import describe_volume
 from digest.model.errors import UsageError
 from digest.query.wording import name_query
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
     from digest.cli.saving import FileChange, Manner
     from digest.query import Query
+
+
+_DAYS = 14
+"""How far back papers are counted: enough for a rate, and half the time that 30 days would take."""
 
 
 def following_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -54,7 +58,7 @@ def command(ctx: click.Context, /, query: str, *, name: str | None, manner: Mann
     asked = read_followed(query)
     change = plan_addition(ctx, asked, name, **following)
     with opened_workbench(ctx) as bench:
-        found = gather_stored(bench, asked, MATCH_SPAN.days, quiet=True)
+        found = gather_stored(bench, asked, _DAYS, quiet=True)
     volume = describe_volume(found.span, found.papers) if found else None
     if not manner.as_json:
         say(f"Volume: {volume or call_as_here(f'not known here. `digest try {shlex.quote(query)}` says it')}.")
