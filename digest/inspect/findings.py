@@ -31,9 +31,6 @@ _log = logging.getLogger("digest.doctor")
 CONFIGURATION = "configuration"
 """The check whose findings repeat values of `digest.toml`."""
 
-DATABASE = "database"
-"""The check whose findings repeat what PostgreSQL says of users and hosts."""
-
 QUERIES = "queries"
 """The check of what the saved queries say."""
 
@@ -131,7 +128,7 @@ def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
     Args:
         private: see `list_private`.
     """
-    repeats = finding.check in (CONFIGURATION, DATABASE)
+    repeats = finding.check in (CONFIGURATION, "database")  # values of the file, or PostgreSQL's own words
     said = _hide(finding.said, private, (*(_QUOTED + _VALUES) * repeats, *_SHAPES))
     quoted = dict.fromkeys(re.findall(r"(?<!\w)'(?:\w+://)?([^'\n]+)'(?!\w)", finding.said * repeats), "…")
     lines = _QUOTED * ("\n" in finding.todo)  # of the file

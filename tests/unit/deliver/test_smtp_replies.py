@@ -91,8 +91,7 @@ def test_a_reply_outside_the_protocol_leaves_the_fate_open_only_after_the_final_
         (Stage.RECIPIENT, 550, b"sorry, no mailbox here by that name, see our ip. (#5.1.1)", False),
         (Stage.RECIPIENT, 554, b"Blocked - see https://check.example/?ip=2001:db8::1", True),
         (Stage.RECIPIENT, 550, b'"JunkMail rejected - [2001:db8::1]:42 is in an RBL"', True),
-        (Stage.RECIPIENT, 503, b"AUTH first (#5.5.1)", True),
-        (Stage.RECIPIENT, 550, b"Access denied", True),
+        (Stage.RECIPIENT, 550, b"access denied: AUTH first (#5.5.1)", True),
         (Stage.RECIPIENT, 450, b"4.7.1 Client host rejected: Service temporarily unavailable", False),
     ],
 )
