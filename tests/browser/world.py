@@ -166,7 +166,7 @@ def live_in(folder: Path, now: ManualClock) -> Iterator[World]:
 
 def live_through_a_month(folder: Path) -> None:
     """Make a database that has met every announcement of the 30 days before `NOW`, each on its evening."""
-    clock = ManualClock(NOW - KNOWN)
+    clock = ManualClock(NOW - KNOWN + timedelta(days=1))
     with live_in(folder, clock) as world:
         while clock.now() <= NOW:
             if has_mailing((clock.now() - timedelta(days=1)).date()):
