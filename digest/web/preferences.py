@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from digest.deliver import people
@@ -121,8 +120,14 @@ def _find(conn: Connection, request: Request, _form: Form | None = None) -> Pref
     if stored is not None and stored.purpose is token_store.TokenPurpose.PREFERENCES:
         found = people.load_preferences(conn, Destination.parse(stored.destination).address)
     if found is None:
-        raise HTTPException(404)
+        raise refuse_link(request)
     return found
+
+
+def refuse_link(request: Request) -> UnknownName:
+    """Return what to answer to a link that opens nothing, or no longer: where a new one is had."""
+    home = shell_of(request).site.config.web.base_url.rstrip("/")
+    return UnknownName("this link no longer works", hint=f"Get a new one by mail: {home}/link")
 
 
 def _save(visit: Visit) -> str:
@@ -161,7 +166,7 @@ def _pause(visit: Visit) -> str:
     except ConfigurationError as error:
         raise UsageError(error.message, hint=error.hint) from error
     people.pause(visit.conn, visit.found, until, at=visit.at)
-    return "Paused. While you pause, papers are kept for you."
+    return "Paused."
 
 
 def _resume(visit: Visit) -> str:

@@ -12,7 +12,6 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -28,7 +27,7 @@ from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
 from digest.web.endpoints import Shell, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
-from digest.web.preferences import NOTHING, Visit, change, lead_home
+from digest.web.preferences import NOTHING, Visit, change, lead_home, refuse_link
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -48,7 +47,7 @@ def open_private(request: Request) -> Response:
         signup = signup_store.load_signup(conn, secrets.token_hash(token), Ask.FRESH, now)
         person = people_store.load_person(conn, signup.address) if signup else None
         if signup is None or person is None:
-            raise HTTPException(404)
+            raise refuse_link(request)
         if is_pressed:
             signup_store.delete_signup(conn, signup.id)
     if is_pressed:

@@ -168,7 +168,7 @@ def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
     found = signup_store.load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
     if found is None or found.ask not in (Ask.SUBSCRIBE, Ask.MOVE):
         hint = "It works once, for 48 hours. If you used it, it worked. To ask again, open the first page."
-        raise UnknownName("this link is over", hint=hint)
+        raise UnknownName("this link no longer works", hint=hint)
     return found
 
 

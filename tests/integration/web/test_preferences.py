@@ -251,7 +251,7 @@ def test_what_matches_in_a_pause_comes_after_it(house: House) -> None:
     path = house.subscribe(ME, "abs:measure")
     house.live(hours=1)
     page = house.open(path).press("pause", until="2026-11-25")
-    assert page.said == "Paused. While you pause, papers are kept for you."
+    assert page.said == "Paused."
     assert "Paused until Wednesday 25 November." in page.text
     assert [address for address, _ in until_monday(house) if address == ME] == []
     assert [address for address, _ in house.live(days=2) if address == ME] == [ME]

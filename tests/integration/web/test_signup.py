@@ -153,7 +153,7 @@ def test_every_other_link_and_a_second_press_lead_to_one_page(office: Desk) -> N
         send(office, late.url.path, {"answer": "yes"}),
     ]
     assert {(answer.status_code, read_text(answer)) for answer in answers} == {
-        (404, f"404 This link is over It works once, for 48 hours. {AGAIN}")
+        (404, f"404 This link no longer works It works once, for 48 hours. {AGAIN}")
     }
     run(office)
     assert count_rows(office, signups) == [0]
