@@ -332,7 +332,7 @@ def assess_coverage(
     )
 
 
-_UNFINISHED = "arXiv was not read to the end"
+_UNFINISHED = "arXiv has not been read to the end"
 
 
 def is_late(coverage: Coverage, now: datetime) -> bool:

@@ -139,7 +139,8 @@ def view_digest(digest: Digest) -> DigestView:
 
 def view_query(name: str, text: str) -> QueryView:
     """Return what templates see of a saved query."""
-    return QueryView(clean_text(name) if name != text else "", shorten(clean_text(text), _LONGEST_QUERY))
+    is_named = name.replace("-", " ") not in (text, text.replace("-", " "))  # by more than its own words
+    return QueryView(clean_text(name) if is_named else "", shorten(clean_text(text), _LONGEST_QUERY))
 
 
 def write_headline(digest: Digest) -> str:
@@ -169,12 +170,10 @@ def write_introduction(digest: Digest) -> str:
     match describe_coverage(digest.coverage).state:
         case CoverageState.COMPLETE:
             return f"{_explain_quiet_day(digest, names)} {digest.remark}".rstrip()
-        case CoverageState.FAILED:
-            return "This is not a quiet day: the check failed. It is repeated, and nothing is lost."
-        case CoverageState.INCOMPLETE if digest.coverage.is_awaited:
-            return "This is not a quiet day."
-        case CoverageState.INCOMPLETE | CoverageState.NONE:
-            return f"Not everything has been checked yet. What matches {names} comes with the next digest."
+        case CoverageState.NONE:
+            return f"What matches {names} comes with the next digest."
+        case CoverageState.FAILED | CoverageState.INCOMPLETE:
+            return ""  # the line above says what is missing, and when it comes
 
 
 def _explain_quiet_day(digest: Digest, names: str) -> str:

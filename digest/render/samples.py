@@ -123,7 +123,8 @@ def quiet_digests() -> dict[str, Digest]:
             (), coverage=make_coverage(0, is_complete=False, is_settled=False, is_awaited=True, new=0)
         ),
         "failed": make_digest(
-            (), coverage=make_coverage(0, failure="arXiv did not answer", failing_since=EVENING, is_complete=False)
+            (),
+            coverage=make_coverage(0, failure="arXiv has not answered", failing_since=EVENING, is_complete=False),
         ),
     }
 

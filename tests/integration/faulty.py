@@ -279,7 +279,7 @@ def assert_nothing_wrong_is_stored(world: World) -> None:
         ]
 
 
-TOLD = {"arXiv did not answer", "arXiv's answers could not be read"}
+TOLD = {"arXiv has not answered", "arXiv has sent nothing that can be read"}
 """What readers are told of a fault."""
 
 

@@ -72,9 +72,9 @@ def test_what_is_left_out_of_many_long_queries_is_told_in_little_room() -> None:
             "all papers of Thu 19 Nov were checked",
         ),
         (  # even if an earlier part was complete
-            make_coverage(0, failure="arXiv did not answer", failing_since=EVENING),
+            make_coverage(0, failure="arXiv has not answered", failing_since=EVENING),
             CoverageState.FAILED,
-            f"papers may be missing. arXiv did not answer since 22:47 ET. {FOLLOWS}",
+            f"papers may be missing. arXiv has not answered since 22:47 ET. {FOLLOWS}",
         ),
         (  # a look by search, after midnight
             make_coverage(1, source="query", checked_at=datetime(2026, 11, 20, 6, 10, tzinfo=UTC)),
