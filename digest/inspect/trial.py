@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import re
 import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import compress
@@ -289,6 +291,8 @@ class TrialDesk:
     def _read(self, reach: Reach) -> None:
         if self._edition is not None and len(self._edition.kept) > MEANWHILE:
             self._edition = None
+            with suppress(AttributeError):  # glibc gives free memory back only when asked
+                ctypes.CDLL(None).malloc_trim(0)
         try:
             with self._site.store.read() as conn:
                 self._edition = read_edition(conn, reach, self._site.clock.now())
