@@ -14,6 +14,7 @@ from digest.deliver.transports.smtp_connection import (
     StaleConnection,
     parse_mail_server,
 )
+from digest.model.clock import monotonic
 from digest.model.errors import DeliveryError, UsageError
 from digest.model.messages import Message, Receipt, always_ours
 from digest.model.subscriptions import normalise_address
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from digest.model.subscriptions import Destination
+
+
+_LONG, _REST = 10.0, 60.0
+"""Seconds in vain after which a server gets no mail for a while, and how long that is."""
 
 
 class SmtpTransport:
@@ -60,6 +65,7 @@ class SmtpTransport:
         self._resting: list[SmtpConnection] = []
         self._lent: set[SmtpConnection] = set()
         self._lock = threading.Lock()
+        self._asked_again_at = 0.0
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the mail server gets it.
@@ -80,13 +86,20 @@ class SmtpTransport:
         Raises:
             DeliveryError: it was not taken, or (`ambiguous`) the answer to the final dot is missing.
         """
-        recipient = _read_recipient(destination)
+        recipient, began = _read_recipient(destination), monotonic()
+        if began < self._asked_again_at:
+            raise DeliveryError(f"{self._server} let another mail wait in vain", whole_transport=True)
         data = b"\r\n".join((*message.body.splitlines(), b""))  # the one line end that SMTP has, also at the end
         with self._lend() as connection:
             try:
                 return connection.hand_over(self._sender, recipient, data, is_ours)
             except StaleConnection:
                 return connection.hand_over(self._sender, recipient, data, is_ours)  # over a new one
+            except DeliveryError as error:
+                # Else each of many mails would wait as long, one after the other.
+                if not error.ambiguous and monotonic() - began >= min(_LONG, self._patience.command):
+                    self._asked_again_at = monotonic() + _REST
+                raise
 
     def log_in(self) -> None:
         """Connect, secure the connection and log in, as before a mail; nothing is sent.

@@ -161,6 +161,15 @@ def test_a_server_that_dribbles_has_one_deadline_for_each_answer(
         assert monotonic() - started < 2
 
 
+def test_a_server_that_let_one_mail_wait_in_vain_is_not_asked_for_the_others(open_mail: OpenMail) -> None:
+    with WireServer(dribbles=("GREETING", b"220-")) as server:
+        transport = open_mail(f"smtp://{server.address}", patience=Patience(command=0.4))
+        _fail(transport)
+        started = monotonic()
+        assert "let another mail wait in vain" in str(_fail(transport))
+        assert monotonic() - started < 0.3
+
+
 def test_the_name_of_this_machine_is_said_as_configured(open_mail: OpenMail) -> None:
     with WireServer() as server:
         open_mail(f"smtp://{server.address}", helo="mail.example.org").send(make_mail(), READER)
