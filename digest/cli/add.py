@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Container, Sequence
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from digest.cli.context import opened_workbench, read_followed
 from digest.cli.output import say
 from digest.cli.program import call_as_here
 from digest.cli.recent import gather_stored
-from digest.cli.saving import open_file, plan_change, save_change, saving_options
+from digest.cli.saving import FileChange, Manner, open_file, plan_change, save_change, saving_options
 from digest.config import edits
 from digest.config.addresses import read_destination
 from digest.config.starter import make_name
@@ -21,9 +22,6 @@ from digest.model.errors import UsageError
 from digest.query.wording import name_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
-
-    from digest.cli.saving import FileChange, Manner
     from digest.query import Query
 
 

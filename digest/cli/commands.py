@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import click
 
 from digest.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 GROUPS = {
     "Start": {

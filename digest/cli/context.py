@@ -8,8 +8,10 @@ import random
 import re
 import secrets
 import socket
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,9 +43,6 @@ from digest.store.subscribers import LETTERS
 from digest.store.workers import hold_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import datetime, tzinfo
-
     from sqlalchemy import Connection
 
     from digest.arxiv.client import ArxivClient

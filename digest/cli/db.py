@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,6 @@ from digest.store.backups import FOLDER, back_up, copy_store, default_backup, pr
 from digest.store.database import INVARIANTS, Violation, count_rows, load_violations
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from sqlalchemy import Connection
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from email import message_from_bytes, policy
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -22,8 +23,6 @@ from digest.store import views
 from digest.store.outbox_sends import load_holds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from sqlalchemy import Connection
 
     from digest.store.views import StoredDelivery

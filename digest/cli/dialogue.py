@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -34,9 +36,6 @@ from digest.model.subscriptions import Destination, DestinationKind
 from digest.query.wording import describe_query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from digest.model.messages import Digest
     from digest.query import Query
 

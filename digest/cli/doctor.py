@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from digest.inspect import doctor
 from digest.inspect.findings import (
     CONFIGURATION,
     QUERIES,
+    Find,
     Finding,
     Verdict,
     conceal,
@@ -35,9 +37,6 @@ from digest.query import NoteKind, parse_query
 from digest.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from digest.inspect.findings import Find
     from digest.model.clock import Clock
     from digest.poll.installation import Site
 

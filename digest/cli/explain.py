@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -49,8 +50,6 @@ from digest.store import subscriptions as subscription_store
 from digest.store.subscribers import destination_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -19,7 +20,7 @@ import tzlocal
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed
 from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue
 from digest.cli.program import name_command
-from digest.config import addresses, find_config, load_config, read_environment
+from digest.config import Config, addresses, find_config, load_config, read_environment
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS
 from digest.config.starter import (
     Answers,
@@ -38,9 +39,6 @@ from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from digest.config import Config
     from digest.model.messages import Digest
     from digest.query import Query
 

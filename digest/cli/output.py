@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import date
@@ -19,8 +19,6 @@ from rich.cells import cell_len
 from digest.model.clock import monotonic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from _typeshed import DataclassInstance
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,17 +17,13 @@ from digest.deliver.feeds import load_feed
 from digest.inspect import preview
 from digest.inspect.preview import render_parts, send_trial
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
-from digest.model.messages import DeliveryState
+from digest.model.messages import DeliveryState, Digest, Links
 from digest.model.subscriptions import Destination, DueSubscription, SubscriptionState
 from digest.store.views import load_deliveries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import date, datetime
-
     from sqlalchemy import Connection
 
-    from digest.model.messages import Digest, Links
     from digest.poll.installation import Site
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -19,9 +21,6 @@ from digest.query.tree import Prefix, walk_conditions
 from digest.render.terminal import write_papers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
     from digest.cli.context import NamedQuery, Workbench
     from digest.model.papers import Paper
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterable
+from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.context import Installation, describe_drift, opened
 from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
-from digest.inspect.status import describe_breaker, find_stuck, join_causes
+from digest.inspect.status import Trouble, describe_breaker, find_stuck, join_causes
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
-from digest.store.gate import load_breaker
+from digest.store.gate import Breaker, load_breaker
 from digest.store.views import load_open
 from digest.store.workers import load_job_turns, load_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime, tzinfo
-
-    from digest.inspect.status import Trouble
     from digest.poll.installation import Site
     from digest.poll.record import PollReport
-    from digest.store.gate import Breaker
 
 _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""

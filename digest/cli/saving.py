@@ -6,10 +6,11 @@ Without a terminal nobody can answer. The change is then written at once, as a s
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -21,10 +22,6 @@ from digest.config.replacement import ConfigFile, read_config_file, replace_conf
 from digest.model.errors import ConfigurationError, UsageError
 from digest.query import parse_query
 from digest.store.workers import load_workers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
 
 _COLOURS = {"+": "green", "-": "red"}
 

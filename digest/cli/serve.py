@@ -7,8 +7,10 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -30,9 +32,6 @@ from digest.store import subscriptions as subscription_store
 from digest.web import WebServer, create_app, create_metrics_app
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
     from digest.poll.installation import Site
 
 LIMIT = 14.0

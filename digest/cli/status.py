@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,9 +33,6 @@ from digest.model.errors import count
 from digest.model.messages import DeliveryState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
     from digest.store.views import SubscriptionLine
     from digest.store.workers import Worker
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,10 +41,6 @@ from digest.store import views
 from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, destination_key, load_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from collections.abc import Set as AbstractSet
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from digest.model.papers import Paper

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +14,6 @@ from digest.config.values import suggest
 from digest.model.errors import UnknownName, UsageError, count
 from digest.render.check import TemplateEntry, list_seen, list_templates, write_extension
 from digest.render.environments import Templates, find_shipped_templates
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 _FOLDER = "templates"
 

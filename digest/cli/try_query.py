@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,8 +21,6 @@ from digest.query.wording import guess_person
 from digest.render import Renderer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from digest.model.messages import Digest
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -18,8 +19,6 @@ from digest.model.people import Signup
 from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, normalise_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     ChooseProxy = Callable[[str], "Proxy | None"]
     """From the URL of a request to the proxy that it goes through."""
 

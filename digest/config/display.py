@@ -5,18 +5,14 @@ Secrets are never shown.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from digest.config.addresses import mask_password
 from digest.config.settings import INCOMING, SETTINGS, SUBSCRIPTION, WEBHOOK, Config, Secrecy, Setting
 from digest.config.values import ALL, read_days, read_retention, read_show
 from digest.model.errors import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _ATTRIBUTES = {"to": "destinations", "when": "cadence", "follow": "queries"}
 """What keys of a subscription are called in code, where that is something else."""

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from digest.config.addresses import choose_proxy, expand_home, find_remote_hosts, is_loopback, read_members
@@ -39,10 +40,6 @@ from digest.model.cadences import CadenceKind
 from digest.model.errors import ConfigurationError
 from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import Destination, DestinationKind, SavedQuery, Subscription
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
 
 FILE_NAME = "digest.toml"
 

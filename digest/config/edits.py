@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from digest.config.addresses import read_destination
 from digest.config.display import write_toml
@@ -18,9 +19,6 @@ from digest.config.draft import parse_variable
 from digest.config.settings import SUBSCRIPTION
 from digest.config.values import read_followed, read_queries, suggest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 _KEYS = {one.name for one in SUBSCRIPTION}
 

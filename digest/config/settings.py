@@ -5,8 +5,11 @@ Reading, `config show` and the manual's table are all made from these fields.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta, tzinfo
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -26,10 +29,6 @@ from digest.model.subscriptions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import timedelta, tzinfo
-    from pathlib import Path
-
     from digest.config.addresses import ChooseProxy
     from digest.model.announcements import Kind
     from digest.model.people import Signup

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from digest.config.addresses import read_smtp_url
@@ -15,10 +15,6 @@ from digest.config.providers import Provider, add_login
 from digest.model.cadences import Cadence
 from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import Destination, DestinationKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _LONGEST_NAME = 40
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from digest.model import taxonomy
 from digest.model.announcements import DELIVERABLE_KINDS, Kind
@@ -15,9 +16,6 @@ from digest.model.cadences import Cadence, QuietHours
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import NAME, NAME_RULE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,8 +24,6 @@ from digest.store import Store, views
 from digest.store import outbox as outbox_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from digest.config import Config
     from digest.model.messages import Delivery
     from digest.poll.installation import Site

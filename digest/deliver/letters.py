@@ -7,6 +7,7 @@ delivery in the outbox like any other. A letter holds nothing that the person wr
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -22,8 +23,6 @@ from digest.store import subscribers as subscriber_store
 from digest.store.digests import DigestDraft
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from digest.model.subscriptions import Destination

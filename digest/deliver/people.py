@@ -6,7 +6,9 @@ queries and their subscription are brought in line with what they want, in one t
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from digest.deliver import unsubscribe
@@ -36,9 +38,6 @@ from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from digest.config import Config

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from digest.deliver import rules
@@ -27,9 +28,6 @@ from digest.store import outbox_sends as outbox
 from digest.store import subscribers, views
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from datetime import datetime
-
     from digest.config import Config
     from digest.poll.installation import Site
     from digest.render import MailIdentity

@@ -7,6 +7,7 @@ resubscribe, and only at their own wish.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from digest.model import secrets
@@ -19,8 +20,6 @@ from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
 ONE_CLICK = "one-click"

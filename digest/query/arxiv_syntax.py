@@ -20,8 +20,8 @@ figures (`nbody` won't bring it to `$N$body`), the part of a word that no sign p
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 from digest.model import taxonomy
 from digest.query.canonical import canonicalise
@@ -43,10 +43,6 @@ from digest.query.tree import (
 )
 from digest.query.words import fold, fold_word, is_stop_word, part_names, part_word, read_word, split_words, stem
 from digest.tex.parting import EDGE, GREEK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 _FIRST_MINUTE, _LAST_MINUTE = "198001010000", "299912312359"
 _EVERYTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_LAST_MINUTE}]"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from digest.model.taxonomy import ARCHIVES, CATEGORIES, archive_of
 from digest.query.tokens import CURLY_QUOTES
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _NEEDS_NO_QUOTES = re.compile(rf"[^\s()\"*?+&%{CURLY_QUOTES}]+")
 """The signs of addresses are quoted, too: see `pasted`."""

@@ -15,27 +15,34 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
 from itertools import chain, compress, count, islice
 from operator import attrgetter, or_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from digest.model import taxonomy
-from digest.query.evaluation import STEMMED, TEXTS, WordPattern, analyse, read_name
+from digest.query.evaluation import STEMMED, TEXTS, Run, WordPattern, analyse, read_name
 from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
 from digest.query.queries import Query
-from digest.query.tree import And, Condition, Not, Or, Prefix, Shape, spell_licence, split_range, spread_condition
+from digest.query.tree import (
+    And,
+    Condition,
+    Node,
+    Not,
+    Or,
+    Prefix,
+    Shape,
+    spell_licence,
+    split_range,
+    spread_condition,
+)
 from digest.query.words import STOP_WORDS, cut_words, part_word, read_parted, read_word, stem
 from digest.tex import parse_tex, parse_words
 from digest.tex.tokens import DROPPED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import TypeVar
-
     from digest.model.papers import Paper
-    from digest.query.evaluation import Run
-    from digest.query.tree import Node
 
     _Said = TypeVar("_Said")
 

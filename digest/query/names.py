@@ -12,15 +12,12 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from digest.query.words import fold, list_marks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
 
 _HYPHENS = "-\u2010\u2011\u2012\u2013"
 _APOSTROPHES = "'’`\u02bc\u00b4"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, TypeGuard
+from typing import NoReturn, TypeGuard
 
 from digest import tex
 from digest.model import taxonomy
@@ -59,10 +60,6 @@ from digest.query.tree import (
 )
 from digest.query.words import Word, is_stop_word, split_words
 from digest.query.written import straighten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 _WILDCARD = re.compile(r"[*?]")
 _WILDCARD_IN_NAME = re.compile(r"(?<![\w.])\*|\*(?![\s,_*]|\Z)|\?")

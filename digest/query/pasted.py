@@ -20,16 +20,14 @@ Names of parameters: arXiv/arxiv-search, `controllers/simple/forms.py`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 from digest.model import taxonomy
 from digest.model.errors import QueryError
 from digest.query.tree import Prefix
 from digest.query.written import write_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 
 class Pasted(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from digest.model import taxonomy
 from digest.model.papers import Field, Paper, Reason, Span
@@ -20,13 +20,8 @@ from digest.query.evaluation import (
     narrow_names,
     read_name,
 )
-from digest.query.tokens import NoteKind
+from digest.query.tokens import Note, NoteKind
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, spread_condition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from digest.query.tokens import Note
 
 
 @dataclass(frozen=True)

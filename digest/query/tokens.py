@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 from digest.model.errors import QueryError
 from digest.query.tree import Prefix
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 WILDCARDS: Final = "a * may only end a word, and no other sign stands for letters"
 """What is said of a sign in a place where it cannot stand."""

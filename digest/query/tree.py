@@ -11,22 +11,18 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
 from digest.query.names import fold_umlauts, list_parts, write_out
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
 
 _RANGE = re.compile(r"\s*(\S+)\s+TO\s+(\S+)\s*", re.IGNORECASE)
 _MOMENT = re.compile(r"(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:\d\d)?)?)?)?)?", re.ASCII)

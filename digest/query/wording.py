@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from digest.query.canonical import print_condition
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, intern_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from digest.query.index import PaperIndex
 
 _PLACES = {

@@ -15,15 +15,13 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer ships no types
 
 from digest.tex.parting import ALONE, EDGE, GREEK, LEVELS, STAND_INS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 STOP_WORDS = frozenset(
     "a an and are as at be but by for if in into is it "  # noqa: SIM905  # thirty-three quoted words read worse

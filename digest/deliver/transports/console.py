@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, TextIO
 
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
     from digest.model.subscriptions import Destination
 
 

@@ -8,6 +8,7 @@ posted and no key by which it would notice a repeat. So a message whose answer w
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_stat
 from digest.model.messages import Message, Receipt, always_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from digest.model.subscriptions import Destination
 
 _WHO = "Discord"

@@ -7,6 +7,8 @@ import errno
 import os
 import shutil
 import threading
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -17,9 +19,6 @@ from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
     from digest.model.subscriptions import Destination
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping
+from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
@@ -12,9 +14,6 @@ from digest.model.messages import Message, Receipt, require_ours
 from digest.wire import ExchangeError, HttpAnswer, Wire, read_clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
-    from datetime import datetime
-
     from digest.config.addresses import ChooseProxy
     from digest.model.subscriptions import Destination
 

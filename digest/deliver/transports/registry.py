@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -9,8 +10,6 @@ from digest.model.errors import ConfigurationError
 from digest.model.subscriptions import DestinationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from digest.config import Config
     from digest.model.clock import Clock
     from digest.model.messages import Transport

@@ -10,10 +10,12 @@ import json
 import logging
 import re
 import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.request import Request
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -25,10 +27,6 @@ from digest.model.messages import Message, Receipt, always_ours, require_ours
 from digest.wire import ExchangeError, HttpAnswer, Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from datetime import datetime
-    from urllib.request import Request
-
     from slack_sdk.web import SlackResponse
 
     from digest.config.addresses import ChooseProxy

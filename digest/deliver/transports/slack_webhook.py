@@ -8,6 +8,7 @@ missing) or sends it again (it may be there twice). Where that matters, use the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from digest.model.subscriptions import Destination
     from digest.wire import HttpAnswer
 

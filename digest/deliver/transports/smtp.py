@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from datetime import datetime
+from pathlib import Path
 
 from digest.config.addresses import read_mail_address
 from digest.deliver.transports.smtp_connection import (
@@ -17,15 +19,7 @@ from digest.deliver.transports.smtp_connection import (
 from digest.model.clock import monotonic
 from digest.model.errors import DeliveryError, UsageError
 from digest.model.messages import Message, Receipt, always_ours
-from digest.model.subscriptions import normalise_address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
-    from pathlib import Path
-
-    from digest.model.subscriptions import Destination
-
+from digest.model.subscriptions import Destination, normalise_address
 
 _LONG, _REST = 10.0, 60.0
 """Seconds in vain after which a server gets no mail for a while, and how long that is."""

@@ -12,10 +12,12 @@ import re
 import smtplib
 import socket
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from digest.config.addresses import read_smtp_url
@@ -24,10 +26,6 @@ from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
 from digest.model.messages import Receipt, require_ours
 from digest.wire import TRUST_HINT, load_authorities
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 class Security(StrEnum):

@@ -7,6 +7,7 @@ Each request carries `webhook-id` (the same for every attempt: by it a receiver 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from digest.model.messages import Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from digest.model.subscriptions import Destination
     from digest.wire import HttpAnswer
 
