@@ -217,9 +217,10 @@ def read_followed(value: object) -> tuple[str, ...]:
 
 def complete_word(text: str) -> str:
     """Return the query that is meant by a category or a word alone; "" if a text is more than that."""
-    is_archive = text.endswith(".*") and taxonomy.is_archive(text[:-2])
-    prefix = "cat" if is_archive or taxonomy.is_category(text.rstrip(".")) else "all"
-    return f"{prefix}:{text}" if re.fullmatch(r"[\w.][\w.*'’-]*[+#]*", text) else ""
+    name = text.rstrip(".").removeprefix("cat.")
+    if taxonomy.is_category(name) or (name.endswith(".*") and taxonomy.is_archive(name[:-2])):
+        return f"cat:{name}"
+    return f"all:{text}" if re.fullmatch(r"[\w.][\w.'’-]*\*?[+#]*", text) else ""
 
 
 def read_cadence(value: object) -> Cadence:

@@ -276,9 +276,8 @@ class Scanner:
                 place, f"{found[0]} is no prefix here", f"A word with a colon in it needs quotes. Write {form}."
             )
         if found := _ALTERNATIVES.search(word):
-            parts = [self._text[start : self._place] + part for part in re.split(r"\|+", word)]
-            hint = f"Write ({' OR '.join(parts)})."
-            self._source.fail(self._place + found.start(), f"{found[0]} is not an operator", hint)
+            form = " OR ".join(self._text[start : self._place] + part for part in re.split(r"\|+", word))
+            self._source.fail(self._place + found.start(), f"{found[0]} is not an operator", f"Write ({form}).")
 
     def _scan_prefix(self, start: int) -> Prefix | None:
         written = _PREFIX.match(self._text, start)
