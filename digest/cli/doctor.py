@@ -21,7 +21,6 @@ from digest.inspect import doctor
 from digest.inspect.findings import (
     CONFIGURATION,
     QUERIES,
-    Find,
     Finding,
     Verdict,
     conceal,
@@ -37,6 +36,7 @@ from digest.query import NoteKind, parse_query
 from digest.store import open_store
 
 if TYPE_CHECKING:
+    from digest.inspect.findings import Find
     from digest.model.clock import Clock
     from digest.poll.installation import Site
 
