@@ -401,7 +401,7 @@ class RecordedRun:
             return self.failure.message
         if self._shortfall:
             return f"{self._count_read()}; {self._shortfall}"
-        return f"{self._count_read()}, complete" if self._papers else "complete: nothing there"
+        return f"{self._count_read()}, complete" if self._papers else "no papers, complete"
 
     def _count_read(self) -> str:
         return f"{count(self._papers, 'paper')} on {count(self._pages, 'page')}"
