@@ -58,9 +58,9 @@ def write_out(text: str) -> str:
 def _pattern() -> re.Pattern[str]:
     """Return the pattern of a row, or of a value that holds none; compiled at first use."""
     one = rf"(?:(?i:cat)\s*:\s*)?(?:{_NAME}|[{_QUOTES}]\s*{_NAME}\s*[{_QUOTES}])"
-    between = r"(?:\s*[,;|/+&•·・]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
+    between = r"(?:\s*[,;|/\\+&•·・]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
     row = rf"(?P<row>{one}(?:{between}{one})+(?:\s+(?:and|or)\s+{one})?)"
-    enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/+&.]+)?"
+    enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/\\+&.]+)?"
     begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"
     quoted = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
     return re.compile(
