@@ -30,6 +30,7 @@ READ = [
     ("cat:cs.PF, cs.DC", PF_DC, "read as cat:(cs.PF OR cs.DC)"),
     ("cat:cs.PF|cat:cs.DC", PF_DC, ANY),
     ("cat:(cs.PF, cs.DC)", PF_DC, "read as cat:(cs.PF OR cs.DC)"),
+    ("math.OC\\math.ST", "cat:math.OC OR cat:math.ST", ANY),
     ("hep-th, math", "cat:hep-th OR cat:math", ANY),
     ("cat:math, physics", "cat:math OR cat:physics", ANY),
     ("cs.AI, cs.*, and q-bio", "cat:cs OR cat:cs.AI OR cat:q-bio", ANY),
