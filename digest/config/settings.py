@@ -337,7 +337,7 @@ class DefaultSettings:
     look_back: int = declare(
         values.read_days,
         "7 days",
-        'How far the first digest goes back. It goes on to 15 papers. "0 days" means no first digest.',
+        '"0 days" means no first digest. Otherwise it holds at most 15 of the newest papers.',
     )
     group_by: Grouping = declare(
         values.choose_from(Grouping),

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import chain, zip_longest
 
 from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import QueryError
@@ -220,3 +221,12 @@ def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: date
     newest = sorted(candidates, key=lambda change: (change.paper.updated, change.paper.id), reverse=True)
     recent = [change for change in newest if change.paper.updated >= now - timedelta(days=days)]
     return tuple(recent if len(recent) >= FIRST_DIGEST_PAPERS else newest[:FIRST_DIGEST_PAPERS])
+
+
+def choose_sample(found: Iterable[Sequence[StoredChange]]) -> tuple[StoredChange, ...]:
+    """Return the papers of one first digest: at most 15 of what each query found, newest first, in turns."""
+    sample: dict[int, StoredChange] = {}
+    for change in chain.from_iterable(zip_longest(*found)):
+        if change is not None and len(sample) < FIRST_DIGEST_PAPERS:
+            sample.setdefault(change.paper_key, change)
+    return tuple(sample.values())

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from digest.match.rules import (
     Exclusion,
     choose_first_digest,
+    choose_sample,
     exclude_changes,
     is_overtaken,
     match_changes,
@@ -63,10 +64,12 @@ def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
         looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
         candidates = _find_candidates(conn, looks, at) if looks else []
     found = zip(looks, candidates, strict=True)
-    for _, together in itertools.groupby(found, key=lambda one: one[0].subscription_id):
+    for _, group in itertools.groupby(found, key=lambda one: one[0].subscription_id):
+        together = list(group)
+        sample = {change.id for change in choose_sample(chosen for _, chosen in together)}
         with site.store.begin() as conn:
             for look, chosen in together:
-                _give(conn, look, chosen, given, at)
+                _give(conn, look, [change for change in chosen if change.id in sample], given, at)
     return given
 
 

@@ -17,7 +17,7 @@ from digest.model.subscriptions import Abstracts, Destination, Grouping
 class Occasion(StrEnum):
     """Why a digest exists.
 
-    Its time came; a saved query is new and shows the last days; a lost database had already sent it,
+    Its time came; a subscription, or a saved query of one, is new and shows a sample; a lost database had sent it,
     says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
     A letter is no digest: it is the mail with a link that somebody asked for on a page.
     """
@@ -26,6 +26,7 @@ class Occasion(StrEnum):
 
     SCHEDULED = "scheduled"
     FIRST_DIGEST = "first digest"
+    NEW_QUERY = "first digest of a new query"
     ALREADY_SENT = "already sent"
     TRIAL = "trial"
     LETTER = "letter"
@@ -35,8 +36,14 @@ class Occasion(StrEnum):
         """Whether its papers are not new."""
         return self in _LOOKS_BACK
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether it is a first digest, of a subscription or of a saved query that came later."""
+        return self in _SAMPLES
 
-_LOOKS_BACK = (Occasion.FIRST_DIGEST, Occasion.TRIAL)  # each mention of an enumeration's member is a call
+
+_SAMPLES = (Occasion.FIRST_DIGEST, Occasion.NEW_QUERY)
+_LOOKS_BACK = (*_SAMPLES, Occasion.TRIAL)  # each mention of an enumeration's member is a call
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from digest.query import AnalysedPaper, Query
 
 
-_FIRST_SHOWN = 15
-"""The most papers a first digest shows: it is a sample of the last days."""
-
-
 def plan_digest(
     due: DueSubscription,
     changes: Sequence[StoredChange],
@@ -80,7 +76,6 @@ def plan_digest(
         (tell(key, found) for key, found in by_paper.items()), subscription.group_by, [name for name, _ in texts]
     )
     excludes = subscription.exclude or subscription.exclude_papers
-    most = _FIRST_SHOWN if occasion is Occasion.FIRST_DIGEST else len(entries)
     return Digest(
         subscription=subscription.name,
         title=subscription.title or subscription.name,
@@ -89,7 +84,7 @@ def plan_digest(
         planned_at=now,
         zone=choose_zone(subscription.cadence, subscription.quiet_hours),
         entries=entries,
-        shown=min(most, len(entries), subscription.show or most),
+        shown=min(len(entries), subscription.show or len(entries)),
         queries=tuple(texts),
         coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
         group_by=subscription.group_by,

@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from digest.match.rules import read_exclusion, readable
+from digest.match.rules import choose_sample, read_exclusion, readable
 from digest.model.announcements import Kind, StoredChange, mailing_moment, mailings_between
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
@@ -34,7 +34,7 @@ from digest.plan.turns import Turn, TurnFacts, TurnOutcome, covered_since, decid
 from digest.poll.coverage import load_coverage, reach_back
 from digest.poll.installation import Site
 from digest.poll.rules import FIRST_DIGEST_PAPERS
-from digest.query import AnalysedPaper, Query, analyse
+from digest.query import AnalysedPaper, PaperIndex, Query, analyse
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
@@ -119,6 +119,15 @@ class Drafts:
             self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
         if len(self._entries) > _KEPT_ENTRIES:
             self._entries.clear()
+
+    def sample(self, due: DueSubscription, rows: Iterable[MatchRow]) -> list[MatchRow]:
+        """Return of matches that were read those of a first digest: newest first, in turns from each query."""
+        latest = {self._changes[id_].paper_key: self._changes[id_] for row in rows for id_ in row.changes}
+        newest = sorted(latest.values(), key=lambda change: (change.paper.updated, change.paper.id), reverse=True)
+        found = PaperIndex(change.paper for change in newest).find(_read_queries(due.revisions).values())
+        chosen = {one.id for one in choose_sample([*([newest[n] for n in met] for met in found), newest])}
+        kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ in chosen)) for row in rows]
+        return [row for row in kept if row.changes]
 
     def draft(
         self,
@@ -378,6 +387,7 @@ def _plan_welcome(drafts: Drafts, due: DueSubscription, conn: Connection) -> Pla
         return PlanReport()
     due = replace(due, subscription=replace(due.subscription, destinations=places))
     drafts.read(conn, rows)
+    rows = drafts.sample(due, rows)
     slot = f"new:{drafts.now.isoformat()}"
     draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
     return _save(conn, drafts, [(due, replace(draft, consumed=()))])
@@ -396,12 +406,14 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     # new papers wait for it only where there were digests before. A later one tells of the new queries alone.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     rows = pending
-    if has_turn or due.last_slot or digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1):
+    is_known = bool(digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1))
+    if has_turn or due.last_slot or is_known:
         due = replace(due, revisions=tuple(one for one in due.revisions if begun.get(one.query_id) in runs))
         rows = looks
     slot = f"run:{looks[-1].match_run_id}"
     drafts.read(conn, rows)
-    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
+    occasion = Occasion.NEW_QUERY if is_known else Occasion.FIRST_DIGEST
+    draft = drafts.draft(conn, due, rows, slot=slot, occasion=occasion)
     return _save(conn, drafts, [(due, replace(draft, digest=replace(draft.digest, remark=remark)))])
 
 
@@ -471,7 +483,7 @@ def _plan_turns(
     owed = {look.subscription_id for look in matches.load_first_digests(conn)} if quiet else set()
     for due in quiet:
         had, has_note = earlier.get(due.id, ()), due.subscription.when_empty is WhenEmpty.NOTE
-        is_greeted = due.id in owed or any(one.occasion is Occasion.FIRST_DIGEST for one in had)
+        is_greeted = due.id in owed or any(one.occasion.is_sample for one in had)
         if (is_greeted and not coverage.failure) or (has_note and is_told(coverage, had)):
             del told[due.id]
             report.quiet.append(due.subscription.name)

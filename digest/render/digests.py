@@ -129,9 +129,7 @@ def view_digest(digest: Digest) -> DigestView:
         span="" if WEEK_SLOT.fullmatch(digest.slot) else write_span(digest.coverage),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
         is_first_digest=digest.occasion.is_look_back,
-        coverage=describe_coverage(
-            digest.coverage, digest.zone, is_sample=digest.occasion is Occasion.FIRST_DIGEST
-        ),
+        coverage=describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion.is_sample),
         queries=tuple(view_query(name, text) for name, text in digest.queries),
         abstracts=digest.abstracts,
     )
@@ -145,8 +143,8 @@ def view_query(name: str, text: str) -> QueryView:
 
 def write_headline(digest: Digest) -> str:
     """Say in a few words what a digest brings: how many papers, or why there is none."""
-    if digest.entries and digest.occasion is Occasion.FIRST_DIGEST:
-        return f"{digest.shown} of your newest papers"
+    if digest.entries and digest.occasion.is_sample:
+        return f"{len(digest.entries)} of your newest papers"
     if digest.entries:
         return count_papers(len(digest.entries)) + (" or more" if digest.coverage.total else "")
     if digest.occasion is Occasion.TRIAL:
@@ -187,11 +185,13 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
 
 def _introduce_papers(digest: Digest) -> str:
     match digest.occasion:
-        case Occasion.FIRST_DIGEST:
-            papers = f"These are {digest.shown} of the" if digest.shown > 1 else "This is one of the"
-            names = _name_queries(digest, "and")
-            said = f"Welcome. {papers} newest papers for {names}. From now on you get only new ones."
-            return f"{said} {digest.remark}".rstrip()
+        case Occasion.FIRST_DIGEST | Occasion.NEW_QUERY:
+            total = len(digest.entries)
+            papers = f"These are {total} of the" if total > 1 else "This is one of the"
+            said = f"{papers} newest papers for {_name_queries(digest, 'and')}"
+            if digest.occasion is Occasion.NEW_QUERY:
+                return f"{said}, new in this list. {digest.remark}".rstrip()
+            return f"Welcome. {said}. From now on you get only new ones. {digest.remark}".rstrip()
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
@@ -281,10 +281,9 @@ def _name_group(group: Kind | str) -> str:
 
 
 def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
-    """Return what is left out of a message, to be counted and linked; what a sample leaves out is counted only."""
-    is_counted = bool(url) or any(paper.is_first_digest for paper in papers)
-    named = () if is_counted else tuple(papers[:MOST_NAMED])
-    unnamed = 0 if is_counted else len(papers) - len(named)
+    """Return what is left out of a message, to be counted and linked, or named by ids."""
+    named = () if url else tuple(papers[:MOST_NAMED])
+    unnamed = 0 if url else len(papers) - len(named)
     return RestView(len(papers), url, named, unnamed, _count_parts(papers))
 
 
