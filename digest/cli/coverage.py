@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -17,8 +16,7 @@ from digest.cli.output import (
     say,
 )
 from digest.inspect.coverage import load_ledger
-from digest.model.announcements import EASTERN
-from digest.model.clock import write_day, write_moment
+from digest.model.clock import name_zone, write_day
 from digest.model.errors import count
 from digest.store import runs as gap_store
 from digest.store import runs as run_store
@@ -64,6 +62,8 @@ def command(ctx: click.Context, view: str | None, days: int, limit: int, *, as_j
             show(here, conn, limit, as_json=as_json)
         else:
             _show_mailings(here, conn, days, as_json=as_json)
+        if not as_json:
+            say(f"Times: {name_zone(here.zone, here.now)}.")
 
 
 def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: bool) -> None:
@@ -77,7 +77,7 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
             click.style(line.state, fg=_STATES.get(line.state)),
             f"{line.new:>6,}" if line.new else "     –",
             f"{line.looks:>6}" + (f", {line.failed} failed" if line.failed else ""),
-            _write_eastern(line.checked_at, here.now),
+            here.write(line.checked_at),
             line.failure,
         ]
         for line in ledger.mailings
@@ -100,7 +100,7 @@ def _show_checks(here: Installation, conn: Connection, limit: int, *, as_json: b
     rows = [
         [
             str(run.id),
-            _write_eastern(run.started_at, here.now),
+            here.write(run.started_at),
             run.source,
             str(run.outcome),
             f"{run.requests:>5}",
@@ -172,7 +172,3 @@ def _show_bytes(snippet: bytes) -> str:
     """Return bytes as text that no terminal obeys."""
     text = snippet.decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in text)
-
-
-def _write_eastern(moment: datetime | None, now: datetime) -> str:
-    return f"{write_moment(moment, EASTERN, now)} ET" if moment else "–"

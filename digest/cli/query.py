@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _LABEL = 16
 _WIDEST_TEXT = 60
 _SIGNS = {"new": "+", "changed": "~", "gone": "−"}
+_WORDS = {"new": "came in", "changed": "changed", "gone": "left"}
 
 
 @click.group(cls=CommandGroup)
@@ -130,7 +131,7 @@ def show(ctx: click.Context, text: str, *, limit: int, papers: int, as_json: boo
         print_wrapped(label, asked.query.text, width=_LABEL)
         print_wrapped("followed by", ", ".join(followers) or "no subscription", width=_LABEL)
     _print_reading(asked.query)
-    _print_volume(found)
+    _print_volume(bench, found)
     if papers and found is not None and found.papers and not checks:
         print_papers(asked.query, found.papers[:papers])
     for check in checks:
@@ -163,12 +164,12 @@ def _print_reading(query: Query) -> None:
         print_wrapped("", place, width=_LABEL)
 
 
-def _print_volume(found: Found | None) -> None:
+def _print_volume(bench: Workbench, found: Found | None) -> None:
     if found is None:
         print_wrapped("volume", "Not known: the last days are not stored. `digest try` asks arXiv.", width=_LABEL)
         return
     volume = describe_volume(found.span, found.papers)
-    print_wrapped("volume", f"{volume}\n{found.describe_source()}", width=_LABEL)
+    print_wrapped("volume", f"{volume}\n{found.describe_source(bench.zone)}", width=_LABEL)
 
 
 def _by_sign(check: QueryRow, most: int | None) -> dict[str, tuple[int, ...]]:
@@ -177,7 +178,9 @@ def _by_sign(check: QueryRow, most: int | None) -> dict[str, tuple[int, ...]]:
 
 
 def _print_check(bench: Workbench, check: QueryRow, changes: Mapping[int, StoredChange], most: int) -> None:
-    counts = "   ".join(f"{sign} {len(getattr(check.outcome, name))} {name}" for name, sign in _SIGNS.items())
+    counts = "   ".join(
+        f"{sign} {len(getattr(check.outcome, name))} {_WORDS[name]}" for name, sign in _SIGNS.items()
+    )
     revision = f"   as of revision {check.revision}" if check.revision > 1 else ""
     click.echo(
         click.style(f"{write_moment(check.matched_at, bench.zone, bench.now):<17} {counts}{revision}", bold=True)
@@ -205,7 +208,7 @@ def describe_change(change: StoredChange) -> str:
         case Kind.METADATA:
             return f"{', '.join(change.fields).replace('_', ' ')} edited"
         case Kind.KNOWN:
-            return "known from before"
+            return "from before the first check"
         case kind:
             return str(kind)
 

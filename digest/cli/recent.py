@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -12,8 +12,8 @@ from digest import tex
 from digest.cli.output import Lines, cut, find_width, print_json, print_wrapped, shows_colors
 from digest.inspect.preview import find_stored, find_stored_days, search_days
 from digest.inspect.query_volume import DaySpan, Moved, compare_wordings, list_submission_days
-from digest.model.announcements import EASTERN, Kind
-from digest.model.clock import write_day, write_moment
+from digest.model.announcements import Kind
+from digest.model.clock import write_day, write_with_zone
 from digest.model.errors import count
 from digest.model.messages import DigestEntry
 from digest.query import Or, Query, find_reasons
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     papers: list[Paper]
     checked_at: datetime | None
 
-    def describe_source(self) -> str:
+    def describe_source(self, zone: tzinfo | None) -> str:
         """Say which days the papers are of, and where they come from."""
         whole, begun, today = self.span.whole, self.span.begun, self.span.dates[-1]
         days = f"Submitted on {count(len(whole), 'day')}"
@@ -45,7 +45,7 @@ class Found(NamedTuple):
         days += f", and so far on the {count(len(begun), 'day')} since" if begun else ""
         if self.checked_at is None:
             return f"{days}. From arXiv's search."
-        return f"{days}. Stored here, last checked {write_moment(self.checked_at, EASTERN, today)} ET."
+        return f"{days}. Stored here, last checked {write_with_zone(self.checked_at, zone, today)}."
 
     def as_json(self) -> dict[str, object]:
         """Return the days and where they come from."""
@@ -140,7 +140,7 @@ def compare(
         return
     print_heading(before, "− ")
     print_heading(after, "+ ")
-    print_wrapped("", found.describe_source())
+    print_wrapped("", found.describe_source(bench.zone))
     gained, lost, kept = len(rewording.gained), len(rewording.lost), len(rewording.kept)
     click.echo(click.style(f"\n{count(gained, 'paper')} gained, {lost:,} lost, {kept:,} kept", bold=True))
     _print_side("+", "green", rewording.gained, "old", papers)

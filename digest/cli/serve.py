@@ -20,7 +20,6 @@ from digest.cli.output import say
 from digest.config import open_config
 from digest.config.addresses import split_bind
 from digest.inspect.status import find_next_look
-from digest.model.announcements import EASTERN
 from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError, StoreError
 from digest.serve.configuration import sync_roster
@@ -170,7 +169,7 @@ def _describe(site: Site, webs: list[WebServer]) -> str:
         next_poll_at = find_next_look(conn, site.config.arxiv.source, site.clock.now())
     turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
     is_due = next_poll_at <= site.clock.now()
-    next_look = "at once" if is_due else f"{next_poll_at.astimezone(EASTERN):%a %H:%M} ET"
+    next_look = "at once" if is_due else write_with_zone(next_poll_at, site.config.zone, site.clock.now())
     next_digest = "none is due"
     if turns:
         due_at, name = min(turns)

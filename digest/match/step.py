@@ -176,13 +176,12 @@ class MatchReport:
             return ""
         each = " · ".join(f"{name} {number}" for name, number in brought.items())
         names = f"{each} = " if len(brought) > 1 else f"{next(iter(brought))}: "
-        again = sum(self.by_query.values()) - len(self.news)
-        overlap = f" ({again} matched again, shown once)" if again else ""
         excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
-        papers = {*self.news.values()}
+        papers, total = {*self.news.values()}, sum(brought.values())
+        sums = f"{count(total, 'match', 'matches')}, " if len(brought) > 1 and total != len(papers) else ""
         left = papers - self.papers - self.excluded
-        untold = f", {len(left)} of them for no subscription" if left else ""
-        return f"{names}{count(len(papers), 'paper')}{overlap}{excluded}{untold}"
+        untold = f", {count(len(left), 'paper')} that no subscription takes" if left else ""
+        return f"{names}{sums}{count(len(papers), 'paper')}{excluded}{untold}"
 
 
 def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] = ()) -> MatchReport:

@@ -196,7 +196,7 @@ _KIND_WORDS = {
     Kind.REPLACEMENT: "replaced",
     Kind.WITHDRAWAL: "withdrawn",
     Kind.METADATA: "edited",
-    Kind.KNOWN: "known from before",
+    Kind.KNOWN: "from before the first check",
 }
 
 

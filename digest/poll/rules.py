@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import takewhile
 
 from digest.model.announcements import EASTERN, alarm_moment, latest_mailing, mailing_moment, mailings_between
+from digest.model.clock import write_moment, write_with_zone
 from digest.model.messages import Coverage
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap, LastLooks, PollSummary
@@ -207,13 +208,13 @@ def is_poll_due(last: LastLooks, now: datetime) -> bool:
     return next_at is None or next_at <= now
 
 
-def describe_pause(last: LastLooks, now: datetime) -> str:
+def describe_pause(last: LastLooks, now: datetime, zone: tzinfo | None) -> str:
     """Say why nothing is asked now, and from when on it is."""
-    again = (next_look_at(last) or now).astimezone(EASTERN)
+    again = write_with_zone(next_look_at(last) or now, zone, now)
     if last.failure is not None:
-        return f"the last check failed; next check from {again:%H:%M} ET"
-    checked = f"last {last.complete.astimezone(EASTERN):%a %H:%M} ET" if last.complete else "never checked"
-    return f"{checked}; next check from {again:%a %H:%M} ET"
+        return f"the last check failed; next check from {again}"
+    checked = f"last checked {write_moment(last.complete, zone, now)}" if last.complete else "never checked"
+    return f"{checked}; next check from {again}"
 
 
 def choose_reach(

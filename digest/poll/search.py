@@ -141,7 +141,7 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
         reaching = {days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in SEARCH_LOOKBACKS}
     has_new = not last.failures and any(text not in horizons.searched for text in texts)
     if not texts or not (even_if_not_due or has_new or is_poll_due(last, now)):
-        report.why_not = describe_pause(last, now) if texts else ""
+        report.why_not = describe_pause(last, now, site.config.zone) if texts else ""
         return
     days = choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reaching, now)
     until = {

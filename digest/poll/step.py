@@ -149,7 +149,7 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         newest = mailing_store.load_newest(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or is_poll_due(last, now)):
-        report.why_not = describe_pause(last, now)
+        report.why_not = describe_pause(last, now, site.config.zone)
         return
     is_bootstrap = not cursor.is_bootstrapped
     overlap = BOOTSTRAP_DAYS if is_bootstrap else choose_reach(HARVEST_OVERLAPS, LEAST_OVERLAP, reaching, now)

@@ -61,8 +61,9 @@ class RosterReport:
         )
         changes = [
             f" (`digest try {shlex.quote(name)} --against {shlex.quote(before)}` shows what changes)"
-            for name, before in self.turned.items()
             if before
+            else f" (`digest try {shlex.quote(name)}` lists those)"
+            for name, before in self.turned.items()
         ]
         left_alone = (
             f"{destination} unsubscribed from {old}, so it gets no {new} (only if its reader asks for it:"
@@ -70,7 +71,7 @@ class RosterReport:
             for destination, new, old in self.kept_away
         )
         lost = (one.describe() for one in self.let_go)
-        return (*([edited + (changes or [""])[0]] if self.turned else []), *lost, *left_alone)
+        return (*([edited + changes[0]] if self.turned else []), *lost, *left_alone)
 
     @property
     def doubts(self) -> tuple[str, ...]:

@@ -35,15 +35,15 @@ def test_every_check_can_be_read_with_what_it_asked_and_found(digest: Shell) -> 
 
 @pytest.mark.usefixtures("world")
 def test_every_request_can_be_read_with_its_status_time_and_bytes(digest: Shell) -> None:
-    header, *lines = digest("coverage", "--requests", "--limit", "3").lines
+    header, *lines, zone = digest("coverage", "--requests", "--limit", "3").lines
     assert header.split()[:5] == ["AT", "STATUS", "TIME", "BYTES", "OUTCOME"]
-    assert len(lines) == 3
+    assert (len(lines), zone) == (3, "Times: Berlin.")
     asked = digest("coverage", "--requests", "--json").json[0]
     assert (asked["status"], asked["outcome"]) == (200, "ok")
 
 
 def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(world: World, digest: Shell) -> None:
-    assert digest("coverage", "--missing").out == "No id is missing between the papers stored.\n"
+    assert digest("coverage", "--missing").out == "No id is missing between the papers stored.\nTimes: Berlin.\n"
     with closing(world.open_store()) as store, store.begin() as conn:
         runs.note_missing(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
         runs.note_asked(conn, runs.load_open(conn), NOW)
@@ -64,12 +64,14 @@ def test_a_run_and_the_screen_count_the_same_missing_ids_as_found(world: World, 
 def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_them(
     world: World, digest: Shell
 ) -> None:
-    assert digest("coverage", "--unreadable").out == "Every entry of arXiv's pages could be read.\n"
+    assert (
+        digest("coverage", "--unreadable").out == "Every entry of arXiv's pages could be read.\nTimes: Berlin.\n"
+    )
 
     with closing(world.open_store()) as store, store.begin() as conn:
         entry = (16, "it has no id", b"<entry>\x1b[2J\xff</entry>")
         runs.quarantine_entries(conn, 1, 2, [entry], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
-    head, snippet = digest("coverage", "--unreadable").lines
+    head, snippet, _ = digest("coverage", "--unreadable").lines
     assert head == "Fri 20 Nov 09:00 · check 1, page 3, entry 17: it has no id"
     assert snippet == r"<entry>\x1b[2J\xff</entry>"
     assert digest("coverage", "--unreadable", "--json").json[0]["error"] == "it has no id"

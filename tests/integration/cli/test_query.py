@@ -54,13 +54,13 @@ def test_new_changed_and_gone_are_shown_apart(world: World, digest: Shell) -> No
     world.arxiv.replace("2611.15008", announced=world.clock.now(), comment="now with code", abstract="Not on it.")
     digest("run", "--now")
     lines = show_checks(digest, "gpu")
-    assert lines[0] == "Fri 20 Nov 09:20  + 0 new   ~ 2 changed   − 0 gone"
+    assert lines[0] == "Fri 20 Nov 09:20  + 0 came in   ~ 2 changed   − 0 left"
     assert {line.split()[0] for line in lines[1:]} == {"~"}
     assert lines[1].endswith("  v1 → v2")
     world.arxiv.replace("2611.15008", announced=world.clock.now(), title="Compiling attention")
     digest("run", "--now")
     lines = show_checks(digest, "gpu")
-    assert lines[0] == "Fri 20 Nov 09:20  + 0 new   ~ 0 changed   − 1 gone"
+    assert lines[0] == "Fri 20 Nov 09:20  + 0 came in   ~ 0 changed   − 1 left"
     assert lines[1].startswith("  − 2611.15008v3   Compiling attention")
 
 
@@ -78,8 +78,8 @@ def test_an_edited_query_keeps_its_history_and_says_which_revision_matched(world
     world.arxiv.replace("2611.15012", announced=world.clock.now(), comment="x")
     digest("run", "--now")
     lines = show_checks(digest, "perf", 2)
-    assert lines[0] == "Fri 20 Nov 09:20  + 0 new   ~ 1 changed   − 0 gone   as of revision 2"
-    assert "Fri 20 Nov 09:05  + 6 new   ~ 0 changed   − 0 gone" in lines
+    assert lines[0] == "Fri 20 Nov 09:20  + 0 came in   ~ 1 changed   − 0 left   as of revision 2"
+    assert "Fri 20 Nov 09:05  + 6 came in   ~ 0 changed   − 0 left" in lines
 
 
 def test_a_query_that_cannot_be_read_any_more_goes_on_as_before(world: World, digest: Shell) -> None:
@@ -98,7 +98,7 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before(world: World, di
     said = digest("run", "--now")
     assert "Edited" not in said.out
     assert "perf" not in said.err
-    assert show_checks(digest, "perf")[0] == "Fri 20 Nov 09:20  + 0 new   ~ 1 changed   − 0 gone"
+    assert show_checks(digest, "perf")[0] == "Fri 20 Nov 09:20  + 0 came in   ~ 1 changed   − 0 left"
 
 
 @pytest.mark.usefixtures("world")

@@ -13,7 +13,7 @@ from digest.poll.record import PollReport
     [
         (PollReport(is_bootstrap=True, kinds={Kind.KNOWN: 3_158}), "3,158 papers, known from now on"),
         (PollReport(is_bootstrap=True, kinds={Kind.KNOWN: 1}), "1 paper, known from now on"),
-        (PollReport(kinds={Kind.KNOWN: 14, Kind.NEW: 315}), "315 new · 14 known from before"),
+        (PollReport(kinds={Kind.KNOWN: 14, Kind.NEW: 315}), "315 new · 14 from before the first check"),
         (PollReport(), "nothing changed"),
     ],
 )

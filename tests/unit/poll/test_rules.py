@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from digest.model.announcements import EASTERN
 from digest.model.polls import LastLooks
 from digest.poll.rules import (
     CONFIRM_AFTER,
@@ -40,7 +41,7 @@ def test_a_look_is_fresh_until_the_next_moment_worth_a_request() -> None:
     last = LastLooks(complete=utc("2026-11-20T03:50"))  # 22:50 Eastern time
     assert not is_poll_due(last, utc("2026-11-20T05:29"))
     assert is_poll_due(last, utc("2026-11-20T05:31"))
-    assert describe_pause(last, utc("2026-11-20T04:00")).endswith("from Fri 00:30 ET")
+    assert describe_pause(last, utc("2026-11-20T04:00"), EASTERN).endswith("from Fri 20 Nov 00:30 New York")
 
 
 def test_a_look_that_brought_news_is_soon_followed_by_one_that_confirms_it() -> None:
@@ -57,7 +58,7 @@ def test_after_a_failure_it_waits_a_little_and_after_each_further_one_twice_as_l
         last = LastLooks(complete=now, failure=now, failures=failures)
         waits.append(next(m for m in range(200) if is_poll_due(last, now + timedelta(minutes=m))))
     assert waits == [10, 20, 40, 80, 120, 120, 120]
-    assert describe_pause(LastLooks(failure=now, failures=1), now).startswith("the last check failed")
+    assert describe_pause(LastLooks(failure=now, failures=1), now, EASTERN).startswith("the last check failed")
 
 
 def test_a_harvest_overlaps_two_weeks_once_a_week_three_days_once_a_day_and_one_day_else() -> None:
