@@ -39,6 +39,7 @@ from digest.model.clock import write_day
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import TERMINAL_STATES, Occasion
 from digest.model.papers import ArxivId, Paper
+from digest.model.subscriptions import Destination
 from digest.query import AnalysedPaper, And, Condition, Node, Not, Or, analyse, find_reasons, matches
 from digest.query.canonical import print_tree
 from digest.query.queries import find_spans
@@ -47,7 +48,7 @@ from digest.render.terminal import quote_places
 from digest.render.text import apply_styles
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
-from digest.store.subscribers import destination_key
+from digest.store.subscribers import destination_key, load_places
 
 if TYPE_CHECKING:
     from digest.store.views import Attempt, StoredDelivery
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 _LABEL = 11
 _MOST_PLACES = 3
 _NARROWEST = 40
+_AGAINST = frozenset({Verdict.DROPPED, Verdict.EXCLUDED, Verdict.OTHER_KIND, Verdict.EARLIER})
 
 
 @click.command()
@@ -97,6 +99,8 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
             print_wrapped(label, "\n".join(lines), width=width, bold=True)
     else:
         _print_all(here, id_, trails)
+        for name, gone in ((one.due.subscription.name, gone) for one in trails if reader for gone in one.left):
+            say(f"{name}: unsubscribed {write_day(gone.since.astimezone(here.zone), here.now)}")
 
 
 def read_paper_id(text: str, other: str) -> ArxivId:
@@ -131,18 +135,18 @@ def read_paper_id(text: str, other: str) -> ArxivId:
 
 def _follow(here: Installation, id_: ArxivId, name: str | None, *, reader: str | None) -> list[Trail]:
     """Return the trails of a paper to one subscription, also an ended one, or to all in force, or a reader's."""
-    source = here.config.arxiv.source
+    source, only = here.config.arxiv.source, None
     with here.store.read() as conn:
         if name is not None:
             dues = [require_subscription(here.config, conn, name, include_ended=True)]
         else:
             dues = subscription_store.load_subscriptions(conn)
         if reader is not None:
-            place = destination_key(read_destination(reader))
-            dues = [due for due in dues if place in map(str, due.subscription.destinations)]
+            only = Destination.parse(destination_key(read_destination(reader)))
+            dues = [due for due in dues if only in [place.destination for place in load_places(conn, due.id)]]
             if not dues:
                 raise UnknownName(f"no subscription goes to {reader}", hint="`digest subscription list` has all.")
-        return [explain_paper(conn, id_, due, source) for due in dues]
+        return [explain_paper(conn, id_, due, source, only) for due in dues]
 
 
 def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> None:
@@ -158,7 +162,7 @@ def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> Non
             f"{asked.name}: {' · '.join(asked.clauses)}" for asked in one.changes[-1].asked if asked.would_meet
         )
         for one in trails
-        if one.changes
+        if one.judged and one.judged.verdict not in _AGAINST
     }
     rows = [[name, judged.verdict, met.get(name) or judged.why] for name, judged in stored if name not in others]
     if rows:

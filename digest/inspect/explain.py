@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -153,7 +153,7 @@ def judge_change(
     meeting = [one.name for one in asked if one.would_meet]
     if meeting:
         names = " and ".join(meeting)
-        return Judged(Verdict.EARLIER, f"it matches {names}, but was found before {names} read so here")
+        return Judged(Verdict.EARLIER, f"it matches {names}, but was found before {names} got this text")
     failing = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
     return Judged(Verdict.UNMET, "; ".join(failing) or "the saved queries that it follows are gone")
 
@@ -198,14 +198,15 @@ def judge_paper(judged: Sequence[Judged]) -> Judged:
 
 def _judge_match(row: TrailRow, due: DueSubscription, awaited: str) -> Judged:
     if row.digest_id is not None:
-        return Judged(row.reached, f"it is in digest {row.digest_id}")
+        others = ", which went to others" if row.reached is Verdict.DROPPED else ""
+        return Judged(row.reached, f"it is in digest {row.digest_id}{others}")
     places = due.subscription.destinations
     if places and not due.subscription.has_digests:
         return Judged(Verdict.SHOWN, "it matched; this subscription is a feed, and sends nothing")
     if due.state == SubscriptionState.ENDED:
         return Judged(Verdict.DROPPED, "it matched, but the subscription ended before its digest was due")
     if not places:
-        return Judged(Verdict.DROPPED, "it matched, but all its readers unsubscribed")
+        return Judged(Verdict.DROPPED, "it matched, but its readers unsubscribed")
     if row.match_run_id <= due.plan_after:
         why = "it matched while this subscription had no destination, or was not in digest.toml"
         return Judged(Verdict.DROPPED, why)
@@ -232,7 +233,7 @@ def _judge_unsent(
 
 def _judge_kind(change: StoredChange, due: DueSubscription, asked: Sequence[Asked], words: str) -> Judged:
     if change.kind is Kind.KNOWN:
-        return Judged(Verdict.EARLIER, f"{words}, and was out before the first check of arXiv")
+        return Judged(Verdict.EARLIER, f"{words}, but was announced before Digest first checked arXiv")
     has_stayed = all(one.met is Met.STAYED for one in asked if one.met)
     if has_stayed and change.kind in (Kind.CROSS_LIST, Kind.METADATA):
         return Judged(Verdict.NOT_NEW, f"{words}: inside a saved query a {change.kind} is not new")
@@ -338,29 +339,43 @@ class Trail:
         return next((one for one in self.digests if one.digest.id in ids), None)
 
 
-def explain_paper(conn: Connection, id_: ArxivId, due: DueSubscription, source: str) -> Trail:
+def explain_paper(
+    conn: Connection, id_: ArxivId, due: DueSubscription, source: str, only: Destination | None = None
+) -> Trail:
     """Gather the whole trail of a paper to a subscription.
 
     Args:
         due: the subscription, also one that has ended.
         source: how arXiv is asked, `harvest` or `query`.
+        only: the reader of whom alone it tells; None for all.
     """
     newest = papers.load_newest(conn)
     known = papers.load_paper(conn, id_)
     left = tuple(place for place in load_places(conn, due.id) if place.state is DestinationState.LEFT)
+    if only is not None:
+        left = tuple(place for place in left if place.destination == only)
+        theirs = tuple(place for place in due.subscription.destinations if place == only)
+        due = replace(due, subscription=replace(due.subscription, destinations=theirs))
     if known is None:
         gone = papers.load_forgotten(conn, [id_]).get(id_)
         at = gone.forgotten_at if gone else None
         return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left, forgotten_at=at)
     history = papers.load_earlier_changes(conn, [known.key]).get(known.key, ())
     rows = trail_store.find_rows(conn, due.id, [change.id for change in history])
-    digest_ids = sorted({digest_id for _, digest_id, _ in rows.values() if digest_id is not None})
-    digests = {digest_id: _load_digest(conn, digest_id, id_) for digest_id in digest_ids}
-    reached = {None: Verdict.WAITING} | {digest_id: told.reached for digest_id, told in digests.items()}
-    kept = {
-        change_id: (TrailRow(run_id, digest_id, reached[digest_id]), matched_at)
-        for change_id, (run_id, digest_id, matched_at) in rows.items()
+    planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}
+    ids = sorted(planned | trail_store.find_welcomes(conn, due.id))
+    loaded = {digest_id: _load_digest(conn, digest_id, id_, only) for digest_id in ids}
+    digests = {
+        key: told
+        for key, told in loaded.items()
+        if (told.place or key in planned) and (told.deliveries or not only)
     }
+    reached = {None: Verdict.WAITING} | {digest_id: told.reached for digest_id, told in digests.items()}
+    kept = {}
+    for change_id, (run_id, digest_id, matched_at) in rows.items():
+        later = [key for key in digests if digest_id is not None and key not in planned and key > digest_id]
+        shown = min((digest_id, *later), key=lambda key: ORDER.index(reached.get(key, Verdict.DROPPED)))
+        kept[change_id] = (TrailRow(run_id, shown, reached.get(shown, Verdict.DROPPED)), matched_at)
     trails = tuple(_follow(conn, due, history, kept, source=source))
     return Trail(
         id=id_,
@@ -440,8 +455,9 @@ def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEV
     return Asked(revision.name, recorded, is_met, clauses, failing)
 
 
-def _load_digest(conn: Connection, digest_id: int, id_: ArxivId) -> DigestTrail:
+def _load_digest(conn: Connection, digest_id: int, id_: ArxivId, only: Destination | None) -> DigestTrail:
     digest = digest_store.load_digest(conn, digest_id)
     places = (place for place, entry in enumerate(digest.entries, start=1) if entry.paper.id == id_)
-    deliveries = trail_store.load_deliveries(conn, digest_id)
-    return DigestTrail(digest, next(places, 0), tuple((stored, tuple(tries)) for stored, tries in deliveries))
+    every = trail_store.load_deliveries(conn, digest_id)
+    theirs = ((stored, tuple(tries)) for stored, tries in every if only in (None, stored.delivery.destination))
+    return DigestTrail(digest, next(places, 0), tuple(theirs))

@@ -458,6 +458,12 @@ def find_rows(
     return rows
 
 
+def find_welcomes(conn: Connection, subscription_id: int) -> set[int]:
+    """Return the first digests that went to later destinations of a subscription alone."""
+    is_welcome = (digests.c.subscription_id == subscription_id, digests.c.slot.startswith("new:"))
+    return set(conn.execute(select(digests.c.id).where(*is_welcome)).scalars())
+
+
 def find_outcomes(
     conn: Connection, query_ids: Collection[int], change_ids: Collection[int]
 ) -> Iterator[tuple[int, int, str]]:

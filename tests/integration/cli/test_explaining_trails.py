@@ -48,11 +48,29 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
 def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> None:
     digest("subscription", "unsubscribe", "perf-mail", "mailto:second@digest.example")
     said = digest("explain", "2611.15003", "perf-mail").lines
-    why = "left out – it matched, but all its readers unsubscribed; unsubscribed: mailto:second@digest.example"
+    why = "left out – it matched, but its readers unsubscribed; unsubscribed: mailto:second@digest.example"
     assert said[1] == f"perf-mail  {why}"
     assert said[-1] == "left       mailto:second@digest.example unsubscribed Fri 20 Nov 09:20 (operator)"
     (left,) = digest("explain", "2611.15003", "perf-mail", "--json").json["left"]
     assert (left["destination"], left["reason"]) == ("mailto:second@digest.example", "operator")
+
+
+def test_a_reader_who_came_later_has_a_digest_of_their_own(world: World, digest: Shell) -> None:
+    carl = "carl@digest.example"
+    old = '"mailto:old@digest.example"'
+    world.edit_config(f"to = {old}", f'to = [{old}, "mailto:{carl}"]')
+    digest("run")
+    whole = digest("explain", "2611.15012", "old-mail").lines
+    assert whole[1] == f"old-mail   sent – it is in digest 10, sent: mailto:{carl}"
+    assert [line.split(",")[0] for line in whole if line.startswith("digest ")] == [
+        "digest     9",
+        "digest     10",
+    ]
+    assert digest("explain", "2611.15012", carl).lines[2].split()[:2] == ["old-mail", "sent"]
+    digest("subscription", "unsubscribe", "old-mail", carl)
+    assert digest("explain", "2611.15012", carl).lines[-1] == "old-mail: unsubscribed Fri 20 Nov"
+    others = digest("explain", "2611.15012", "old@digest.example").lines[2]
+    assert others.split()[:3] == ["old-mail", "not", "delivered"], "what went to carl alone is not theirs"
 
 
 @pytest.mark.usefixtures("world")
