@@ -56,22 +56,19 @@ class RosterReport:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is taken over, and may be meant otherwise or be a surprise: sentences without full stops."""
+        name, before = next(iter(self.turned.items()), ("", ""))
+        against = f" --against {shlex.quote(before)}" if before else ""
         edited = (
             f"Edited: {', '.join(self.turned)}. The new text matches papers found from now on, and no older ones"
+            f" (`digest try {shlex.quote(name)}{against}` shows those)"
         )
-        changes = [
-            f" (`digest try {shlex.quote(name)} --against {shlex.quote(before)}` shows what changes)"
-            if before
-            else f" (`digest try {shlex.quote(name)}` lists those)"
-            for name, before in self.turned.items()
-        ]
         left_alone = (
             f"{destination} unsubscribed from {old}, so it gets no {new} (only if its reader asks for it:"
             f" `digest subscription resubscribe {new} {shlex.quote(destination)}`)"
             for destination, new, old in self.kept_away
         )
         lost = (one.describe() for one in self.let_go)
-        return (*([edited + changes[0]] if self.turned else []), *lost, *left_alone)
+        return (*([edited] if self.turned else []), *lost, *left_alone)
 
     @property
     def doubts(self) -> tuple[str, ...]:

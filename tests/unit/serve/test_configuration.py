@@ -13,3 +13,8 @@ def test_what_cannot_be_read_is_said_with_what_is_done_instead() -> None:
         "saved query perf can't be read and is left out:\nnever closed",
         "what team excludes can't be read and excludes nothing:\nno full name",
     )
+
+
+def test_an_edit_names_the_command_that_shows_what_the_old_text_missed() -> None:
+    for before, command in (("", "`digest try seg` shows"), ("ti:x", "`digest try seg --against ti:x` shows")):
+        assert command in RosterReport(turned={"seg": before}).remarks[0]
