@@ -8,7 +8,7 @@ import random
 import re
 import secrets
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -40,6 +40,7 @@ from digest.store import queries as query_store
 from digest.store import subscriptions as subscription_store
 from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
 from digest.store.subscribers import LETTERS
+from digest.store.views import find_new_places
 from digest.store.workers import hold_file
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ def describe_drift(config: Config, conn: Connection) -> str:
     stored = _list_wishes(((query.name, query.text) for query in query_store.load_queries(conn)), live)
     written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
+    dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
+    moved = [
+        one.name for one in config.subscriptions if one.name in dues and find_new_places(conn, dues[one.name], one)
+    ]
+    names = list(dict.fromkeys([*names, *(f"subscription {name}" for name in moved)]))
     if not names:
         return ""
     return f"digest.toml was edited since the last run. `digest run` takes over: {', '.join(names)}."
@@ -188,6 +194,7 @@ class Installation:
         store: the database, which is there and of this release.
         now: the moment the command was called (UTC).
         zone: the zone times are shown in; None for the machine's own.
+        greeted: subscriptions that send a first digest with the next run, where that was looked up.
     """
 
     config: Config
@@ -195,6 +202,7 @@ class Installation:
     clock: Clock
     now: datetime
     zone: tzinfo | None
+    greeted: Collection[str] = ()
 
     def show(self, destination: Destination) -> str:
         """Return a destination as the operator wrote it: paths count from the configuration's folder."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ from digest.model.announcements import mailing_moment
 from digest.model.clock import name_zone, write_age, write_day
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
+from digest.store.views import FIRST_DIGEST_NEXT, find_first_digests
 
 if TYPE_CHECKING:
     from digest.store.views import SubscriptionLine
@@ -65,6 +67,8 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
         status = load_status(here.config, here.store, here.clock)
         with here.store.read() as conn:
             drift = describe_drift(here.config, conn)
+            greeted = find_first_digests(conn, here.config.subscriptions)
+    here = replace(here, greeted=greeted)
     if as_json:
         lines = [as_dict(one) | {"volume": _describe_volume(status, one)} for one in status.subscriptions]
         print_json({"summary": status.sum_up(), **as_dict(status), "subscriptions": lines, "edited": drift})
@@ -100,7 +104,9 @@ def _describe_next(here: Installation, status: Status) -> str:
         words.append(f"Last check {_write_near(here, status.intake.checked_at)}")
     lines = [one for one in status.subscriptions if one.is_active(here.now)]
     turn = min((one.next_due_at for one in lines if one.next_due_at is not None), default=None)
-    if turn is not None and turn <= here.now:
+    if here.greeted:
+        words.append(FIRST_DIGEST_NEXT)
+    elif turn is not None and turn <= here.now:
         words.append("a digest is due")
     elif turn is not None:
         words.append(f"next digest {_write_near(here, turn)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -248,6 +249,8 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
         dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
         owns = [dues.get(people_store.load_own_name(conn, one)) for one in persons]
         drift = describe_drift(here.config, conn)
+        greeted = views.find_first_digests(conn, here.config.subscriptions)
+    here = replace(here, greeted=greeted)
     heard = {place for due in dues.values() for place in due.subscription.destinations}
     resting = {
         place for line in lines if line.is_personal and not line.is_active(here.now) for place in line.destinations
@@ -327,8 +330,9 @@ def describe_turn(
         return f"paused{here.write_until(line.paused_until)}{waits}"
     if all(destination.is_pulled for destination in line.destinations):
         return "read when fetched" if line.destinations else "–"
-    if line.next_due_at is not None and line.next_due_at <= here.now:
-        return f"due, with the next run{waits}"
+    is_greeted = line.name in here.greeted
+    if is_greeted or (line.next_due_at is not None and line.next_due_at <= here.now):
+        return f"{views.FIRST_DIGEST_NEXT if is_greeted else 'due, with the next run'}{waits}"
     if line.next_due_at is None:
         return f"as papers come{waits}"
     return (write(line.next_due_at) if write else here.write(line.next_due_at)) + waits

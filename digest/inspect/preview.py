@@ -35,7 +35,7 @@ from digest.store import digests as digest_store
 from digest.store import matches as match_store
 from digest.store import papers
 from digest.store.subscriptions import load_subscriptions
-from digest.store.views import SubscriptionLine, load_subscription_lines
+from digest.store.views import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests, load_subscription_lines
 
 _BETWEEN = 1.0
 """Seconds between two messages: a channel takes one a second."""
@@ -86,19 +86,22 @@ def foretell_run(conn: Connection, site: Site) -> list[Turn]:
     now, first = site.clock.now(), match_store.load_unplanned_looks(conn)
     dues = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
     written = {one.name: one for one in site.config.subscriptions}
+    added = find_first_digests(conn, site.config.subscriptions)
     turns: list[Turn] = []
     for line in load_subscription_lines(conn, now, span=timedelta(0)):
         is_kept = line.name in written or line.is_personal
         due, edit = dues[line.name], "" if is_kept else "ends with the next run"
+        if line.name in added:
+            shown = replace(line, destinations=added[line.name].destinations)
+            turns.append(Turn(shown, is_due=True, papers=None, edit=FIRST_DIGEST_NEXT))
+            continue
         is_due = not edit and (is_turn(line, now) or (line.is_active(now) and due.id in first))
         digest = foretell(conn, site, due) if is_due else None
         turns.append(Turn(line, is_due, len(digest.entries) if digest else 0 if is_due else line.waiting, edit))
     for one in (written[name] for name in written.keys() - {turn.line.name for turn in turns}):
         looks_back = one.has_digests and one.look_back > 0 and one.name not in dues
         line = SubscriptionLine(one.name, one.destinations, one.queries, now)
-        turns.append(
-            Turn(line, looks_back, None, f"{'first digest' if looks_back else 'begins'} with the next run")
-        )
+        turns.append(Turn(line, looks_back, None, FIRST_DIGEST_NEXT if looks_back else "begins with the next run"))
     return sorted(turns, key=lambda turn: turn.line.name)
 
 

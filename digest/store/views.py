@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import takewhile
@@ -31,6 +31,8 @@ from digest.model.subscriptions import (
     ActiveRevision,
     Destination,
     DestinationKind,
+    DueSubscription,
+    Subscription,
     SubscriptionState,
 )
 from digest.store.dialect import in_chunks, unpack
@@ -56,7 +58,7 @@ from digest.store.schema import (
     subscription_destinations,
     subscriptions,
 )
-from digest.store.subscribers import DestinationState
+from digest.store.subscribers import DestinationState, destination_key, load_places
 from digest.store.subscriptions import load_subscriptions
 
 
@@ -317,6 +319,31 @@ def load_subscription_lines(
         )
         for due in live
     ]
+
+
+def find_new_places(conn: Connection, due: DueSubscription, written: Subscription) -> list[Destination]:
+    """Return the destinations that digest.toml names for a subscription and that it never had."""
+    active = {destination_key(place) for place in due.subscription.destinations}
+    new = [place for place in written.destinations if destination_key(place) not in active]
+    had = {destination_key(place.destination) for place in load_places(conn, due.id)} if new else set[str]()
+    return [place for place in new if destination_key(place) not in had]
+
+
+FIRST_DIGEST_NEXT = "first digest with the next run"
+
+
+def find_first_digests(conn: Connection, written: Iterable[Subscription]) -> dict[str, Subscription]:
+    """Return the active subscriptions that send a first digest with the next run: digest.toml adds to them."""
+    dues = {
+        due.subscription.name: due for due in load_subscriptions(conn) if due.state == SubscriptionState.ACTIVE
+    }
+    begun = [(one, dues[one.name]) for one in written if one.has_digests and one.look_back and one.name in dues]
+    return {
+        one.name: one
+        for one, due in begun
+        if set(one.queries) - set(due.subscription.queries)
+        or any(not place.is_pulled for place in find_new_places(conn, due, one))
+    }
 
 
 def count_requests(conn: Connection, since: datetime) -> int:
