@@ -86,7 +86,7 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
         rows.append(
             [
                 str(delivery.id),
-                name_state(delivery) + part,
+                STATE_WORDS[delivery.state] + part,
                 here.show(delivery.destination),
                 one.subscription,
                 _describe_moment(here, one),
@@ -99,12 +99,6 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
         empty = "No deliveries yet: `digest run` sends what is due."
     header = ["ID", "STATE", "TO", "SUBSCRIPTION", f"WHEN ({name_zone(here.zone, here.now)})", ""]
     print_table(header, rows, empty=empty, whole=4)
-
-
-def name_state(delivery: Delivery) -> str:
-    """Return a delivery's state as a person reads it."""
-    is_retried = delivery.state is DeliveryState.READY and delivery.last_error
-    return "retrying" if is_retried else STATE_WORDS[delivery.state]
 
 
 def _describe_moment(here: Installation, one: StoredDelivery) -> str:
@@ -159,7 +153,7 @@ def _print_delivery(here: Installation, one: StoredDelivery, todo: str) -> None:
     slot = "" if one.slot.startswith("run:") else f"{one.slot}, "
     lines = {
         "delivery": _describe_part(delivery),
-        "state": f"{name_state(delivery)} ({_describe_moment(here, one)})",
+        "state": f"{STATE_WORDS[delivery.state]} ({_describe_moment(here, one)})",
         "to": here.show(delivery.destination) + there,
         "of": f"{one.subscription}, {slot}planned {here.write(delivery.created_at)}",
         "answer": delivery.remote_id,
@@ -348,7 +342,7 @@ def refuse_behind(conn: Connection, id_: int) -> None:
     if before is None:
         return
     raise UsageError(
-        f"delivery {id_} follows part {before.part + 1}, delivery {before.id} ({name_state(before)});"
+        f"delivery {id_} follows part {before.part + 1}, delivery {before.id} ({STATE_WORDS[before.state]});"
         " nothing was changed",
         hint=f"`digest delivery show {before.id}` says what can be done about that one.",
     )
@@ -362,7 +356,7 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
     """
     stored, _ = views.load_delivery(conn, id_)
     raise UsageError(
-        f"delivery {id_} ({name_state(stored.delivery)}) can't be {what}; nothing was changed",
+        f"delivery {id_} ({STATE_WORDS[stored.delivery.state]}) can't be {what}; nothing was changed",
         hint="`digest delivery list` shows where each stands.",
     )
 

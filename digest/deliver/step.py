@@ -101,7 +101,7 @@ class DeliverReport:
         words = [f"{_WAY_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())]
         words += [f"feed {feeds} ✓"] * bool(feeds)
         words += [f"shortened {len(self.shortened)}"] * bool(self.shortened)
-        others = {"retrying": self.retries, "unknown": self.unknown, "needs you": self.held, "failed": self.dead}
+        others = {"waiting": self.retries, "unknown": self.unknown, "needs you": self.held, "failed": self.dead}
         words += [f"{word} {len(lines)}" for word, lines in others.items() if lines]
         return "   ".join(words) or "nothing to send"
 
