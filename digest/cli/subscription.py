@@ -419,6 +419,8 @@ def _describe_place(here: Installation, place: Place) -> str:
         return shown
     word = "unsubscribed" if place.state is DestinationState.LEFT else "off"
     word = "paused" if place.reason == REFUSED else word
+    if place.reason == OPERATOR:
+        return f"{shown}   {word} {here.write(place.since)}, by the {OPERATOR}"
     return f"{shown}   {word} since {here.write(place.since)}: {place.reason}"
 
 

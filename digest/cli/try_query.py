@@ -88,6 +88,8 @@ def command(
         save_change(ctx, change, manner, beside=as_json)
     elif manner.as_json:
         print_json(as_json)
+    elif query.futility:
+        say(f"This brings nothing: {query.futility}.")
     elif find_config(ctx.obj["config_path"], read_environment()).exists():
         click.echo("To get new ones from now on, add --save NAME to this command.")
     else:

@@ -283,7 +283,8 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
     values = draft.values
     is_reachable = values["arxiv.contact"] or all(is_loopback(values[key]) for key in _ARXIV_KEYS)
     if not values["mail.from"] and any(one.kind is DestinationKind.MAIL for one in destinations):
-        yield "mail.from", "is missing, but there are mailto: destinations", 'Write mail.from = "…".'
+        hint = 'Write mail.from = "…" at the top of the file.'
+        yield "mail.from", "is missing, but there are mailto: destinations", hint
     elif draft.has_file and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:
         hint = "Write your mail address or web page: arXiv can write to you before it blocks you."
         yield "arxiv.contact", "is empty", f"{hint} With mail.from, that address is taken."
@@ -319,7 +320,8 @@ def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
             owner = owners.setdefault(str(place), subscription.name) if place.kind is DestinationKind.FILE else ""
             if place.is_pulled and owner not in ("", subscription.name):
                 what = f"{place} is also written by {owner}"
-                yield f"subscriptions.{subscription.name}.to", what, "Choose another file."
+                hint = "Choose another file; `digest add` takes it with --to."
+                yield f"subscriptions.{subscription.name}.to", what, hint
     outside = [key for key, url in _list_outside(draft, destinations) if not is_loopback(url)]
     if values["test_clock"] and outside:  # months pass in minutes: nobody outside must be asked or written to
         what = f"needs all addresses on this machine; these are not: {', '.join(outside)}"

@@ -14,6 +14,7 @@ from digest.model.clock import write_day
 from digest.model.errors import TemplateError
 from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion
 from digest.model.subscriptions import Abstracts, Grouping
+from digest.query import parse_query
 from digest.render.contexts import PageContext, PostContext
 from digest.render.coverage import (
     CoverageState,
@@ -216,6 +217,8 @@ def _explain_empty_trial(digest: Digest) -> str:
             f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as Digest reads it."
             " `digest explain PAPER QUERY` says which clause each fails."
         )
+    if parse_query(digest.queries[0][1]).futility:
+        return f"arXiv has no paper that matches {text}."
     return (
         f"arXiv has no paper that matches {text}. Try another word, a wider one (GPU OR accelerator, transf*),"
         " or leave a clause out."

@@ -322,8 +322,8 @@ def _create_file(path: Path, *, create: bool) -> None:
         )
     if not create:
         raise StoreError(
-            f"there is no database at {path}",
-            hint="The first `digest run` or `digest db migrate` makes it; or change url under [store].",
+            f"nothing has run yet: there is no database at {path}",
+            hint="`digest run` makes the database.",
         )
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

@@ -152,7 +152,7 @@ def test_a_missing_driver_names_what_to_install(monkeypatch: pytest.MonkeyPatch)
 def test_a_missing_folder_and_a_missing_file_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="folder of the database does not exist"):
         open_store(f"sqlite:///{tmp_path / 'nowhere' / 'digest.db'}", create=True)
-    with pytest.raises(StoreError, match="there is no database at") as caught:
+    with pytest.raises(StoreError, match="nothing has run yet: there is no database at") as caught:
         open_store(f"sqlite:///{tmp_path / 'digest.db'}")
     assert "digest run" in caught.value.hint
     assert not (tmp_path / "digest.db").exists()

@@ -73,7 +73,7 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
     digest("run")
     assert mails_to(world, SECOND) == before
     assert (
-        "mailto:second@digest.example   unsubscribed since Fri 20 Nov 09:20: operator"
+        "mailto:second@digest.example   unsubscribed Fri 20 Nov 09:20, by the operator"
         in digest("subscription", "show", "perf-mail").out
     )
 

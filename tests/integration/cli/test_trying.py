@@ -63,6 +63,13 @@ def test_where_no_poll_comes_nobody_is_told_of_the_next_one(world: World, digest
 
 
 @pytest.mark.usefixtures("world")
+def test_a_query_that_can_bring_nothing_ends_with_why(digest: Shell) -> None:
+    said = digest("try", "cat:cs.CVV")
+    assert "Try another word" not in said.out
+    assert said.lines[-1] == "This brings nothing: 'cs.CVV' is not a category of arXiv; perhaps cs.CV is meant."
+
+
+@pytest.mark.usefixtures("world")
 def test_other_words_that_bring_the_most_are_named(digest: Shell) -> None:
     done = digest("try", "abs:overlooks", "--json")
     (note,) = json.loads(done.out)["notes"]
