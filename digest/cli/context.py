@@ -23,6 +23,7 @@ from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
 from digest.config.values import complete_word, suggest
+from digest.match.rules import read_saved
 from digest.model.clock import Clock, RemoteClock, SystemClock, write_day, write_moment, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
 from digest.model.subscriptions import (
@@ -56,16 +57,18 @@ _NAME = re.compile(r"[\w.-]+")
 
 
 def describe_drift(config: Config, conn: Connection) -> str:
-    """Say what the file says otherwise than the store; "" where both agree."""
+    """Say what of the file a run will take over: not what can't be read; "" where there is nothing."""
     live = [due.subscription for due in subscription_store.load_subscriptions(conn) if not due.is_personal]
     stored = _list_wishes(((query.name, query.text) for query in query_store.load_queries(conn)), live)
     written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
+    left_out = {f"query {query.name}" for query in config.queries if read_saved(query.text) is None}
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
     dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
     moved = [
         one.name for one in config.subscriptions if one.name in dues and find_new_places(conn, dues[one.name], one)
     ]
     names = list(dict.fromkeys([*names, *(f"subscription {name}" for name in moved)]))
+    names = [name for name in names if name not in left_out]
     if not names:
         return ""
     return f"digest.toml was edited since the last run. `digest run` takes over: {', '.join(names)}."

@@ -10,7 +10,7 @@ import click
 
 from digest.cli.context import Installation, describe_drift, opened
 from digest.cli.output import Lines, as_dict, json_option, print_json, print_table, say
-from digest.inspect.status import Trouble, describe_breaker, find_stuck, join_causes
+from digest.inspect.status import Trouble, describe_breaker, find_slips, find_stuck, join_causes
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
@@ -93,11 +93,11 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
     with opened(ctx, create=False) as site, site.store.read() as conn:
         turns, now = foretell_run(conn, site), site.clock.now()
         ready = load_open(conn, now).counts.get(DeliveryState.READY, 0)
-        drift = describe_drift(site.config, conn)
+        drift, slips = describe_drift(site.config, conn), list(find_slips(conn, site.config))
         here = Installation(site.config, site.store, site.clock, now, site.config.zone)
     if as_json:
         due = [{"subscription": one.line.name, **as_dict(one, "line"), **as_dict(one.line)} for one in turns]
-        print_json({"subscriptions": due, "messages_waiting": ready, "edited": drift})
+        print_json({"subscriptions": due, "messages_waiting": ready, "edited": drift, "problems": slips})
         return
     rows = [
         [
@@ -113,6 +113,8 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
         say(f"{count(ready, 'message')} of earlier digests {'waits' if ready == 1 else 'wait'} to be sent.")
     if drift and turns:
         say(f"\n{drift}")
+    for one in slips:
+        say(f"\n{one.what}. {one.remedy}")
     say("\nNothing was asked, stored or sent. What arXiv has announced since the last check would be added.")
 
 

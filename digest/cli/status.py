@@ -158,6 +158,8 @@ def _describe_intake(here: Installation, status: Status) -> str:
         return "not checked yet"
     announced = f"announcement of {write_day(intake.mailing, here.now)}"
     checked = f"checked {_write_near(here, intake.checked_at)}"
+    if intake.checked_at < mailing_moment(intake.mailing):
+        return f"{announced}: not checked yet, last {checked.replace('checked', 'check')}"
     if not intake.is_complete:
         return f"{announced}: {'not out yet' if intake.is_awaited else 'not complete yet'}, {checked}"
     found = f", {intake.new:,} new" if intake.new else ""

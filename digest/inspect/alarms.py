@@ -109,7 +109,8 @@ def _describe_mailing(line: MailingLine, mailing: str) -> Alarm:
     if line.state in (MailingState.LATE, MailingState.AWAITED):
         remedy = "Checks go on. arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
         return Alarm(AlarmName.ANNOUNCEMENT, f"{mailing} is not out yet", remedy)
-    what = f"{mailing} was not fetched completely"
+    became = "checked" if line.state is MailingState.NOT_CHECKED else "fetched completely"
+    what = f"{mailing} was not {became}"
     return Alarm(AlarmName.ANNOUNCEMENT, what, "`digest coverage` says what is missing.")
 
 

@@ -28,8 +28,9 @@ from digest.inspect.query_volume import MATCH_SPAN
 from digest.match.rules import read_exclusion
 from digest.model.alarms import Alarm, AlarmName
 from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
+from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
-from digest.model.errors import count
+from digest.model.errors import QueryError, count
 from digest.model.messages import Delivery, DeliveryState
 from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_look_at
@@ -38,7 +39,6 @@ from digest.store import Store, views
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
 from digest.store import runs as run_store
-from digest.store import subscriptions as subscription_store
 from digest.store import workers as alarm_store
 from digest.store.gate import Breaker, load_breaker
 from digest.store.outbox_sends import load_holds
@@ -98,7 +98,7 @@ class Trouble:
 
 def find_troubles(
     conn: Connection,
-    source: str,
+    config: Config,
     now: datetime,
     *,
     alarms: Iterable[Alarm] = (),
@@ -108,13 +108,12 @@ def find_troubles(
     """Yield what needs somebody, the most urgent first. What has one cause is one.
 
     Args:
-        source: `harvest` or `query`.
         alarms: what should have happened and has not.
         breaker: whether arXiv asked us to stay away.
         has_worker: a process is at work all the time.
     """
     retried = list(find_stuck(conn, (DeliveryState.READY,), now, has_worker=has_worker))
-    intake = list(_find_intake_troubles(conn, source, now, breaker, has_worker=has_worker))
+    intake = list(_find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker))
     for alarm in alarms:
         is_named = alarm.name is AlarmName.FAILED or (alarm.name is AlarmName.OUTBOX and retried)
         is_idle = alarm.remedy == PLANS and intake[:1] and intake[0].remedy == _CALL
@@ -128,7 +127,7 @@ def find_troubles(
     for name, destination in load_refused(conn):
         what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
         yield Trouble(what, f"Once it is right: `digest subscription resubscribe {name} {destination.address}`")
-    yield from _find_unreadable(conn)
+    yield from find_slips(conn, config)
     if intake:
         yield Trouble("; ".join(one.what for one in intake), intake[0].remedy)
     set_aside = views.count_quarantined(conn, since=now - _REMEMBERED)
@@ -198,7 +197,7 @@ def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) 
     newest, number = group[0], len(group)
     if state is DeliveryState.READY:
         age = write_age(now - min(delivery.created_at for delivery in group))
-        verb = f"{'is' if number == 1 else 'are'} retried since {age}"
+        verb = f"{'has' if number == 1 else 'have'} been retried for {age}"
     elif state is DeliveryState.HELD:
         verb = f"need{'s' if number == 1 else ''} you"
     else:
@@ -208,24 +207,21 @@ def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) 
     return f"{count(number, 'message')} to {places} {verb}: {reason}"
 
 
-def _find_unreadable(conn: Connection) -> Iterator[Trouble]:
-    for query in query_store.load_unreadable(conn):
-        instead = "; the text before stays in use" if query.canonical else ""
-        first_line = query.problem.partition("\n")[0]
-        yield Trouble(
-            f"saved query {query.name} can't be read: {first_line}{instead}",
-            "Mend it in digest.toml. `digest query list` shows the place.",
-        )
-    for query in query_store.load_queries(conn):
-        if not query.problem and (why := parse_query(query.text).futility):
-            yield Trouble(f"saved query {query.name} brings nothing: {why}", "Mend it in digest.toml.")
-    for due in subscription_store.load_excluding(conn):
-        name = due.subscription.name
-        for _, error in read_exclusion(due.subscription).problems:
-            yield Trouble(
-                f"what {name} excludes can't be read: {error.message}",
-                f"Mend it in digest.toml. `digest subscription show {name}` shows it.",
-            )
+def find_slips(conn: Connection, config: Config) -> Iterator[Trouble]:
+    """Yield which queries of the file, as it is now, can't be read or bring nothing."""
+    used = {query.name for query in query_store.load_queries(conn) if query.canonical}
+    for query in config.queries:
+        try:
+            if why := parse_query(query.text).futility:
+                yield Trouble(f"saved query {query.name} brings nothing: {why}", "Mend it in digest.toml.")
+        except QueryError as error:
+            instead = "; the text before stays in use" if query.name in used else ""
+            what = f"saved query {query.name} can't be read: {error.message}{instead}"
+            yield Trouble(what, "Mend it in digest.toml. `digest doctor` shows the place.")
+    for subscription in config.subscriptions:
+        for _, problem in read_exclusion(subscription).problems:
+            what = f"what {subscription.name} excludes can't be read: {problem.message}"
+            yield Trouble(what, "Mend it in digest.toml. `digest doctor` shows the place.")
 
 
 def _find_intake_troubles(
@@ -350,22 +346,27 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)
         told_at = {alarm.name: alarm.told_at for alarm in alarm_store.load_alarms(conn)}
-        source = config.arxiv.source
         troubles = [
-            *find_troubles(conn, source, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
+            *find_troubles(conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
             *_find_job_troubles(conn, workers),
         ]
+        next_poll_at = max(
+            find_next_look(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
+        )
+        lines = views.load_subscription_lines(conn, now, span=MATCH_SPAN)
+        bound = [one.name for one in config.subscriptions if one.cadence.kind is CadenceKind.ANNOUNCEMENT]
+        for at, one in enumerate(lines):  # none of these can go out before the check that finds its announcement
+            if one.name in bound and one.next_due_at and one.next_due_at > now:
+                lines[at] = replace(one, next_due_at=max(one.next_due_at, next_poll_at))
         return Status(
             now=now,
             troubles=tuple(troubles),
             intake=load_intake(conn, config.arxiv.source, now),
             breaker=breaker,
             next_mailing=next_mailing(now),
-            next_poll_at=max(
-                find_next_look(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
-            ),
+            next_poll_at=next_poll_at,
             requests=views.count_requests(conn, now - timedelta(hours=24)),
-            subscriptions=tuple(views.load_subscription_lines(conn, now, span=MATCH_SPAN)),
+            subscriptions=tuple(lines),
             outbox=outbox,
             papers=views.count_papers(conn),
             dialect=store.dialect,

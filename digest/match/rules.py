@@ -108,11 +108,12 @@ def _order(ids: Iterable[int], without: set[int], besides: Iterable[int] = ()) -
 
 def readable(revisions: Iterable[ActiveRevision]) -> list[tuple[ActiveRevision, Query]]:
     """Return the revisions whose text can be read; the others are shown by `digest status` until mended."""
-    return [(revision, query) for revision in revisions if (query := _read_saved(revision.text)) is not None]
+    return [(revision, query) for revision in revisions if (query := read_saved(revision.text)) is not None]
 
 
 @lru_cache(maxsize=2**14)
-def _read_saved(text: str) -> Query | None:
+def read_saved(text: str) -> Query | None:
+    """Return a saved query by its text, None where it can't be read."""
     try:
         return parse_query(text)
     except QueryError:

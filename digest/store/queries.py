@@ -204,12 +204,6 @@ def active_revisions(conn: Connection) -> list[ActiveRevision]:
     return [read_revision(row) for row in conn.execute(found)]
 
 
-def load_unreadable(conn: Connection) -> list[StoredQuery]:
-    """Return the saved queries in force that can't be read, by name."""
-    found = _current().where(saved_queries.c.state == ACTIVE, query_revisions.c.problem != "")
-    return [_read_stored(row) for row in conn.execute(found)]
-
-
 def load_queries(conn: Connection) -> list[StoredQuery]:
     """Return the saved queries of the operator's file in force, by name."""
     found = _current().where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == FILE)

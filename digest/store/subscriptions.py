@@ -80,13 +80,6 @@ def load_askers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
     return sorted(askers)
 
 
-def load_excluding(conn: Connection) -> list[DueSubscription]:
-    """Return the live subscriptions that exclude a query, by name."""
-    ids = select(subscriptions.c.id).where(subscriptions.c.exclude_queries != "")
-    found = load_subscriptions(conn, conn.execute(ids).scalars().all())
-    return sorted(found, key=lambda due: due.subscription.name)
-
-
 def load_unwelcomed(conn: Connection) -> list[int]:
     """Return the active subscriptions that have places which came later and had no first digest yet."""
     places = subscription_destinations.c

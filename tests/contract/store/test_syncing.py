@@ -27,7 +27,7 @@ from digest.store import Store, matches, subscribers, subscriptions
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import subscription_queries
 from digest.store.subscribers import LetGo
-from digest.store.subscriptions import load_excluding, load_subscriptions
+from digest.store.subscriptions import load_subscriptions
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -89,16 +89,6 @@ def test_what_is_excluded_can_be_edited(store: Store) -> None:
     sync(store, make_subscription(exclude=("cat:math.CO",)))
     assert sync(store, make_subscription()) == SyncReport(edited=("team",))
     assert load(store).subscription.exclude == ()
-
-
-def test_only_live_subscriptions_that_exclude_a_query_are_looked_through(store: Store) -> None:
-    excluding = make_subscription("a", exclude=("cat:math.CO",))
-    sync(store, excluding, make_subscription("b", exclude_papers=(ArxivId.parse("2611.14886"),)))
-    with store.read() as conn:
-        assert [due.subscription.name for due in load_excluding(conn)] == ["a"]
-    sync(store, make_subscription("b"))
-    with store.read() as conn:
-        assert load_excluding(conn) == []
 
 
 def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:

@@ -126,7 +126,7 @@ def test_commands_are_real_processes_too(world: World) -> None:
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
     done = run_digest(world.folder, {"PYTHONIOENCODING": "cp437"}, "status")
-    assert "-> Mend it in digest.toml. `digest query list`" in done.stdout
+    assert "-> Mend it in digest.toml. `digest doctor`" in done.stdout
 
 
 @pytest.mark.parametrize(

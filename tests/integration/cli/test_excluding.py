@@ -31,20 +31,20 @@ def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
     assert digest("explain", "2611.00042x", "gpu", "--offline", expect=2).err
 
 
-def test_the_doctor_names_what_cannot_be_read(digest: Shell, world: World) -> None:
+def test_the_doctor_and_status_name_what_cannot_be_read(digest: Shell, world: World) -> None:
     world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
     digest("doctor", "--quick")
     world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
     said = digest("doctor", "--quick", expect=1)
     assert "subscriptions.perf-team.exclude: 'Lindquell' is not a full name" in " ".join(said.out.split())
+    assert "what perf-team excludes can't be read: 'Lindquell' is not a full name" in digest("status").out
 
 
-def test_status_names_an_exclusion_that_cannot_be_read(digest: Shell, world: World) -> None:
+def test_an_exclusion_that_cannot_be_read_is_shown(digest: Shell, world: World) -> None:
     store = world.open_store()
     with store.begin() as conn:
         spoilt = update(subscriptions).where(subscriptions.c.name == "perf-team")
         conn.execute(spoilt.values(exclude_queries="author:Lindquell"))
     store.close()
-    assert "what perf-team excludes can't be read: 'Lindquell' is not a full name" in digest("status").out
     shown = digest("subscription", "show", "perf-team").out
     assert "author:Lindquell   can't be read, excludes nothing: 'Lindquell' is not a full name" in shown

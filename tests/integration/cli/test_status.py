@@ -46,9 +46,9 @@ def test_the_same_facts_are_had_as_json_in_utc(digest: Shell) -> None:
 def test_a_database_without_a_run_shows_what_the_file_names_and_what_to_do(digest: Shell) -> None:
     digest("db", "migrate")
     said = digest("status")
-    assert said.lines[0] == "1 problem."
-    assert list_problems(digest) == [("arXiv was never checked completely", "`digest run --now` checks it.")]
-    assert "takes over: query perf, query gpu, query follow, query broken," in said.out
+    assert said.lines[0] == "2 problems."
+    assert list_problems(digest)[1:] == [("arXiv was never checked completely", "`digest run --now` checks it.")]
+    assert "takes over: query perf, query gpu, query follow, subscription" in said.out
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,27 @@ def test_an_edit_of_the_file_is_told_until_a_run_takes_it_over(world: World, dig
     assert "takes over" not in digest("status").out
 
 
+def test_an_edit_that_cannot_be_read_is_a_problem_before_a_run_and_not_taken_over(
+    world: World, digest: Shell
+) -> None:
+    world.edit_config('perf = "cat:cs.PF"', 'perf = "abs:(=news OR"')
+    world.edit_config('gpu = "ti:GPU OR abs:GPU"', 'gpu = "cat:cs.CVV"')
+    for command in (["status"], ["run", "--dry-run"]):
+        said = " ".join(digest(*command).out.split())
+        assert "saved query perf can't be read: OR has nothing after it; the text before stays in use" in said
+        assert "saved query gpu brings nothing: 'cs.CVV' is not a category of arXiv" in said
+        assert "takes over: query gpu." in said
+
+
+def test_nothing_goes_out_with_an_announcement_before_the_check_that_finds_it(world: World, digest: Shell) -> None:
+    world.edit_config("daily at 07:30 Europe/Berlin", "on announcement")
+    world.clock.set(datetime(2026, 11, 22, 23, 0, tzinfo=UTC))
+    digest("run")
+    facts = digest("status", "--json").json
+    (line,) = (one for one in facts["subscriptions"] if one["name"] == "gpu-mail")
+    assert line["next_due_at"] == facts["next_poll_at"]
+
+
 def test_a_query_that_can_bring_nothing_is_said_by_a_run_and_by_status(world: World, digest: Shell) -> None:
     world.edit_config('"cat:cs.PF"', '"cat:cs.XY OR cat:cs.CLL"')
     said = (
@@ -93,13 +114,15 @@ def test_a_server_that_refuses_for_now_needs_attention_with_the_reason(world: Wo
     world.clock.set(datetime(2026, 11, 24, 8, 40, tzinfo=UTC))
     digest("run", expect=4)  # the delivery to old@ dies again
     ((what, remedy),) = (one for one in list_problems(digest) if "reader@" in one[0])
-    assert re.match("1 message to reader@digest.example is retried since [01] s: ", what)
+    assert re.match("1 message to reader@digest.example has been retried for [01] s: ", what)
     assert "451" in what
     assert remedy.startswith("`digest run` tries again. `digest delivery show")
     assert re.search(", 1 waiting$", digest("status").out, re.MULTILINE), "old@ is paused, and needs nobody"
+    assert " waiting " in digest("delivery", "list", "--state", "waiting").out
+    assert "retrying" not in digest("delivery", "list").out
     world.clock.set(datetime(2026, 11, 24, 20, 40, tzinfo=UTC))
     ((what, _),) = (one for one in list_problems(digest) if "reader@" in one[0])
-    assert "is retried since 12 h: " in what, "which says why, and that it waits is not said beside it"
+    assert "has been retried for 12 h: " in what, "which says why, and that it waits is not said beside it"
 
 
 def test_an_arxiv_that_fails_or_asks_for_a_pause_needs_attention(world: World, digest: Shell) -> None:
@@ -125,10 +148,10 @@ def test_days_without_a_complete_check_are_a_problem(world: World, digest: Shell
     what, remedy = "the last complete check of arXiv was 4 days ago", "Call `digest run` from cron, or keep"
     ((told, todo),) = (one for one in list_problems(digest) if "arXiv" in one[0] or "due" in one[0])
     assert told.startswith(f"{what}; 3 digests are due and not planned, that of gpu-mail since ")
-    assert told.endswith("; the announcement of Sun 22 Nov was not fetched completely")
+    assert told.endswith("; the announcement of Sun 22 Nov was not checked")
     assert todo.startswith(remedy), "and no log is named where there is none"
     assert "Last check Fri 09:05, a digest is due." in digest("status").out
-    assert "announcement of Mon 23 Nov: not complete yet, checked Fri 09:05" in digest("status").out
+    assert "announcement of Mon 23 Nov: not checked yet, last check Fri 09:05" in digest("status").out
 
 
 def test_stuck_deliveries_are_told_by_cause(world: World, digest: Shell) -> None:

@@ -51,7 +51,7 @@ def test_the_last_mailing_whose_limit_has_passed_is_due_whatever_went_out_since(
     [
         (look(MailingState.INCOMPLETE, "503"), "the announcement of Thu 19 Nov was not fetched: 503"),
         (look(MailingState.LATE), "the announcement of Thu 19 Nov is not out yet"),
-        (look(MailingState.NOT_CHECKED), "the announcement of Thu 19 Nov was not fetched completely"),
+        (look(MailingState.NOT_CHECKED), "the announcement of Thu 19 Nov was not checked"),
     ],
 )
 def test_a_missing_mailing_says_whether_arxiv_or_the_looking_failed(line: MailingLine, words: str) -> None:
