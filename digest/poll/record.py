@@ -281,6 +281,8 @@ class RecordedRun:
         self._asked = site.client.requests
         self._shortfall = self._told = ""
         self._started = site.clock.now()
+        self._window_from = date.min
+        self._was_widened = False
         self.failure: ArxivError | None = None
 
     @property
@@ -303,6 +305,7 @@ class RecordedRun:
         """
         site = self._site
         self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
+        self._window_from = window_from
         with site.store.begin() as conn:
             newest = mailing_store.load_newest(conn, is_harvested=True)
             before = runs.load_last_runs(conn, self._source, 1)
@@ -321,7 +324,7 @@ class RecordedRun:
             )
         try:
             yield
-            walked = self._describe(window_from)
+            walked = self._describe(self._window_from)
             last_empty = before[0].finished_at if before and not before[0].papers else None
             if self._source is Source.HARVEST:
                 self._doubt(doubt_harvest(walked, newest, last_empty))
@@ -336,8 +339,15 @@ class RecordedRun:
             if self._shortfall:
                 self._fail(self._shortfall, self._told)
                 return
-            self._complete(window_from)
+            self._complete(self._window_from)
             self._report.runs += 1
+
+    def widen(self, window_from: date) -> date:
+        """Note that nothing was found, and that it is searched for since an earlier day; return that day."""
+        self._window_from, self._was_widened = window_from, True
+        with self._site.store.begin() as conn:
+            runs.widen_run(conn, self._id, window_from)
+        return window_from
 
     def note_shortfall(self, reason: str, told: str = "") -> None:
         """Note that not all was asked for or came, though what came is good: the run is partial.
@@ -409,7 +419,9 @@ class RecordedRun:
     def _describe(self, window_from: date) -> Walked:
         highest = self._highest.announcement_order if self._highest else (0, 0)
         ended_at = self._site.clock.now()
-        return Walked(window_from, self._papers, self._quarantined, highest, ended_at)
+        return Walked(
+            window_from, self._papers, self._quarantined, highest, ended_at, was_widened=self._was_widened
+        )
 
     def _doubt(self, reason: str) -> None:
         if reason:

@@ -27,6 +27,7 @@ class Walked:
         quarantined: how many entries came that nobody could read.
         highest: `ArxivId.announcement_order` of the newest paper, (0, 0) where none came.
         ended_at: when it ended (UTC).
+        was_widened: nothing was found, and then nothing in a much longer span either.
     """
 
     window_from: date
@@ -34,6 +35,7 @@ class Walked:
     quarantined: int
     highest: tuple[int, int]
     ended_at: datetime
+    was_widened: bool = False
 
 
 def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, last_empty: datetime | None) -> str:
@@ -48,7 +50,7 @@ def doubt_harvest(walked: Walked, newest: tuple[ArxivId, date | None] | None, la
         id_, _ = newest
         if walked.highest < id_.announcement_order and not walked.quarantined:
             return f"arXiv showed an older state than before: {id_} is not among the papers changed since {since}"
-    if walked.papers or walked.quarantined:
+    if walked.papers or walked.quarantined or walked.was_widened:
         return ""
     if last_empty is not None and walked.ended_at - last_empty >= CONFIRMED_AFTER:
         return ""
@@ -136,6 +138,9 @@ others catch late batches and deferred announcements."""
 
 BOOTSTRAP_DAYS = 10
 """How far the very first harvest reaches back."""
+
+WIDER_BOOTSTRAP_DAYS = 35
+"""How far it reaches back where that brings nothing, before Digest believes that there is nothing."""
 
 HARVEST_OVERLAPS = ((14, timedelta(days=7)), (3, timedelta(hours=20)))
 """A harvest starts so many days before the last complete one if none so wide was made for so long, else one day.

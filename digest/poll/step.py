@@ -28,6 +28,7 @@ from digest.poll.rules import (
     REQUESTS_A_DAY,
     REQUESTS_A_RUN,
     SPARSE,
+    WIDER_BOOTSTRAP_DAYS,
     asked_one_by_one,
     choose_due,
     choose_reach,
@@ -124,6 +125,8 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
 _RESUMED_WITHIN = timedelta(hours=6)
 """A harvest that was broken off longer ago is begun anew."""
 
+WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
+
 
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
     """Ask arXiv for whatever is due, by harvest or by saved query, and store what it announced.
@@ -171,6 +174,10 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
     with run.recording(window_from=from_date, resumed=broken_off):
         for page in _walk(site, from_date, broken_off, is_bootstrap=is_bootstrap):
             run.store_page(page)
+        if is_bootstrap and not run.papers and broken_off is None:
+            site.progress.update("nothing there; checking further back")
+            for page in walk_records(site.client, run.widen(from_date - WIDER)):
+                run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is not None and not is_bootstrap:
         stand_in_for_harvest(site, report, run.failure, last, horizons)

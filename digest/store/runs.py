@@ -149,6 +149,11 @@ def start_run(
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
 
+def widen_run(conn: Connection, run_id: int, window_from: date) -> None:
+    """Note that a run checks further back than planned."""
+    conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(window_from=window_from))
+
+
 def note_page(
     conn: Connection,
     run_id: int,

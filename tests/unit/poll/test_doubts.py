@@ -12,8 +12,8 @@ FROM = date(2026, 11, 17)
 NEWEST = ArxivId.parse("2611.15000")
 
 
-def walked(papers: int = 400, highest: int = 15_000, quarantined: int = 0) -> Walked:
-    return Walked(FROM, papers, quarantined, (202611, highest) if papers else (0, 0), ENDED)
+def walked(papers: int = 400, highest: int = 15_000, quarantined: int = 0, *, was_widened: bool = False) -> Walked:
+    return Walked(FROM, papers, quarantined, (202611, highest) if papers else (0, 0), ENDED, was_widened)
 
 
 def test_a_harvest_that_meets_the_newest_paper_known_or_a_newer_one_is_believed() -> None:
@@ -40,6 +40,10 @@ def test_an_empty_list_is_believed_when_a_look_half_an_hour_later_says_it_again(
     assert "nothing was changed since Tue 17 Nov" in doubt_harvest(walked(0), None, None)
     assert doubt_harvest(walked(0), None, ENDED - timedelta(minutes=29))
     assert doubt_harvest(walked(0), None, ENDED - timedelta(minutes=30)) == ""
+
+
+def test_an_empty_first_digest_is_believed_when_a_wider_one_was_empty_too() -> None:
+    assert doubt_harvest(walked(0, was_widened=True), None, None) == ""
 
 
 def test_a_search_that_found_nothing_is_doubted_only_where_it_had_found_something() -> None:
