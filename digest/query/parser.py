@@ -205,7 +205,7 @@ def _note_left_out(source: QuerySource, term: TermToken, plain: str, out: list[W
 def _resolve_tex(value: str) -> str:
     """Return a value with its TeX as it shows, edges of formulas marked as they are in texts."""
     marked = "".join(piece.text for piece in tex.parse_words(value))
-    return unicodedata.normalize("NFC", " ".join(marked.split()))
+    return straighten(unicodedata.normalize("NFC", " ".join(marked.split())))
 
 
 def _join_words(words: list[Word], kept: list[Word], shape: Shape) -> str:

@@ -26,7 +26,10 @@ _NAME = (
     rf"(?i:{'|'.join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))})"
     r"(?:\.(?:[A-Za-z-]*\*|[A-Za-z-]{2,}))?(?![\w*?:]|[-.]\w|/\d)"
 )
-_LABEL = r"\b(?!(?i:cat)\s*:)(?i:cat(?:egor(?:y|ies))?|subjects?|primary)\s*[:.=>-]+\s*(?:cat:)?"
+_LABEL = (
+    rf"(?<![\w.:=/{CURLY_QUOTES}\"'-])(?!(?i:cat)\s*:)"
+    r"(?i:cat(?:egor(?:y|ies))?|subjects?|primary)\s*(?:[:.=]|-*>)+\s*(?:cat:)?"
+)
 """What may stand before a category in place of `cat:`."""
 _QUOTES = f"\"{CURLY_QUOTES}'`"
 _NO_SIGN = re.compile(rf"(?i:cat)\s*:|[\s{_QUOTES}]")
