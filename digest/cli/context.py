@@ -58,16 +58,16 @@ _NAME = re.compile(r"[\w.-]+")
 
 def describe_drift(config: Config, conn: Connection) -> str:
     """Say what of the file a run will take over: not what can't be read; "" where there is nothing."""
-    live = [due.subscription for due in subscription_store.load_subscriptions(conn) if not due.is_personal]
+    loaded = subscription_store.load_subscriptions(conn)
+    dues = {due.subscription.name: due for due in loaded if not due.is_personal}
+    live = [due.subscription for due in dues.values()]
     stored = _list_wishes(((query.name, query.text) for query in query_store.load_queries(conn)), live)
     written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
+    for one in config.subscriptions:
+        if one.name in dues and find_new_places(conn, dues[one.name], one):
+            del stored[f"subscription {one.name}"]
     left_out = {f"query {query.name}" for query in config.queries if read_saved(query.text) is None}
     names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
-    dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
-    moved = [
-        one.name for one in config.subscriptions if one.name in dues and find_new_places(conn, dues[one.name], one)
-    ]
-    names = list(dict.fromkeys([*names, *(f"subscription {name}" for name in moved)]))
     names = [name for name in names if name not in left_out]
     if not names:
         return ""
