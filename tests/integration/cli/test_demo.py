@@ -20,7 +20,7 @@ _PATIENCE = 60
 def test_the_demo_goes_as_it_says(tmp_path: Path) -> None:
     done = run_digest(tmp_path, {}, "demo")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "follow 1 · gpu 4 · perf 6 = 9 papers" in done.stdout
+    assert "follow 1 · gpu 4 · perf 6 = 11 matches, 9 papers" in done.stdout
     assert "mail 1 ✓   Slack 2 ✓   feed 1 ✓" in done.stdout
     assert "✓ checked again" in done.stdout
     assert "✓ one paper got a second version" in done.stdout
