@@ -10,16 +10,14 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qs, unquote
 
+from digest.arxiv.atom import AtomPage
 from digest.arxiv.client import IDS_LIMIT, WALL, ArxivClient, Fetched, ShortPage
 from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
-
-if TYPE_CHECKING:
-    from digest.arxiv.atom import AtomPage
-    from digest.model.papers import ArxivId
+from digest.model.papers import ArxivId
 
 
 def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> Iterator[Fetched[OaiPage]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Container, Sequence
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,11 +19,8 @@ from digest.config.addresses import read_destination
 from digest.config.starter import make_name
 from digest.inspect.query_volume import describe_volume
 from digest.model.errors import UsageError
+from digest.query import Query
 from digest.query.wording import name_query
-
-if TYPE_CHECKING:
-    from digest.query import Query
-
 
 _DAYS = 14
 """How far back papers are counted: enough for a rate, and half the time that 30 days would take."""

@@ -6,7 +6,6 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +13,8 @@ from digest.cli.output import Lines, find_width, shows_colors
 from digest.cli.program import name_command
 from digest.demo.story import StoryOutcome, tell_story
 from digest.model.errors import DigestError
-
-if TYPE_CHECKING:
-    from digest.model.messages import Digest
-    from digest.render import Renderer
+from digest.model.messages import Digest
+from digest.render import Renderer
 
 
 @click.command()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -32,12 +32,10 @@ from digest.config.starter import (
 )
 from digest.inspect.preview import describe_found, note_found
 from digest.model.errors import ArxivError, DigestError, UsageError
+from digest.model.messages import Digest
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.query import Query
 from digest.query.wording import describe_query
-
-if TYPE_CHECKING:
-    from digest.model.messages import Digest
-    from digest.query import Query
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -49,9 +49,7 @@ from digest.render.text import apply_styles
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
 from digest.store.subscribers import destination_key, load_places
-
-if TYPE_CHECKING:
-    from digest.store.views import Attempt, StoredDelivery
+from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11
 _MOST_PLACES = 3

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
 
 import click
@@ -34,13 +34,11 @@ from digest.config.starter import (
 )
 from digest.inspect.preview import look_up
 from digest.model.errors import ArxivUnreachable, UsageError
+from digest.model.messages import Digest
 from digest.model.subscriptions import DestinationKind
+from digest.query import Query
 from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
-
-if TYPE_CHECKING:
-    from digest.model.messages import Digest
-    from digest.query import Query
 
 _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
 _VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_TOKEN"}

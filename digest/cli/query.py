@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
@@ -33,10 +32,7 @@ from digest.query.canonical import print_outline, print_tree
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import subscriptions as subscription_store
-
-if TYPE_CHECKING:
-    from digest.store.queries import QueryRow, StoredQuery
-
+from digest.store.queries import QueryRow, StoredQuery
 
 _LABEL = 16
 _WIDEST_TEXT = 60

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from digest import tex
+from digest.cli.context import NamedQuery, Workbench
 from digest.cli.output import Lines, cut, find_width, print_json, print_wrapped, shows_colors
 from digest.inspect.preview import find_stored, find_stored_days, search_days
 from digest.inspect.query_volume import DaySpan, Moved, compare_wordings, list_submission_days
@@ -16,14 +17,10 @@ from digest.model.announcements import Kind
 from digest.model.clock import write_day, write_with_zone
 from digest.model.errors import count
 from digest.model.messages import DigestEntry
+from digest.model.papers import Paper
 from digest.query import Or, Query, find_reasons
 from digest.query.tree import Prefix, walk_conditions
 from digest.render.terminal import write_papers
-
-if TYPE_CHECKING:
-    from digest.cli.context import NamedQuery, Workbench
-    from digest.model.papers import Paper
-
 
 _LONGEST_HEADING = 160
 _LEFT = 14

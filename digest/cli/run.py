@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,14 +13,12 @@ from digest.inspect.status import Trouble, describe_breaker, find_slips, find_st
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
+from digest.poll.installation import Site
+from digest.poll.record import PollReport
 from digest.serve.steps import PassReport, run_pass
 from digest.store.gate import Breaker, load_breaker
 from digest.store.views import load_open
 from digest.store.workers import load_job_turns, load_workers
-
-if TYPE_CHECKING:
-    from digest.poll.installation import Site
-    from digest.poll.record import PollReport
 
 _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +21,7 @@ from digest.config.addresses import split_bind
 from digest.inspect.status import find_next_look
 from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError, StoreError
+from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import Schedule
 from digest.serve.steps import recover
@@ -29,9 +29,6 @@ from digest.serve.telemetry import configure_logging
 from digest.store import hold_worker
 from digest.store import subscriptions as subscription_store
 from digest.web import WebServer, create_app, create_metrics_app
-
-if TYPE_CHECKING:
-    from digest.poll.installation import Site
 
 LIMIT = 14.0
 """Seconds after which the process ends, whatever still hangs: the next start mends what it left."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
@@ -32,12 +31,8 @@ from digest.model.announcements import mailing_moment
 from digest.model.clock import name_zone, write_age, write_day
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
-from digest.store.views import FIRST_DIGEST_NEXT, find_first_digests
-
-if TYPE_CHECKING:
-    from digest.store.views import SubscriptionLine
-    from digest.store.workers import Worker
-
+from digest.store.views import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests
+from digest.store.workers import Worker
 
 _LABEL = 11
 _LINES = 24

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,11 +17,9 @@ from digest.cli.saving import Manner, save_change, saving_options
 from digest.config import find_config, read_environment
 from digest.inspect.preview import describe_found, look_up, note_found
 from digest.model.errors import UsageError
+from digest.model.messages import Digest
 from digest.query.wording import guess_person
 from digest.render import Renderer
-
-if TYPE_CHECKING:
-    from digest.model.messages import Digest
 
 
 @click.command("try")

@@ -14,21 +14,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from digest.config import Config
 from digest.deliver.step import DeliverReport, deliver_one, settle_one, settling_times, take_settled
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
+from digest.model.messages import Delivery
 from digest.model.subscriptions import DestinationKind
+from digest.poll.installation import Site
 from digest.store import Store, views
 from digest.store import outbox as outbox_module
-
-if TYPE_CHECKING:
-    from digest.config import Config
-    from digest.model.messages import Delivery
-    from digest.poll.installation import Site
-    from digest.store.outbox_sends import UnknownDelivery
-
+from digest.store.outbox_sends import UnknownDelivery
 
 _log = logging.getLogger("digest.deliver")
 

@@ -7,12 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from digest.model.errors import DeliveryError
-    from digest.model.messages import Share
-
+from digest.model.errors import DeliveryError
+from digest.model.messages import Share
 
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)

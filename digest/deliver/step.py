@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
+from digest.config import Config
 from digest.deliver import rules
 from digest.deliver.letters import write_letter
 from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
@@ -23,16 +23,12 @@ from digest.model.errors import ConfigurationError, DeliveryError, DigestError, 
 from digest.model.messages import Delivery, DeliveryState, Digest, Message, Occasion, Receipt
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.plan.links import find_generation, make_links, remember_preferences
+from digest.poll.installation import Site
+from digest.render import MailIdentity
 from digest.store import digests as digest_store
 from digest.store import outbox_sends as outbox
 from digest.store import subscribers, views
-
-if TYPE_CHECKING:
-    from digest.config import Config
-    from digest.poll.installation import Site
-    from digest.render import MailIdentity
-    from digest.store.outbox_sends import UnknownDelivery
-
+from digest.store.outbox_sends import UnknownDelivery
 
 _log = logging.getLogger("digest.deliver")
 

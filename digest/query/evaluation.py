@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from digest import tex
 from digest.model import taxonomy
+from digest.model.papers import Paper
 from digest.query.names import NamePart, NamePattern, PersonPattern, fold_umlauts, list_readings, split_name
 from digest.query.tree import (
     And,
@@ -42,10 +43,6 @@ from digest.query.words import (
     split_parts,
     stem,
 )
-
-if TYPE_CHECKING:
-    from digest.model.papers import Paper
-
 
 _BETWEEN_READINGS: Final = 2**16
 """How far the numbers of a text's second reading are from the first: farther than any phrase goes."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
-from typing import TYPE_CHECKING
 
 from digest.model import taxonomy
 from digest.query.canonical import print_condition
+from digest.query.index import PaperIndex
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, intern_condition
-
-if TYPE_CHECKING:
-    from digest.query.index import PaperIndex
 
 _PLACES = {
     Prefix.ALL: "the paper has {} anywhere",

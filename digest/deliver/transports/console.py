@@ -6,13 +6,11 @@ import sys
 import threading
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
-
-if TYPE_CHECKING:
-    from digest.model.subscriptions import Destination
+from digest.model.subscriptions import Destination
 
 
 class ConsoleTransport:

@@ -10,13 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.model.messages import Message, Receipt, always_ours
-
-if TYPE_CHECKING:
-    from digest.model.subscriptions import Destination
+from digest.model.subscriptions import Destination
 
 _WHO = "Discord"
 _LONGEST = 2000

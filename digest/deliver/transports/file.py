@@ -10,17 +10,13 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from digest.config.addresses import expand_home
 from digest.config.replacement import put_in_place
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
-
-if TYPE_CHECKING:
-    from digest.model.subscriptions import Destination
-
+from digest.model.subscriptions import Destination
 
 _SUFFIXES = {
     "message/rfc822": ".eml",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
+from digest.config import Config
+from digest.model.clock import Clock
 from digest.model.errors import ConfigurationError
+from digest.model.messages import Transport
 from digest.model.subscriptions import DestinationKind
-
-if TYPE_CHECKING:
-    from digest.config import Config
-    from digest.model.clock import Clock
-    from digest.model.messages import Transport
 
 
 class Way(NamedTuple):

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
-
-if TYPE_CHECKING:
-    from digest.model.subscriptions import Destination
-    from digest.wire import HttpAnswer
+from digest.model.subscriptions import Destination
+from digest.wire import HttpAnswer
 
 _WHO = "the Slack webhook"
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
-
-if TYPE_CHECKING:
-    from digest.model.subscriptions import Destination
-    from digest.wire import HttpAnswer
+from digest.model.subscriptions import Destination
+from digest.wire import HttpAnswer
 
 _TAKEN = range(200, 300)
 _MOST_TEXT = 300
