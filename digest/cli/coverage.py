@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
+from sqlalchemy import Connection
 
 from digest.cli.context import Installation, opened_store
 from digest.cli.output import (
@@ -21,10 +20,6 @@ from digest.model.errors import count
 from digest.store import runs as gap_store
 from digest.store import runs as run_store
 from digest.store import views
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 _STATES = {
     "complete": "green",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, load, opened_store
@@ -20,9 +20,6 @@ from digest.plan.restored import Settled, settle
 from digest.store import hold_worker, migrate
 from digest.store.backups import FOLDER, back_up, copy_store, default_backup, prune_backups, restore_backup
 from digest.store.database import INVARIANTS, Violation, count_rows, load_violations
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @click.group(cls=CommandGroup)

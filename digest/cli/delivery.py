@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from email import message_from_bytes, policy
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store
@@ -21,12 +21,7 @@ from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store import outbox_sends as outbox
 from digest.store import views
 from digest.store.outbox_sends import load_holds
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from digest.store.views import StoredDelivery
-
+from digest.store.views import StoredDelivery
 
 LISTING = "digest delivery list"
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))

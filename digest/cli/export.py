@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy import Connection
 
 from digest.cli.context import Installation, find_saved, opened_store, require_subscription
 from digest.deliver.feeds import load_matched
@@ -19,10 +19,6 @@ from digest.render.references import write_bibtex, write_ris
 from digest.store import digests as digest_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 
 _LARGEST = 2**63 - 1
 """What a database takes for an id."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store, suggest_name
@@ -16,11 +16,7 @@ from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_links
 from digest.store import queries
 from digest.store import subscriptions as subscription_store
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from digest.store.queries import FeedPlace
+from digest.store.queries import FeedPlace
 
 
 @click.group(cls=CommandGroup)

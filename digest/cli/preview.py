@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy import Connection
 
 from digest.cli.context import opened, require_subscription
 from digest.cli.output import find_width, json_option, print_json, shows_colors
@@ -19,13 +19,8 @@ from digest.inspect.preview import render_parts, send_trial
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
 from digest.model.messages import DeliveryState, Digest, Links
 from digest.model.subscriptions import Destination, DueSubscription, SubscriptionState
+from digest.poll.installation import Site
 from digest.store.views import load_deliveries
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from digest.poll.installation import Site
-
 
 _SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
 _SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed", ".json": "json"}

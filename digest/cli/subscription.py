@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, describe_drift, opened_store, require_subscription, suggest_name
@@ -23,6 +24,7 @@ from digest.match.rules import read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.clock import name_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
+from digest.model.papers import Paper
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
@@ -39,15 +41,10 @@ from digest.store import matches as match_store
 from digest.store import people as people_store
 from digest.store import subscriptions as subscription_store
 from digest.store import views
+from digest.store.digests import DigestSummary
+from digest.store.people import Person
 from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, destination_key, load_places
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from digest.model.papers import Paper
-    from digest.store.digests import DigestSummary
-    from digest.store.people import Person
-    from digest.store.views import SubscriptionLine
+from digest.store.views import SubscriptionLine
 
 
 def describe_exclusion(subscription: Subscription) -> list[str]:

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
 
 from digest.deliver.transports.file import write_if_changed
 from digest.match.rules import read_exclusion
@@ -16,17 +17,13 @@ from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
 from digest.model.subscriptions import DestinationKind, DueSubscription, Wording
 from digest.plan.feeds import FeedOwner, FeedSetting, Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
+from digest.poll.installation import Site
 from digest.query import Query, parse_query
 from digest.store import database as token_store
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
 from digest.store import queries
 from digest.store import subscriptions as subscription_store
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from digest.poll.installation import Site
 
 _SPAN = timedelta(days=FEED_DAYS)
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sqlalchemy import Connection
+
+from digest.config import Config
 from digest.deliver import unsubscribe
 from digest.deliver.unsubscribe import PAGE
 from digest.model import secrets, taxonomy
@@ -36,13 +39,8 @@ from digest.store import queries as query_store
 from digest.store import signups as signup_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from digest.config import Config
-    from digest.store.people import Membership, Person
-    from digest.store.signups import StoredSignup
+from digest.store.people import Membership, Person
+from digest.store.signups import StoredSignup
 
 TITLE = "Your papers"
 """What a person's own digests are called."""

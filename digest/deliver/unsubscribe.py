@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
 
 from digest.model import secrets
 from digest.model.errors import UnknownName, UsageError
@@ -18,9 +19,6 @@ from digest.plan.turns import next_due
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 ONE_CLICK = "one-click"
 """How somebody left who pressed the button of their mail program (RFC 8058)."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
+from digest.arxiv.client import ArxivClient
+from digest.config import Config
 from digest.inspect.findings import Finding, Verdict
 from digest.model.clock import Clock, read_rfc_date, write_age
 from digest.model.errors import ArxivError, ArxivThrottled, OutsideError, StoreBusy
@@ -16,13 +19,6 @@ from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import database, open_store
 from digest.store.engine import head_revision
 from digest.wire import ExchangeError, ask_status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from digest.arxiv.client import ArxivClient
-    from digest.config import Config
 
 _PATIENCE = 15.0
 """Seconds that a mail server, Slack or the public address may be silent."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
+from digest.deliver.transports.slack import SlackClient, SlackTransport
 from digest.inspect.findings import Finding, Verdict
 from digest.model.errors import DeliveryError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from digest.deliver.transports.slack import SlackClient, SlackTransport
-    from digest.model.subscriptions import Destination
+from digest.model.subscriptions import Destination
 
 
 class Scope(NamedTuple):

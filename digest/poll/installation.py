@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from digest.arxiv.client import ArxivClient
-    from digest.config import Config
-    from digest.model.clock import Clock
-    from digest.model.messages import Transport
-    from digest.model.subscriptions import DestinationKind
-    from digest.render import Renderer
-    from digest.store import Store
+from digest.arxiv.client import ArxivClient
+from digest.config import Config
+from digest.model.clock import Clock
+from digest.model.messages import Transport
+from digest.model.subscriptions import DestinationKind
+from digest.render import Renderer
+from digest.store import Store
 
 
 class Progress(Protocol):

@@ -8,13 +8,17 @@ new, whichever check brings them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+from sqlalchemy import Connection
 
 from digest.arxiv.atom import AtomPage
+from digest.arxiv.client import Fetched
 from digest.arxiv.oai import OaiPage
 from digest.compare import Horizon, compare_forgotten, compare_papers, content_hash, is_first_news, keep_latest
 from digest.model.announcements import (
@@ -28,6 +32,7 @@ from digest.model.announcements import (
 from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
+from digest.poll.installation import Site
 from digest.poll.rules import (
     EDIT_MARGIN,
     LONGEST_LOOKBACK,
@@ -41,16 +46,7 @@ from digest.store import papers as mailing_store
 from digest.store import runs
 from digest.store import runs as cursor_store
 from digest.store.queries import Watch, load_watches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from digest.arxiv.client import Fetched
-    from digest.poll.installation import Site
-    from digest.store.runs import Cursor, PollRun
-
+from digest.store.runs import Cursor, PollRun
 
 Judge: TypeAlias = "Callable[[Paper], Horizon]"
 """By what a check decides what is new: the horizon of each paper."""

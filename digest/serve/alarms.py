@@ -7,30 +7,26 @@ as sent afterwards: if a process dies in between, it is sent again, rather than 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
+from digest.config import Config
 from digest.inspect.alarms import does_its_work
 from digest.inspect.status import load_alarms
 from digest.model import secrets
+from digest.model.alarms import Alarm
 from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError
+from digest.model.messages import Receipt
+from digest.model.subscriptions import Destination
+from digest.poll.installation import Site
+from digest.render import AlarmContext
 from digest.store import database
 from digest.store import workers as alarm_store
+from digest.store.workers import StoredAlarm
 from digest.wire import ExchangeError, ask_status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from digest.config import Config
-    from digest.model.alarms import Alarm
-    from digest.model.messages import Receipt
-    from digest.model.subscriptions import Destination
-    from digest.poll.installation import Site
-    from digest.render import AlarmContext
-    from digest.store.workers import StoredAlarm
 
 LONGEST_HEADLINE = 90
 """Characters of a subject."""

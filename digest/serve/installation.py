@@ -6,29 +6,25 @@ import logging
 import os
 import socket
 import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
 
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
+from digest.arxiv.exchange import RequestLog
+from digest.config import Config
 from digest.deliver.transports.registry import open_transport
 from digest.model.clock import Clock, SystemClock
 from digest.model.clock import Gate as GateLike
 from digest.model.errors import StoreError
 from digest.poll.installation import Progress, Silent, Site
+from digest.render import Renderer
 from digest.store import Store, open_store, workers
 from digest.store import runs as page_store
 from digest.store.gate import StoreGate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from digest.arxiv.exchange import RequestLog
-    from digest.config import Config
-    from digest.render import Renderer
-    from digest.store.workers import JobTurn
+from digest.store.workers import JobTurn
 
 
 def open_site(

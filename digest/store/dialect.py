@@ -11,25 +11,32 @@ import json
 import os
 import sys
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from psycopg import Connection as Session
 from sqlalchemy import (
     ARRAY,
     JSON,
+    URL,
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
+    Connection,
     Date,
     DateTime,
     Double,
+    Engine,
     ForeignKey,
     Index,
     Integer,
     LargeBinary,
     MetaData,
+    Table,
     Text,
+    TextClause,
     TypeDecorator,
     bindparam,
     create_engine,
@@ -38,24 +45,15 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy import text as sql
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect, ExceptionContext
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import NULLTYPE
+from sqlalchemy.types import NULLTYPE, TypeEngine
 
 from digest import __version__
 from digest.model.errors import ConfigurationError, StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from psycopg import Connection as Session
-    from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, TextClause
-    from sqlalchemy.dialects import postgresql
-    from sqlalchemy.engine import Dialect, ExceptionContext
-    from sqlalchemy.sql.compiler import SQLCompiler
-    from sqlalchemy.types import TypeEngine
-
 
 T = TypeVar("T")
 

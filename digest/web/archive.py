@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
+from sqlalchemy import Connection
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
@@ -15,6 +16,7 @@ from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Links
 from digest.model.subscriptions import Archive, DueSubscription
 from digest.plan.links import make_links, make_refs_url
+from digest.poll.installation import Site
 from digest.render.contexts import ArchiveContext
 from digest.render.digests import view_query
 from digest.render.text import clean_text
@@ -23,12 +25,6 @@ from digest.store.digests import load_digest, load_frozen
 from digest.store.subscriptions import load_subscriptions
 from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached, shell_of
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-
-    from digest.poll.installation import Site
 
 
 def show_digest(request: Request) -> Response:

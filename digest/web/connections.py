@@ -9,19 +9,17 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from digest.web.endpoints import RETRY_AFTER, shell_of
 from digest.web.guards import name_network
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 HEAD_LIMIT = 32 * 1024
 """Bytes of a request that are no body: its head, the sizes of its chunks, and trailers.

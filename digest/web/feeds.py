@@ -15,28 +15,24 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 
 from digest.deliver.feeds import load_feed, write_feed
 from digest.model import secrets
 from digest.model.clock import monotonic
 from digest.model.errors import StoreError
+from digest.model.messages import Feed
 from digest.plan.links import make_links
+from digest.poll.installation import Site
 from digest.render.contexts import FeedContext
 from digest.render.papers import PaperView
 from digest.render.text import clean_text
 from digest.store import queries
 from digest.store import subscriptions as subscription_store
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.datastructures import Headers
-
-    from digest.model.messages import Feed
-    from digest.poll.installation import Site
-    from digest.store.queries import FeedPlace
+from digest.store.queries import FeedPlace
 
 
 def make_etag(body: bytes) -> str:

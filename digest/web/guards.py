@@ -7,21 +7,17 @@ import logging
 import re
 from collections.abc import Callable, Collection, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from digest.config import Config
 from digest.config.addresses import split_bind
+from digest.config.settings import WebSettings
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.web.forms import find_host
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from digest.config import Config
-    from digest.config.settings import WebSettings
 
 _log = logging.getLogger("digest.web")
 

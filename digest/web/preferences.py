@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
+from digest.config import Config
 from digest.deliver import people
 from digest.deliver.letters import take_request
+from digest.deliver.people import Preferences
 from digest.deliver.unsubscribe import PAGE
 from digest.model import secrets
 from digest.model.announcements import Kind
@@ -42,14 +46,6 @@ from digest.web.endpoints import mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.guards import name_network
 from digest.web.signup import show_link
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from digest.config import Config
-    from digest.deliver.people import Preferences
 
 _ALL = "*"
 """What a button sends in place of a subscription's name, for everything: none can be called so."""

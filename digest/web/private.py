@@ -10,12 +10,14 @@ from __future__ import annotations
 import hmac
 import json
 import re
-from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from digest.deliver import people
+from digest.deliver.people import Preferences
 from digest.model import secrets
 from digest.model.errors import Forbidden, UsageError
 from digest.model.people import FRESH, Ask, Wish
@@ -25,16 +27,10 @@ from digest.render.contexts import PrivateContext
 from digest.store import people as people_store
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
+from digest.store.people import Person
 from digest.web.endpoints import Shell, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.preferences import NOTHING, Visit, change, lead_home, refuse_link
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-
-    from digest.deliver.people import Preferences
-    from digest.store.people import Person
 
 
 def open_private(request: Request) -> Response:

@@ -7,28 +7,23 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING
 
 import uvicorn
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
 
 from digest.inspect.trial import TrialDesk
 from digest.model.errors import ConfigurationError, DigestError
+from digest.poll.installation import Site
+from digest.serve.telemetry import Pulse
 from digest.store.database import load_secret
 from digest.web import archive, endpoints, preferences, private, signup, start
 from digest.web.connections import Connections, Searches, count_room
 from digest.web.endpoints import Pages, Shell
 from digest.web.feeds import FeedDesk
 from digest.web.guards import AccessLog, BodyLimit, KnownHosts, SecurityHeaders, find_hosts, write_headers
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from digest.poll.installation import Site
-    from digest.serve.telemetry import Pulse
-
 
 THREADS = 8
 """Endpoints at work at once: fewer than the database has connections for us."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from digest.deliver import people
@@ -25,16 +28,10 @@ from digest.plan.links import LinkMaker, remember_preferences
 from digest.render.contexts import ConfirmContext, LinkContext, SubscribeContext
 from digest.store import signups as signup_store
 from digest.store import subscriptions as subscription_store
+from digest.store.signups import StoredSignup
 from digest.web.endpoints import Shell, find_contact, mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.guards import name_network
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from digest.store.signups import StoredSignup
 
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from digest.poll.coverage import load_coverage
@@ -14,10 +15,6 @@ from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached, find_contact, shell_of
 from digest.web.signup import fill_form
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 
 def show_start(request: Request) -> Response:
