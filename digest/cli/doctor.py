@@ -124,12 +124,7 @@ def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Findi
 
 
 def _check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
-    """Yield the queries that can't be read, and what is allowed in the others and still looks like a slip.
-
-    Args:
-        config: holds them.
-        share: each query is checked, and shown, with other words in it.
-    """
+    """Yield the queries that can't be read and what looks like a slip; to `share`, with other words in them."""
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
     for one in config.queries:
         if one.name not in followed:

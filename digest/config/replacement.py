@@ -81,9 +81,7 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
     renamings leaves the file as it was, and what it was to hold under a name of its own beside it.
 
     Args:
-        file: as it was read.
-        content: what it is to hold.
-        is_undone: that was the file before, which is no longer kept; those before it move up.
+        is_undone: the content was the file before, which is no longer kept; those before it move up.
 
     Raises:
         UsageError: somebody else changed the file since it was read.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 from ipaddress import ip_network
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
@@ -19,13 +20,15 @@ from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF
 from digest.model.subscriptions import Destination
 from digest.plan.links import LinkMaker, find_generation, make_links, remember_preferences
 from digest.poll.installation import Site
-from digest.render import MailIdentity
 from digest.store import digests as digest_store
 from digest.store import people as people_store
 from digest.store import signups as signup_store
 from digest.store import subscribers as subscriber_store
 from digest.store.digests import DigestDraft
 from digest.store.signups import StoredSignup
+
+if TYPE_CHECKING:
+    from digest.render import MailIdentity
 
 _log = logging.getLogger("digest.deliver")
 

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from digest.config import Config
 from digest.deliver import rules
@@ -24,11 +25,13 @@ from digest.model.messages import Delivery, DeliveryState, Digest, Message, Occa
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.poll.installation import Site
-from digest.render import MailIdentity
 from digest.store import digests as digest_store
 from digest.store import outbox_sends as outbox
 from digest.store import subscribers, views
 from digest.store.outbox_sends import UnknownDelivery
+
+if TYPE_CHECKING:
+    from digest.render import MailIdentity
 
 _log = logging.getLogger("digest.deliver")
 

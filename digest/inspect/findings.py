@@ -123,10 +123,7 @@ _VALUES = (
 def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
     """Return a finding without what should not be shared: addresses, channels, query texts.
 
-    Of what to do about it, only these go: its own words and examples stay.
-
-    Args:
-        private: see `list_private`.
+    Of what to do about it, only these go (see `list_private`): its own words and examples stay.
     """
     repeats = finding.check in (CONFIGURATION, "database")  # values of the file, or PostgreSQL's own words
     said = _hide(finding.said, private, (*(_QUOTED + _VALUES) * repeats, *_SHAPES))
@@ -139,8 +136,7 @@ def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
 
 def conceal(finding: Finding, secrets: Mapping[str, str]) -> Finding:
     """Return a finding without secrets; see `list_secrets`."""
-    parts = (finding.said, finding.todo, finding.more)
-    said, todo, more = (_hide(text, secrets, _SHAPES[:1]) for text in parts)
+    said, todo, more = (_hide(one, secrets, _SHAPES[:1]) for one in (finding.said, finding.todo, finding.more))
     return replace(finding, said=said, todo=todo, more=more)
 
 
@@ -160,10 +156,7 @@ _SYNTAX = {"and", "or", "not", "andnot", *(one.value.lower() for one in Prefix)}
 
 
 def mask_query(text: str) -> str:
-    """Return a query with made-up words; its form stays, so what is wrong with that is still found.
-
-    Operators, prefixes, categories and words too common to search for are nobody's secret.
-    """
+    """Return a query of the same form with made-up words; operators, prefixes, categories and stop words stay."""
     if "://" in text:
         text = _PERSON.sub("lindquell_k_1", text)
         return _TYPED.sub(lambda found: found[1] + mask_query(unquote(found[2])), text)

@@ -6,15 +6,17 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from digest.arxiv.client import ArxivClient
 from digest.config import Config
 from digest.model.clock import Clock
 from digest.model.messages import Transport
 from digest.model.subscriptions import DestinationKind
-from digest.render import Renderer
 from digest.store import Store
+
+if TYPE_CHECKING:
+    from digest.arxiv.client import ArxivClient
+    from digest.render import Renderer
 
 
 class Progress(Protocol):

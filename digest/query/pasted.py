@@ -121,8 +121,8 @@ def read_pasted(text: str) -> Pasted | None:
         QueryError: it is an address, but of a page that is no search, or asks for what only arXiv knows.
     """
     stripped = text.strip()
-    while re.match(r"<?https?%", stripped, re.IGNORECASE):
-        stripped = unquote(stripped)
+    while re.match(r"<?https?%", stripped, re.IGNORECASE) and (once := unquote(stripped)) != stripped:
+        stripped = once
     if site := _OTHER_SITE.fullmatch(stripped):
         message = "arXiv does not tell ORCID iDs" if site["orcid"] else "Only addresses at arXiv are understood"
         raise QueryError(message, text=text, position=0, hint=_SITE_HINT)

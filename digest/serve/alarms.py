@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from digest.config import Config
 from digest.inspect.alarms import does_its_work
@@ -22,11 +23,13 @@ from digest.model.errors import DigestError
 from digest.model.messages import Receipt
 from digest.model.subscriptions import Destination
 from digest.poll.installation import Site
-from digest.render import AlarmContext
 from digest.store import database
 from digest.store import workers as alarm_store
 from digest.store.workers import StoredAlarm
 from digest.wire import ExchangeError, ask_status
+
+if TYPE_CHECKING:
+    from digest.render import AlarmContext
 
 LONGEST_HEADLINE = 90
 """Characters of a subject."""

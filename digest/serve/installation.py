@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from typing import TYPE_CHECKING
 
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
@@ -20,11 +21,13 @@ from digest.model.clock import Clock, SystemClock
 from digest.model.clock import Gate as GateLike
 from digest.model.errors import StoreError
 from digest.poll.installation import Progress, Silent, Site
-from digest.render import Renderer
 from digest.store import Store, open_store, workers
 from digest.store import runs as page_store
 from digest.store.gate import StoreGate
 from digest.store.workers import JobTurn
+
+if TYPE_CHECKING:
+    from digest.render import Renderer
 
 
 def open_site(

@@ -119,7 +119,8 @@ class Pasting:
             template.unlink()
         code, answer = self.call(line)
         self.tried.add(line)
-        if code or any(word.isalpha() and word.isupper() for word in shlex.split(line)):
+        is_told = "doctor" in line.split() and code == 1  # it says what must be mended, as asked
+        if (code and not is_told) or any(word.isalpha() and word.isupper() for word in shlex.split(line)):
             self.wrong.append(f"{of}: {line} ends with {code}: {answer}")
         return answer
 
