@@ -80,8 +80,7 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
     Who reads meanwhile finds the one or the other whole, unless it is mounted by itself. A crash between the
     renamings leaves the file as it was, and what it was to hold under a name of its own beside it.
 
-    Args:
-        is_undone: the content was the file before, which is no longer kept; those before it move up.
+    One that `is_undone` was the file before, which is no longer kept; those before it move up.
 
     Raises:
         UsageError: somebody else changed the file since it was read.

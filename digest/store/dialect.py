@@ -13,9 +13,8 @@ import sys
 from array import array
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, date, datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from psycopg import Connection as Session
 from sqlalchemy import (
     ARRAY,
     JSON,
@@ -54,6 +53,9 @@ from sqlalchemy.types import NULLTYPE, TypeEngine
 
 from digest import __version__
 from digest.model.errors import ConfigurationError, StoreError
+
+if TYPE_CHECKING:
+    from psycopg import Connection as Session  # an extra: SQLite works without
 
 T = TypeVar("T")
 
