@@ -21,8 +21,7 @@ from digest.model.errors import DeliveryError, UsageError
 from digest.model.messages import Message, Receipt, always_ours
 from digest.model.subscriptions import Destination, normalise_address
 
-_LONG, _REST = 10.0, 60.0
-"""Seconds in vain after which a server gets no mail for a while, and how long that is."""
+_LONG, _REST = 10.0, 60.0  # seconds in vain after which a server gets no mail for a while, and how long that is
 
 
 class SmtpTransport:
@@ -90,8 +89,9 @@ class SmtpTransport:
             except StaleConnection:
                 return connection.hand_over(self._sender, recipient, data, is_ours)  # over a new one
             except DeliveryError as error:
-                # Else each of many mails would wait as long, one after the other.
-                if not error.ambiguous and monotonic() - began >= min(_LONG, self._patience.command):
+                # Else each of many mails would wait as long. A slow refusal is an answer, and of one reader alone.
+                is_silent = isinstance(error.__cause__, OSError) and not error.ambiguous
+                if is_silent and monotonic() - began >= min(_LONG, self._patience.command):
                     self._asked_again_at = monotonic() + _REST
                 raise
 

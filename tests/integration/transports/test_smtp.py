@@ -170,6 +170,16 @@ def test_a_server_that_let_one_mail_wait_in_vain_is_not_asked_for_the_others(ope
         assert monotonic() - started < 0.3
 
 
+def test_a_slow_refusal_of_one_reader_keeps_no_other_mail_back(
+    sink: MailSink, script: WatchedScript, open_mail: OpenMail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("digest.deliver.transports.smtp._LONG", 0.2)
+    script.reply("RCPT", "550 5.1.1 no such user", delay=0.4)
+    transport = open_mail(sink.url)
+    assert _fail(transport).permanent
+    transport.send(make_mail(), READER)
+
+
 def test_the_name_of_this_machine_is_said_as_configured(open_mail: OpenMail) -> None:
     with WireServer() as server:
         open_mail(f"smtp://{server.address}", helo="mail.example.org").send(make_mail(), READER)
