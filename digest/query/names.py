@@ -112,9 +112,8 @@ def spell_name(text: str) -> str:
 
     Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
     """
-    pieces = [
-        piece for piece in text.replace("_", " ").split(",") if not is_generation("".join(spell_parts(piece)))
-    ]
+    every = text.replace("_", " ").split(",")
+    pieces = [piece for piece in every if not is_generation("".join(spell_parts(piece)))] or every
     last_parts, given_parts = map(spell_parts, (*pieces, "", "")[:2])
     if "," not in text and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
         given_parts = [last_parts.pop()]

@@ -147,6 +147,7 @@ READ = [
     ('au:"hlavacek ws"', 'au:"hlavacek ws"', 'write au:"hlavacek, w"'),
     ("au:Smith_J, au:lin;", 'au:"smith, j" AND au:lin', "all parts must match"),
     ('au:"King, Jr., M"', 'au:"king, m"', ""),
+    ("au:Jr.", "au:jr", ""),
     ("au:Smith_JA", 'au:"smith ja"', 'write au:"Smith, J"'),
     ('author:"Hlavacek WS"', 'author:"hlavacek ws"', 'write au:"Hlavacek, W"'),
     (
