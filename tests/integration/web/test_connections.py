@@ -238,8 +238,9 @@ def test_what_clients_that_hung_up_asked_for_is_not_looked_for_while_others_are_
         httpx.Client(base_url=process.url, headers={"X-Forwarded-For": "192.0.2.1"}) as client,
     ):
         wait_until(lambda: client.get("/readyz").status_code == 200 and len(world.mail.mails) == 2)
-        wait_until(lambda: "data-wait" not in client.get("/live?q=gpu").text)
-        ours = len(list_searches(process))
+        ours = [client.get("/live?q=gpu")]
+        while "data-wait" in ours[-1].text:
+            ours.append(client.get("/live?q=gpu"))
         for number in range(300):
             hang_up(process.url, number)
         leave = re.search(r"/u/[\w-]+", str(world.mail.mails[0].message["List-Unsubscribe"]))
@@ -247,8 +248,8 @@ def test_what_clients_that_hung_up_asked_for_is_not_looked_for_while_others_are_
         assert client.get("/livez").status_code == 200
         assert client.post(leave[0], data={"List-Unsubscribe": "One-Click"}).status_code == 200
         assert "1 paper in" in client.get("/live?q=gpus").text
-        wait_until(lambda: len(list_searches(process)) == ours + 301)
-        assert list_searches(process)[ours:].count("200") == 1, "none was searched for but ours"
+        wait_until(lambda: len(list_searches(process)) == len(ours) + 301)
+        assert list_searches(process).count("200") == len(ours) + 1, "none was searched for but ours"
         process.stop()
 
 
