@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 30}
-MOST_FILES, MOST_LINES = 206, {"digest": 48_825, "tests": 57_356}
+MOST_FILES, MOST_LINES = 210, {"digest": 49_600, "tests": 58_400}
 HEAVY = (
     "alembic",
     "anyio",
