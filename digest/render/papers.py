@@ -21,7 +21,7 @@ from digest.model.papers import Field, Paper, Reason
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
 from digest.render.revisions import RevisionView, join_summaries, quote_comment, view_revisions
-from digest.render.snippets import LONGEST_SNIPPET, choose_snippet
+from digest.render.sentences import LONGEST_SNIPPET, choose_snippet
 from digest.render.text import (
     Mrkdwn,
     clean_text,
@@ -229,11 +229,11 @@ class PaperView:
 
     def _choose_snippet(self, limit: int) -> tuple[Segment, ...]:
         spans = [find_reason_spans(reason, Field.ABSTRACT) for reason in self.entry.reasons]
-        return choose_snippet(self.entry.paper.abstract, spans, limit)
+        return choose_snippet(self.entry.paper.title, self.entry.paper.abstract, spans, limit=limit)
 
     @property
     def snippet(self) -> str:
-        """The sentence of the abstract that says most, in plain Unicode, at most 170 characters."""
+        """The sentence of the abstract that says most, in plain Unicode, at most 200 characters."""
         return "".join(segment.text for segment in self._snippet)
 
     @cached_property

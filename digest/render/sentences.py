@@ -14,7 +14,7 @@ from typing import NamedTuple
 from digest.render.text import Spans, clean_markup, find_cut, show_segments
 from digest.tex import Segment
 
-LONGEST_SNIPPET = 170
+LONGEST_SNIPPET = 200
 
 OPENINGS = (
     *("we show", "we find", "we present", "we propose", "we introduce", "we demonstrate", "we prove"),
@@ -40,7 +40,8 @@ _NO_ENDING = re.compile(
 """Text up to a full stop that ends no sentence: a short form, or a letter that stands for a name."""
 
 _LONGEST_SHORT_FORM = 8
-_BEFORE, _BEHIND = "… ", " …"
+_BEFORE, _BEHIND = "…\u00a0", "\u00a0…"
+"""A no-break space keeps the ellipsis from a line of its own."""
 _LOOSE = " ,;:-–—"
 """What does not stand before an ellipsis."""
 
@@ -60,33 +61,43 @@ class Range(NamedTuple):
 
 
 def choose_snippet(
-    text: str, spans_of_reasons: Iterable[Spans] = (), limit: int = LONGEST_SNIPPET
+    title: str,  # noqa: ARG001 - a sentence is to be weighed by the title's words
+    abstract: str,
+    spans_of_reasons: Iterable[Spans] = (),
+    *,
+    sentences: int = 1,
+    limit: int = LONGEST_SNIPPET,
 ) -> tuple[Segment, ...]:
-    """Return the part of an abstract that says most, as plain text in which what matched is marked.
+    """Return the sentences of an abstract that say most, as plain text in which what matched is marked.
 
     Args:
-        text: the raw abstract.
+        title: the raw title.
+        abstract: the raw abstract.
         spans_of_reasons: for each reason to match, its places in the raw abstract.
-        limit: how many characters the snippet may have, ellipses included.
+        sentences: how many may be shown, 1 or 2; they keep the abstract's order.
+        limit: how many characters each of them may have, ellipses included.
 
     Returns:
-        Segments whose texts joined have at most `limit` characters; () for an abstract of nothing.
+        Segments of one run of text; () for an abstract of nothing.
     """
     reasons = [spans for spans in dict.fromkeys(spans_of_reasons) if spans]
-    plain, marks = _join(show_segments(text, tuple(sorted({span for spans in reasons for span in spans}))))
-    sentences = split_sentences(plain)
-    if not sentences:
-        return ()
-    if not marks:
-        sentence, begin = _choose_unmatched(plain, sentences)
-        focus, lead = Range(begin, min(begin + limit - _LATE, sentence.end)), 0
-    else:
-        found = [_join(show_segments(text, spans))[1] for spans in reasons] if len(reasons) > 1 else [marks]
-        sentence = max(sentences, key=lambda one: _rank(plain, one, marks, found))
-        focus = _find_focus([mark for mark in marks if mark.meets(sentence)], limit)
-        lead = (limit - (focus.end - focus.start)) // 2
-    shown = _choose_window(plain, sentence, Range(max(focus.start, sentence.start), focus.end), lead, limit)
-    return _mark(plain, marks, shown, sentence)
+    plain, marks = _join(show_segments(abstract, tuple(sorted({span for spans in reasons for span in spans}))))
+    found = [_join(show_segments(abstract, spans))[1] for spans in reasons] if len(reasons) > 1 else [marks]
+    left = list(split_sentences(plain))
+    chosen: list[tuple[Range, Range]] = []
+    while left and len(chosen) < sentences:
+        met = [mark for mark in marks if any(mark.meets(one) for one in left)]
+        if met:
+            sentence = max(left, key=lambda one: _rank(plain, one, marks, found))
+            focus = _find_focus([mark for mark in met if mark.meets(sentence)], limit)
+            lead = (limit - (focus.end - focus.start)) // 2
+        else:
+            sentence, begin = _choose_unmatched(plain, left)
+            focus, lead = Range(begin, min(begin + limit - _LATE, sentence.end)), 0
+        shown = _choose_window(plain, sentence, Range(max(focus.start, sentence.start), focus.end), lead, limit)
+        chosen.append((sentence, shown))
+        left.remove(sentence)
+    return _join_shown(plain, marks, sorted(chosen))
 
 
 def split_sentences(plain: str) -> tuple[Range, ...]:
@@ -158,7 +169,21 @@ def _choose_window(plain: str, sentence: Range, focus: Range, lead: int, limit: 
     return Range(begin, begin + find_cut(plain[begin:end], room - len(_BEFORE)))
 
 
-def _mark(plain: str, marks: Sequence[Range], shown: Range, sentence: Range) -> tuple[Segment, ...]:
+def _join_shown(plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Range]]) -> tuple[Segment, ...]:
+    """Return what is shown of each sentence as one run, with an ellipsis wherever something is missing."""
+    parts: list[Segment] = []
+    for index, (sentence, shown) in enumerate(chosen):
+        if index:
+            before = chosen[index - 1]
+            is_cut = before[1].end < before[0].end or shown.start > sentence.start
+            skips = not is_cut and bool(plain[before[0].end : sentence.start].strip())
+            parts.append(Segment(_BEHIND + " " if skips else " ", is_marked=False))
+        parts += _mark(plain, marks, shown, sentence)
+    runs = groupby((part for part in parts if part.text), key=lambda part: part.is_marked)
+    return tuple(Segment("".join(part.text for part in run), is_marked) for is_marked, run in runs)
+
+
+def _mark(plain: str, marks: Sequence[Range], shown: Range, sentence: Range) -> list[Segment]:
     """Return a part of a sentence as segments, with ellipses where it was cut."""
     parts = [Segment(_BEFORE if shown.start > sentence.start else "", is_marked=False)]
     at, last = shown.start, shown.start + len(plain[slice(*shown)].rstrip(_LOOSE))
@@ -169,5 +194,4 @@ def _mark(plain: str, marks: Sequence[Range], shown: Range, sentence: Range) -> 
             parts.append(Segment(plain[max(at, mark.start) : min(mark.end, last)], is_marked=True))
             at = min(mark.end, last)
     parts.append(Segment(plain[at:last] + (_BEHIND if shown.end < sentence.end else ""), is_marked=False))
-    runs = groupby((part for part in parts if part.text), key=lambda part: part.is_marked)
-    return tuple(Segment("".join(part.text for part in run), is_marked) for is_marked, run in runs)
+    return parts

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from digest.model.papers import Author, Field
 from digest.render.papers import PaperView
 from digest.render.samples import make_entry
-from digest.render.snippets import LONGEST_SNIPPET, OPENINGS, choose_snippet, split_sentences
+from digest.render.sentences import LONGEST_SNIPPET, OPENINGS, choose_snippet, split_sentences
 from digest.render.text import show_plain
 
 LONG = " ".join(f"word{number}" for number in range(60))
@@ -26,7 +26,8 @@ def find(text: str, *words: str) -> list[tuple[tuple[int, int], ...]]:
 def show(text: str, *words: str) -> str:
     """Return the snippet with what matched in brackets."""
     return "".join(
-        f"[{one.text}]" if one.is_marked else one.text for one in choose_snippet(text, find(text, *words))
+        f"[{one.text}]" if one.is_marked else one.text
+        for one in choose_snippet("A title", text, find(text, *words))
     )
 
 
@@ -43,9 +44,9 @@ def test_among_equals_the_sentence_with_most_places_then_the_one_that_says_what_
 
 
 def test_a_long_sentence_is_cut_between_words_around_what_matched() -> None:
-    assert show(LONG, "word30").startswith("… word")
+    assert show(LONG, "word30").startswith("…\u00a0word")
     assert "[word30]" in show(LONG, "word30")
-    assert show(LONG, "word30").endswith(" …")
+    assert show(LONG, "word30").endswith("\u00a0…")
     assert show(LONG, "word0 ").startswith("[word0 ]word1 ")
     assert show(LONG, "word59").endswith("word58 [word59]")
 
@@ -66,7 +67,7 @@ def test_there_are_twenty_openings() -> None:
 
 
 def test_an_opening_late_in_a_long_sentence_begins_the_snippet() -> None:
-    assert show(f"{LONG}, we prove that {LONG}.").startswith("… we prove that word0 ")
+    assert show(f"{LONG}, we prove that {LONG}.").startswith("…\u00a0we prove that word0 ")
     assert show(f"In this paper we prove that {LONG}.").startswith("In this paper we prove")
 
 
@@ -89,9 +90,9 @@ def test_letters_that_must_not_be_shown_are_left_out() -> None:
 @given(st.text("aB .\u0301$\\{}^G中", max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(0, 9))))
 def test_a_snippet_is_short_and_a_part_of_the_abstract(text: str, places: list[tuple[int, int]]) -> None:
     spans = [((start, min(start + length, len(text))),) for start, length in places if start < len(text)]
-    said = "".join(one.text for one in choose_snippet(text, spans))
+    said = "".join(one.text for one in choose_snippet("A title", text, spans))
     assert len(said) <= LONGEST_SNIPPET
-    assert said.removeprefix("… ").removesuffix(" …") in show_plain(text)
+    assert said.removeprefix("…\u00a0").removesuffix("\u00a0…") in show_plain(text)
 
 
 @given(st.text('aB .?!"“)(', max_size=200))
