@@ -25,7 +25,7 @@ from digest.model.errors import DigestError, QueryError, count
 from digest.model.messages import DigestEntry
 from digest.model.papers import Paper
 from digest.model.subscriptions import Grouping
-from digest.plan.digests import order_entries
+from digest.plan.order import arrange
 from digest.poll.installation import Site
 from digest.query import And, Condition, Node, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
@@ -324,7 +324,7 @@ def view_trial(trial: TrialView, query: Query, edition: Edition, now: datetime, 
         since=write_day(days[0], days[-1]) if len(days) < DAYS else "",
         heading=heading if today else "The last papers it would have brought",
         papers=tuple(
-            PaperView(entry, number) for number, entry in enumerate(order_entries(entries, Grouping.KIND, ()), 1)
+            PaperView(entry, number) for number, entry in enumerate(arrange(entries, Grouping.KIND, ())[0], 1)
         ),
         more=max(len(today) - SHOWN, 0),
         variants=tuple(_find_variants(query, edition, found, days, len(brought))),

@@ -141,9 +141,42 @@ class DigestEntry:
     sequel: Sequel | None = None
 
     @property
+    def tells_change(self) -> bool:
+        """Whether the reader knows the paper, and learns what changed in it."""
+        return self.kind is Kind.WITHDRAWAL or self.before is not None
+
+    @property
     def clauses(self) -> int:
         """How many distinct clauses the paper meets, in all its saved queries together."""
         return len({reason.clause for reason in self.reasons})
+
+
+class Form(StrEnum):
+    """How much a digest says of a paper: sentences of its abstract, its title alone, or what changed in it."""
+
+    TWO_SENTENCES = "two sentences"
+    SENTENCE = "one sentence"
+    TITLE = "title"
+    CHANGE = "change"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Neighbours of a digest under one heading.
+
+    Attributes:
+        title: the heading.
+        count: how many papers.
+        form: how much is said of each, but of a change to a paper that the reader knows (`Form.CHANGE`).
+        is_name: its title is the name of a category or a saved query.
+        reasons: for each of its papers, why it is to be read first; () in other groups.
+    """
+
+    title: str
+    count: int
+    form: Form
+    is_name: bool = False
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +187,9 @@ class Digest:
         slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…` | `new:…`; unique within the subscription.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
-        entries: every paper, in the order shown; see `digest.plan.digests`.
-        shown: how many of `entries` are shown in full; the rest are counted and linked.
+        entries: every paper, in the order shown; see `digest.plan.order`.
+        groups: their headings, and how much is said of each.
+        shown: how many of `entries` are shown; the rest are counted and linked.
         queries: (name, text) of the saved queries behind it.
         id: the stored digest's number; 0 before it is stored.
         remark: a sentence of what it leaves out; "" mostly.
@@ -171,6 +205,7 @@ class Digest:
     shown: int
     queries: tuple[tuple[str, str], ...]
     coverage: Coverage
+    groups: tuple[Group, ...] = ()
     id: int = 0
     group_by: Grouping = Grouping.KIND
     abstracts: Abstracts = Abstracts.SHORT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
@@ -21,8 +20,9 @@ from digest.model.messages import (
     Sequel,
     StoredText,
 )
-from digest.model.papers import Field, Reason
-from digest.model.subscriptions import Destination, DueSubscription, Grouping
+from digest.model.papers import Reason
+from digest.model.subscriptions import Destination, DueSubscription
+from digest.plan.order import KIND_ORDER, arrange
 from digest.query import analyse, find_reasons, matches
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from digest.model.announcements import StoredChange
     from digest.model.messages import Coverage, Share
-    from digest.model.papers import ArxivId
     from digest.query import AnalysedPaper, Query
 
 
@@ -72,8 +71,11 @@ def plan_digest(
         sequel = find_sequel(found, later.get(key, ()), occasion)
         return (make or make_entry)(Shown(found, occasion, seen.get(key), sequel), readable)
 
-    entries = order_entries(
-        (tell(key, found) for key, found in by_paper.items()), subscription.group_by, [name for name, _ in texts]
+    entries, groups = arrange(
+        [tell(key, found) for key, found in by_paper.items()],
+        subscription.group_by,
+        [name for name, _ in texts],
+        subscription.show,
     )
     excludes = subscription.exclude or subscription.exclude_papers
     return Digest(
@@ -87,6 +89,7 @@ def plan_digest(
         shown=min(len(entries), subscription.show or len(entries)),
         queries=tuple(texts),
         coverage=_count_matched(coverage, None if occasion.is_look_back or coverage.told_at else len(entries)),
+        groups=groups,
         group_by=subscription.group_by,
         abstracts=subscription.abstracts,
         remark="What you exclude was left out." if excludes and not entries else "",
@@ -329,63 +332,3 @@ def _matched_any(queries: Mapping[str, Query], change: StoredChange) -> bool:
         return False
     before = analyse(change.previous)
     return any(matches(query, before) for query in queries.values())
-
-
-if TYPE_CHECKING:
-    _Telling: TypeAlias = tuple[int, int, int, int, int, ArxivId]
-
-KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
-"""Kinds as a digest tells them; of a paper with several changes the first one counts."""
-
-_SEVERAL_WORDS = re.compile(r'\w+:=?"[^"]*\s[^"]*"')
-"""A clause on a phrase, or on a name of several parts, as canonical text."""
-
-_NAMES = ("au:", "author:")
-_AUTHORS, _TITLE = Field.AUTHORS, Field.TITLE  # each mention of an enumeration's member is a call
-_PLACES = {kind: place for place, kind in enumerate(KIND_ORDER)}
-
-
-def order_entries(
-    entries: Iterable[DigestEntry], group_by: Grouping, queries: Sequence[str]
-) -> tuple[DigestEntry, ...]:
-    """Return the entries of a digest in the order it tells them.
-
-    Args:
-        entries: one of each paper, in any order.
-        group_by: what its groups are.
-        queries: names of the saved queries in the subscription's order.
-    """
-    places = {name: place for place, name in enumerate(queries)}
-    is_by_kind = group_by is Grouping.KIND
-
-    def find_place(entry: DigestEntry) -> tuple[int, _Telling]:
-        if is_by_kind:
-            return _PLACES[entry.kind], rank_entry(entry)
-        first = entry.queries[0] if entry.queries else ""
-        return places.get(first, len(places)), rank_entry(entry)
-
-    return tuple(sorted(entries, key=find_place))
-
-
-def rank_entry(entry: DigestEntry) -> _Telling:
-    """Return an entry's place inside its group, the smallest first; no two papers have the same."""
-    names = words = 0
-    for reason in entry.reasons:
-        fields = [span.field for span in reason.spans]
-        if _AUTHORS in fields:
-            names = max(names, 1 + _names_somebody_whole(reason.clause))
-        if _TITLE in fields:
-            words = max(words, 1 + _has_several_words(reason.clause))
-    id_ = entry.paper.id
-    month, number = id_.announcement_order
-    return -names, -words, -entry.clauses, -month, -number, id_
-
-
-@lru_cache(maxsize=2**14)
-def _has_several_words(clause: str) -> bool:
-    return _SEVERAL_WORDS.fullmatch(clause) is not None
-
-
-@lru_cache(maxsize=2**14)
-def _names_somebody_whole(clause: str) -> bool:
-    return clause.startswith(_NAMES) and _has_several_words(clause)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
 from digest.model.errors import TemplateError
-from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion
+from digest.model.messages import Coverage, Digest, Form, Links, Occasion
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.query import parse_query
 from digest.render.contexts import PageContext, PostContext
@@ -23,7 +22,7 @@ from digest.render.coverage import (
     write_span,
 )
 from digest.render.papers import KIND_TITLES, PaperView
-from digest.render.text import WEEK_SLOT, clean_text, count_papers, name_slot, name_zone, shorten
+from digest.render.text import WEEK_SLOT, clean_text, count_papers, name_slot, name_zone, shorten, show_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,17 +82,19 @@ class DigestView:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """Papers of one kind or saved query.
+    """Papers under one heading.
 
     Attributes:
-        kind: what was announced; None where its papers are those of a saved query.
-        title: its heading, `New`, or the saved query's name.
+        title: the heading: `Read first`, `New`, `quant-ph`, or a saved query's name.
+        is_name: the heading is the name of a category or a saved query.
         count: how many of these papers the digest holds, shown or not.
+        form: how much is said of each: `two sentences`, `one sentence` or `title`.
     """
 
-    kind: Kind | None
     title: str
+    is_name: bool
     count: int
+    form: Form
     papers: tuple[PaperView, ...]
 
 
@@ -253,34 +254,34 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
     """Return the papers of a digest, numbered from 1."""
     is_first_digest, by_query = digest.occasion.is_look_back, digest.group_by is Grouping.QUERY
     is_of_one = len(digest.queries) == 1
-    return tuple(
-        PaperView(entry, number, is_first_digest, _find_query(entry) if by_query else "", is_of_one)
-        for number, entry in enumerate(digest.entries, 1)
-    )
-
-
-def _find_query(entry: DigestEntry) -> str:
-    """Return the saved query a paper stands under: the first it matches, in the subscription's order."""
-    return entry.queries[0] if entry.queries else ""
+    views: list[PaperView] = []
+    for group in digest.groups:
+        members = digest.entries[len(views) : len(views) + group.count]
+        under = group.title if group.is_name and by_query else ""
+        for entry, why in zip(members, group.reasons or ("",) * group.count, strict=True):
+            form = Form.CHANGE if entry.tells_change else group.form
+            number = len(views) + 1
+            views.append(
+                PaperView(entry, number, is_first_digest, under, is_of_one, form, show_plain(why), group.title)
+            )
+    return tuple(views)
 
 
 def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
-    """Put neighbours of one kind, or saved query, under one heading; the order stays as it is."""
+    """Put neighbours under the headings they were given; papers without any have no heading.
 
-    def find_group(entry: DigestEntry) -> Kind | str:
-        return _find_query(entry) if digest.group_by is Grouping.QUERY else entry.kind
-
-    totals = Counter(map(find_group, digest.entries))
-    return tuple(
-        GroupView(group if isinstance(group, Kind) else None, _name_group(group), totals[group], tuple(members))
-        for group, members in groupby(papers, key=lambda paper: find_group(paper.entry))
-    )
-
-
-def _name_group(group: Kind | str) -> str:
-    if isinstance(group, Kind):
-        return KIND_TITLES[group]
-    return shorten(clean_text(group), _LONGEST_NAME) or "Other"
+    Args:
+        papers: some that follow each other.
+    """
+    views: list[GroupView] = []
+    start = papers[0].number - 1 if papers else 0
+    end = 0
+    for group in digest.groups:
+        first, end = end, end + group.count
+        if members := papers[max(0, first - start) : max(0, end - start)]:
+            title = shorten(clean_text(group.title), _LONGEST_NAME)
+            views.append(GroupView(title, group.is_name, group.count, group.form, tuple(members)))
+    return tuple(views)
 
 
 def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
@@ -292,7 +293,7 @@ def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
 
 def _count_parts(papers: Sequence[PaperView]) -> str:
     """Say what is left out: of which saved queries or kinds; "" if all is of one."""
-    names = [clean_text(paper.under) or KIND_TITLES[paper.kind].lower() for paper in papers]
+    names = [clean_text(paper.heading) for paper in papers]
     totals = Counter(names)
     parts = [f"{total:,} {shorten(name, _LONGEST_PART)}" for name, total in totals.items()]
     return shorten(" · ".join(parts), _LONGEST_QUERY) if len(parts) > 1 else ""

@@ -103,7 +103,7 @@ class MailPapers:
 
     def render(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
         """Return a paper's HTML and its text, with so much of its abstract."""
-        return self._render(replace(paper, number=0), abstracts)
+        return self._render(replace(paper, number=0, heading=""), abstracts)
 
     def _render_anew(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
         context = MailPaperContext(paper, abstracts)

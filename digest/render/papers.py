@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
-from digest.model.messages import DigestEntry
+from digest.model.messages import DigestEntry, Form
 from digest.model.papers import Field, Paper, Reason
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
@@ -144,6 +144,9 @@ class PaperView:
         is_first_digest: it comes in a first digest, so nothing is said about when it was announced.
         under: the saved query it stands under; "" where the headings are kinds of announcement.
         is_of_one_query: its digest has one saved query, whose name would stand at every paper.
+        form: how much is said of it: `two sentences`, `one sentence`, `title` or `change`.
+        why_first: why it is to be read before the others, in words; "" if it is not.
+        heading: what it stands under.
     """
 
     entry: DigestEntry
@@ -151,6 +154,9 @@ class PaperView:
     is_first_digest: bool = False
     under: str = ""
     is_of_one_query: bool = False
+    form: Form = Form.SENTENCE
+    why_first: str = ""
+    heading: str = ""
 
     @property
     def kind(self) -> Kind:
@@ -270,8 +276,7 @@ class PaperView:
     @property
     def tells_change(self) -> bool:
         """Whether `change` stands in place of the snippet: the reader knows the paper and learns what changed."""
-        entry = self.entry
-        return entry.kind is Kind.WITHDRAWAL or entry.before is not None
+        return self.entry.tells_change
 
     @cached_property
     def short_why(self) -> str:

@@ -6,12 +6,13 @@ import collections.abc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import UTC, date, datetime
+from itertools import groupby
 from typing import Any, get_args, get_origin, get_type_hints
 
 from digest.model import announcements, errors, people
 from digest.model.announcements import Kind
 from digest.model.errors import QueryError
-from digest.model.messages import Coverage, Digest, DigestEntry, Links, Occasion, Sequel, StoredText
+from digest.model.messages import Coverage, Digest, DigestEntry, Form, Group, Links, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.people import OwnQuery, Wish
 from digest.model.subscriptions import Abstracts, Grouping
@@ -83,6 +84,10 @@ def make_entry(
 
 def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Digest
     """Make a digest of Thu 19 Nov 2026, with any field of `Digest` given."""
+    is_by_query = fields.get("group_by") is Grouping.QUERY
+    headings = [(*entry.queries, "Others")[0] if is_by_query else entry.kind.capitalize() for entry in entries]
+    form = Form.SENTENCE if len(entries) > 8 else Form.TWO_SENTENCES  # noqa: PLR2004 - as digests are planned
+    groups = (Group(title, len(list(found)), form, is_by_query) for title, found in groupby(headings))
     digest = Digest(
         subscription="demo-team",
         title="demo-team",
@@ -91,6 +96,7 @@ def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noq
         planned_at=EVENING,
         zone="Europe/Berlin",
         entries=tuple(entries),
+        groups=tuple(groups),
         shown=len(entries),
         queries=(("perf", "cat:cs.PF"), ("gpu", "cat:cs.PF AND abs:GPU")),
         coverage=make_coverage(len(entries)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -19,6 +19,8 @@ from digest.model.messages import (
     Digest,
     DigestEntry,
     EarlierDigest,
+    Form,
+    Group,
     Occasion,
     Sequel,
     StoredText,
@@ -273,6 +275,7 @@ def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
         "group_by": digest.group_by,
         "abstracts": digest.abstracts,
         "remark": digest.remark,
+        "groups": [astuple(group) for group in digest.groups],
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
     return json.dumps(frozen, ensure_ascii=False, separators=(",", ":"), default=lambda day: day.isoformat())
@@ -329,6 +332,10 @@ def thaw(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Di
         shown=row.shown,
         queries=tuple((name, text) for name, text in frozen["queries"]),
         coverage=_thaw_coverage(frozen["coverage"]),
+        groups=tuple(
+            Group(title, count, Form(form), is_name, tuple(reasons))
+            for title, count, form, is_name, reasons in frozen["groups"]
+        ),
         id=row.id,
         group_by=Grouping(frozen["group_by"]),
         abstracts=Abstracts(frozen["abstracts"]),

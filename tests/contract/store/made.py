@@ -13,7 +13,7 @@ from sqlalchemy import Connection, event, select
 from digest.compare import content_hash
 from digest.model.announcements import Change, Kind, StoredChange
 from digest.model.cadences import Cadence
-from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, Message, Occasion
+from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, Form, Group, Message, Occasion
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
 from digest.model.subscriptions import FILE, Destination, DestinationKind, Subscription
 from digest.store import Store
@@ -145,6 +145,7 @@ def make_digest(
         planned_at=MORNING,
         zone="Europe/Berlin",
         entries=entries,
+        groups=(Group("New", len(entries), Form.TWO_SENTENCES, reasons=("by A. Lindquell",) * len(entries)),),
         shown=len(entries),
         queries=(("perf", "all:perf"),),
         coverage=Coverage(

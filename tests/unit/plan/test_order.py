@@ -1,6 +1,10 @@
-"""The order of a digest's papers: one order, whatever came first, and every paper in it once."""
+"""The shape of a digest: one order, whatever came first, every paper in it once, and headings that fit the day."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,10 +13,11 @@ from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Field, Reason, Span
 from digest.model.subscriptions import Grouping
-from digest.plan.digests import KIND_ORDER, order_entries, rank_entry
+from digest.plan.order import MOST_WITH_ONE, MOST_WITH_TWO, READ_FIRST, arrange
 from tests.conftest import IS_NIGHTLY
 from tests.unit.made_up import FOUND, make_paper
 
+DAY = FOUND.date()
 QUERIES = ("perf", "gpu", "follow")
 CLAUSES = ("cat:cs.PF", "ti:GPUs", 'ti:"tail latency"', "au:lindquell", 'author:"keiko lindquell"', "abs:GPU")
 FIELDS = {"cat": Field.CATEGORIES, "ti": Field.TITLE, "au": Field.AUTHORS, "author": Field.AUTHORS}
@@ -27,59 +32,112 @@ def make_entry(
     *clauses: str,
     kind: Kind = Kind.NEW,
     queries: tuple[str, ...] = ("perf",),
+    announced: date = DAY,
+    **fields: Any,  # noqa: ANN401 - any field of Paper
 ) -> DigestEntry:
-    paper = make_paper(str(id_))
+    paper = make_paper(str(id_), **fields)
     reasons = tuple(explain(clause) for clause in clauses)
-    return DigestEntry(kind, paper, "", queries, reasons, FOUND.date())
+    return DigestEntry(kind, paper, "", queries, reasons, announced)
 
 
 def order(*entries: DigestEntry, group_by: Grouping = Grouping.KIND) -> list[str]:
-    return [str(entry.paper.id) for entry in order_entries(entries, group_by, QUERIES)]
+    return [str(entry.paper.id) for entry in arrange(entries, group_by, QUERIES)[0]]
+
+
+def outline(
+    entries: Iterable[DigestEntry], group_by: Grouping = Grouping.KIND, show: int | None = None
+) -> list[str]:
+    groups = arrange(entries, group_by, QUERIES, show)[1]
+    return [f"{group.title} {group.count}: {group.form}" for group in groups]
+
+
+def many(count: int, *clauses: str, first: int = 1, **fields: Any) -> list[DigestEntry]:  # noqa: ANN401 - as make_entry
+    return [make_entry(f"2611.{first + number:05d}", *clauses, **fields) for number in range(count)]
 
 
 IDS = st.one_of(
-    st.integers(1, 9).map(lambda number: f"2611.{number:05d}"),
+    st.integers(1, 99).map(lambda number: f"2611.{number:05d}"),
     st.tuples(st.sampled_from(["math", "hep-th"]), st.integers(1, 2)).map(lambda one: f"{one[0]}/030900{one[1]}"),
 )
 ENTRIES = st.lists(
     st.builds(
-        lambda id_, clauses, kind, queries: make_entry(id_, *clauses, kind=kind, queries=queries),
+        lambda id_, clauses, kind, queries, category: make_entry(
+            id_, *clauses, kind=kind, queries=queries, categories=(category,)
+        ),
         IDS,
         st.lists(st.sampled_from(CLAUSES), max_size=4),
         st.sampled_from(Kind),
         st.lists(st.sampled_from(QUERIES), unique=True, max_size=3).map(tuple),
+        st.sampled_from(["cs.PF", "cs.DC", "math.CO", "hep-th"]),
     ),
-    max_size=12,
+    max_size=45,
     unique_by=lambda entry: entry.paper.id,
 )
 
 
 @settings(max_examples=200 if IS_NIGHTLY else 25)
-@given(ENTRIES, st.sampled_from(Grouping), st.randoms(use_true_random=False))
-def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once(
-    entries: list[DigestEntry], group_by: Grouping, chance: object
+@given(
+    ENTRIES, st.sampled_from(Grouping), st.one_of(st.none(), st.integers(1, 50)), st.randoms(use_true_random=False)
+)
+def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once_under_a_heading(
+    entries: list[DigestEntry], group_by: Grouping, show: int | None, chance: object
 ) -> None:
-    ordered = order_entries(entries, group_by, QUERIES)
+    ordered, groups = arrange(entries, group_by, QUERIES, show)
     mixed = list(entries)
     chance.shuffle(mixed)  # type: ignore[attr-defined]  # random.Random
-    assert order_entries(mixed, group_by, QUERIES) == ordered
+    assert arrange(mixed, group_by, QUERIES, show) == (ordered, groups)
     assert sorted(str(entry.paper.id) for entry in ordered) == sorted(str(entry.paper.id) for entry in entries)
-    assert len({rank_entry(entry) for entry in entries}) == len(entries)
+    assert sum(group.count for group in groups) == len(entries)
+    assert all(group.count and (not group.reasons or len(group.reasons) == group.count) for group in groups)
 
 
-@settings(max_examples=200 if IS_NIGHTLY else 25)
-@given(ENTRIES, st.sampled_from(Grouping))
-def test_groups_hang_together(entries: list[DigestEntry], group_by: Grouping) -> None:
-    places = [
-        KIND_ORDER.index(entry.kind)
-        if group_by is Grouping.KIND
-        else ([*QUERIES, ""].index(entry.queries[0]) if entry.queries else len(QUERIES))
-        for entry in order_entries(entries, group_by, QUERIES)
+def test_a_digest_says_less_of_each_paper_the_more_there_are() -> None:
+    assert outline(many(MOST_WITH_TWO)) == ["New 8: two sentences"]
+    assert outline(many(MOST_WITH_TWO + 1)) == ["New 9: one sentence"]
+    assert outline(many(MOST_WITH_ONE)) == ["New 25: one sentence"]
+    assert outline(many(MOST_WITH_ONE + 1)) == ["cs.PF 26: title"]
+    assert outline(many(63), show=5) == ["New 5: two sentences", "New 58: two sentences"]
+
+
+def test_categories_of_few_papers_share_the_heading_of_their_archive_or_of_others() -> None:
+    papers = [
+        *many(20, categories=("quant-ph",)),
+        *many(5, first=21, categories=("cs.PF", "quant-ph")),
+        *many(2, first=31, categories=("cs.DC",)),
+        *many(1, first=33, categories=("cs.AR",)),
+        *many(2, first=41, categories=("math.CO",)),
     ]
-    assert places == sorted(places)
+    headings = ["quant-ph 20: title", "cs.PF 5: title", "cs 3: title", "Others 2: title"]
+    assert outline(papers) == headings
+    assert outline(papers, Grouping.QUERY) == ["perf 30: title"]
 
 
-def test_inside_a_group_whole_names_come_before_parts_phrases_before_words_then_clauses_and_newest_ids() -> None:
+def test_five_at_most_are_read_first_each_for_a_reason() -> None:
+    telling = [
+        make_entry("2611.90001", "au:lindquell"),
+        make_entry("2611.90002", "cat:cs.PF", queries=("perf", "gpu", "follow")),
+        make_entry("2611.90003", "ti:GPUs"),
+    ]
+    ordered, groups = arrange([*many(26), *telling], Grouping.KIND, QUERIES)
+    assert [str(entry.paper.id) for entry in ordered[:3]] == [str(entry.paper.id) for entry in telling]
+    assert groups[0].reasons == (*("by Ada Example", "in three of your queries", "your words in its title"),)
+    assert [group.title for group in groups] == ["Read first", "cs.PF"]
+    assert arrange(many(40, "ti:GPUs"), Grouping.KIND, QUERIES)[1][0].count == READ_FIRST
+
+
+def test_new_versions_and_withdrawals_come_last_whatever_the_headings_are() -> None:
+    late = [make_entry(f"2611.0010{number}", kind=kind) for number, kind in enumerate((Kind.WITHDRAWAL, *CHANGED))]
+    last = ["New versions 2: two sentences", "Withdrawn 1: two sentences"]
+    crossed = make_entry("2611.00050", kind=Kind.CROSS_LIST, queries=("gpu",))
+    papers = [*late, *many(2), crossed]
+    assert outline(papers) == ["New 2: two sentences", "Cross-listed 1: two sentences", *last]
+    assert outline(papers, Grouping.QUERY) == ["perf 2: two sentences", "gpu 1: two sentences", *last]
+
+
+CHANGED = (Kind.REPLACEMENT, Kind.METADATA)
+
+
+def test_authors_come_before_queries_titles_places_clauses_and_newest_ids() -> None:
     assert order(
         make_entry("2611.00007", "cat:cs.PF"),
         make_entry("2611.00006", "cat:cs.PF"),
@@ -87,17 +145,23 @@ def test_inside_a_group_whole_names_come_before_parts_phrases_before_words_then_
         make_entry("2611.00004", "ti:GPUs"),
         make_entry("2611.00003", 'ti:"tail latency"'),
         make_entry("2611.00008", 'ti:="tail latency"'),
+        make_entry("2611.00010", "cat:cs.PF", queries=("perf", "gpu")),
         make_entry("2611.00002", "au:lindquell"),
         make_entry("2611.00001", 'author:"keiko lindquell"'),
-    ) == [f"2611.0000{number}" for number in (1, 2, 8, 3, 4, 5, 7, 6)]
+    ) == [f"2611.000{number:02d}" for number in (1, 2, 10, 8, 3, 4, 5, 7, 6)]
 
 
-def test_by_query_a_paper_stands_under_the_first_it_matches_in_the_subscriptions_order_whatever_its_kind() -> None:
+def test_the_papers_of_several_announcements_take_turns() -> None:
+    ordered = order(*many(2, announced=DAY - timedelta(days=1)), *many(2, first=3))
+    assert ordered == [f"2611.0000{number}" for number in (4, 2, 3, 1)]
+
+
+def test_by_query_a_paper_stands_under_the_first_it_matches_in_the_subscriptions_order() -> None:
     assert order(
         make_entry("2611.00001", queries=("follow",)),
-        make_entry("2611.00002", queries=("gpu", "follow"), kind=Kind.WITHDRAWAL),
+        make_entry("2611.00002", queries=("gpu", "follow")),
         make_entry("2611.00003", queries=("gpu",)),
-        make_entry("2611.00004", queries=("perf", "gpu", "follow"), kind=Kind.REPLACEMENT),
+        make_entry("2611.00004", queries=("perf", "gpu", "follow")),
         make_entry("2611.00005", queries=()),
         group_by=Grouping.QUERY,
-    ) == [f"2611.0000{number}" for number in (4, 3, 2, 1, 5)]
+    ) == [f"2611.0000{number}" for number in (4, 2, 3, 1, 5)]
