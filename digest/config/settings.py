@@ -332,7 +332,8 @@ class DefaultSettings:
     abstracts: Abstracts = declare(
         values.choose_from(Abstracts),
         "short",
-        'How much of each abstract a digest shows: "short" for one sentence, "full" for all of it, or "none".',
+        'How much of each abstract a digest shows: "short" for as many sentences as its length allows (two, one or'
+        ' none), "full" for all of it, or "none".',
     )
     look_back: int = declare(
         values.read_days,
@@ -342,7 +343,8 @@ class DefaultSettings:
     group_by: Grouping = declare(
         values.choose_from(Grouping),
         "kind",
-        'How papers are grouped: by "kind", or by the first saved "query" that they match.',
+        'How papers are grouped: by "kind" (in a digest of more than 25 papers by category), or by the first saved'
+        ' "query" that they match.',
     )
 
 

@@ -235,11 +235,13 @@ class PaperView:
 
     def _choose_snippet(self, limit: int) -> tuple[Segment, ...]:
         spans = [find_reason_spans(reason, Field.ABSTRACT) for reason in self.entry.reasons]
-        return choose_snippet(self.entry.paper.title, self.entry.paper.abstract, spans, limit=limit)
+        sentences = 2 if self.form is Form.TWO_SENTENCES else 1
+        paper = self.entry.paper
+        return choose_snippet(paper.title, paper.abstract, spans, sentences=sentences, limit=limit)
 
     @property
     def snippet(self) -> str:
-        """The sentence of the abstract that says most, in plain Unicode, at most 200 characters."""
+        """What is shown of the abstract, in plain Unicode: a sentence of at most 200 characters, or two."""
         return "".join(segment.text for segment in self._snippet)
 
     @cached_property

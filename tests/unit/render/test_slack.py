@@ -74,7 +74,7 @@ def test_what_was_checked_stands_on_top_only_where_it_was_not_complete(
 
 
 @pytest.mark.parametrize("amount", ["none", "short", "full"])
-@pytest.mark.parametrize("abstract", ["We show it. It is so.", "<&" * 5_000, "🦄 & " * 2_000])
+@pytest.mark.parametrize("abstract", ["We show it. It is so. We stop.", "<&" * 5_000, "🦄 & " * 2_000])
 def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
     renderer: Renderer, amount: str, abstract: str
 ) -> None:
@@ -84,7 +84,7 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
     compiled = compile_blocks(renderer.templates.render("slack/thread.txt", context))
     assert check_blocks(list(compiled.blocks)) == []
     text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
-    assert ("It is so" in text) is (amount == "full" and "so" in abstract)
+    assert ("We show it. It is so. We stop." in text) is (amount == "full" and "so" in abstract)
     assert ("We show" in text) is (amount != "none" and "show" in abstract)
 
 
