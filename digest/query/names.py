@@ -112,9 +112,9 @@ def spell_name(text: str) -> str:
 
     Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
     """
-    every = text.replace("_", " ").split(",")
-    pieces = [piece for piece in every if not is_generation("".join(spell_parts(piece)))] or every
-    last_parts, given_parts = map(spell_parts, (*pieces, "", "")[:2])
+    every = list(map(spell_parts, text.replace("_", " ").split(",")))
+    pieces = [parts for parts in every if not is_generation("".join(parts))] or every
+    last_parts, given_parts = (*pieces, [], [])[:2]
     if "," not in text and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
         given_parts = [last_parts.pop()]
     both = (" ".join(last_parts), " ".join(given_parts))

@@ -178,7 +178,8 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
         source.note(NoteKind.LEFT_OUT, term.position, message)
         return None
     condition = _name_everywhere(plain, words, kept, shape) if prefix is Prefix.ALL else None
-    if condition is None or not spread_keyword(condition.text):
+    is_one = words[0].end - words[0].start == len(plain)
+    if not is_one and (condition is None or not spread_keyword(condition.text)):
         is_row = shape in (Shape.PHRASE, Shape.EXACT)  # in which the others keep their places
         rest = words[words.index(kept[0]) : words.index(kept[-1]) + 1] if is_row else kept
         _note_left_out(source, term, plain, [word for word in words if word not in rest], rest)
@@ -424,7 +425,8 @@ class _Parser:
     def __init__(self, source: QuerySource) -> None:
         self._source = source
         self._tokens = list(Scanner(source).scan_tokens())
-        self._note_commas()
+        if _COMMA.search(source.text):
+            self._note_commas()
         self._index = 0
         self._deepest = (0, 0)
 
@@ -447,7 +449,7 @@ class _Parser:
 
         In one order, with every prefix and all parentheses, a text of up to a few terms is never so much larger.
         """
-        nesting = measure_nesting(tree)
+        nesting = measure_nesting(tree) if 2 * len(self._tokens) >= MAX_NESTING else 0
         if 2 * nesting < MAX_NESTING and 4 * len(self._source.text) < MAX_LENGTH:
             return
         canonical = canonicalise(tree)
@@ -474,7 +476,7 @@ class _Parser:
         while operator := self._take(Operator.OR):
             rows.append(self._read_conjunction(prefix, depth, operator))
         tree = _join(Or, [_join(And, row) for row in rows])
-        if tree is not None and len(rows) > 1:
+        if tree is not None and 1 < len(rows) < sum(map(len, rows)):
             self._note_order(start, tree, rows)
         return tree
 
@@ -504,7 +506,7 @@ class _Parser:
         otherwise = _join(And, [_join(Or, row) for row in chains])
         named = (one.prefix is Prefix.CATEGORY or taxonomy.is_category(one.text) for one in walk_conditions(tree))
         is_noted = any(note.message.startswith(said) for note in self._source.notes)
-        if otherwise is not None and otherwise != tree and len(chains) > 1 and not is_noted and any(named):
+        if otherwise is not None and otherwise != tree and not is_noted and any(named):
             message = f"{said}: read as {print_tree(tree)}; write {print_tree(otherwise)} if that is meant"
             self._source.note(NoteKind.READ_AS, start, message)
 

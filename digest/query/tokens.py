@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from digest.model.errors import QueryError
 from digest.query.tree import Prefix
@@ -83,31 +83,27 @@ class Operator(StrEnum):
     NOT = "NOT"
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorToken:
+class OperatorToken(NamedTuple):
     """An operator; a `-` before a word is a NOT."""
 
     operator: Operator
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class OpenToken:
+class OpenToken(NamedTuple):
     """An opening parenthesis, with the prefix written before it."""
 
     prefix: Prefix | None
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class CloseToken:
+class CloseToken(NamedTuple):
     """A closing parenthesis."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class TermToken:
+class TermToken(NamedTuple):
     """A word, phrase or range; `value` is without `=`, quotes or brackets and begins at `value_position`."""
 
     prefix: Prefix | None
@@ -118,8 +114,7 @@ class TermToken:
     is_exact: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EndToken:
+class EndToken(NamedTuple):
     """The end of the text."""
 
     position: int
@@ -172,10 +167,10 @@ _FIELD = re.compile(r"([A-Z]{3,}|[A-Z]{2}(?==))(?:(-(?:ABS|KEY|TITLE)[A-Z-]*)\s*
 """A field before parentheses as other sites write it: `TITLE-ABS-KEY(latency)`, `TI=(latency)`."""
 _ALTERNATIVES = re.compile(r"(?<=\w)\|+(?=\w)")
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
-_OPENING = re.compile(rf'["{CURLY_QUOTES}]')
+_OPENING = f'"{CURLY_QUOTES}'
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
 _WEB = ("http", "https", "ftp")
-_EXACT = re.compile(rf"=+(?=[^{_END}=]|{_OPENING.pattern}|\()")
+_EXACT = re.compile(rf"=+(?=[^{_END}=]|[{_OPENING}]|\()")
 """Before a word, a phrase or, to be refused, a group; anywhere else it is a mere sign."""
 _EQUAL = re.compile(r"=+\s*")
 _OF_ARXIV = re.compile(r"[a-z]+://(?:\w+\.)?arxiv\.org/", re.IGNORECASE)
@@ -235,7 +230,7 @@ class Scanner:
                 return OperatorToken(Operator.NOT, start)
             case "=" if _EXACT.match(self._text, start):
                 return self._scan_exact(None, start)
-            case sign if _OPENING.match(sign):
+            case sign if sign in _OPENING:
                 return self._scan_quoted(None, start)
             case _:
                 return self._scan_word(start)
@@ -342,7 +337,7 @@ class Scanner:
                 return OpenToken(prefix, self._place - 1)
             case "=":
                 return self._scan_exact(prefix, start)
-            case sign if _OPENING.match(sign):
+            case sign if sign in _OPENING:
                 return self._scan_quoted(prefix, start)
             case _:
                 value_position = self._place
@@ -363,7 +358,7 @@ class Scanner:
             hint = f"Write {written}=word, and = before each word of a group."
             self._source.fail(sign, "= goes directly before one word or phrase", hint)
         term = self._scan_value(prefix or Prefix.ALL, start)
-        return replace(term, prefix=prefix, is_exact=True) if isinstance(term, TermToken) else term
+        return term._replace(prefix=prefix, is_exact=True) if isinstance(term, TermToken) else term
 
     def _scan_quoted(self, prefix: Prefix | None, start: int) -> TermToken:
         opening = self._place

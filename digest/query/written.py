@@ -23,7 +23,7 @@ _WIDE |= dict.fromkeys(range(0x2010, 0x2016), "-")
 _ENTITY = re.compile(r"&#?\w+;")
 
 _NAME = (
-    rf"(?i:{'|'.join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))})"
+    rf"\b(?=[A-Za-z])(?i:{'|'.join(sorted(taxonomy.ARCHIVES, key=len, reverse=True))})"
     r"(?:\.(?:[A-Za-z-]*\*|[A-Za-z-]{2,}))?(?![\w*?:]|[-.]\w|/\d)"
 )
 _LABEL = (
@@ -32,6 +32,7 @@ _LABEL = (
 )
 """What may stand before a category in place of `cat:`."""
 _QUOTES = f"\"{CURLY_QUOTES}'`"
+_ALONE = re.compile(r'("[^"]*"|\$[^$]*\$)|(?<!\w)\|+|\|+(?!\w)')
 _NO_SIGN = re.compile(rf"(?i:cat)\s*:|[\s{_QUOTES}]")
 _NEGATION = re.compile(r"(?:[-!]|NOT\s+)\Z", re.IGNORECASE)
 """Before categories with blanks between them it goes with the first."""
@@ -50,11 +51,15 @@ def straighten(text: str) -> str:
 
 def write_out(text: str) -> str:
     """Return a text with `cat:(… OR …)` for a row of categories, and `(…)` for a query between quotes."""
-    for name in dict.fromkeys(map(taxonomy.spell_name, re.findall(_NAME, text))):
-        if title := re.escape(taxonomy.CATEGORIES.get(name, "")):  # as arXiv prints it
+    names = re.findall(_NAME, text)
+    for name in dict.fromkeys(map(taxonomy.spell_name, names)):
+        if title := re.escape(taxonomy.CATEGORIES.get(name, "")) * ("(" in text):  # as arXiv prints it
             text = re.sub(rf"(?i)\b{title} *\({name}\)|\b{name} *\({title}\)", f"cat:{name}", text)
-    text = _pattern().sub(_write_out, re.sub(rf"{_LABEL}(?={_NAME})", "cat:", text))
-    return re.sub(r'("[^"]*"|\$[^$]*\$)|(?<!\w)\|+|\|+(?!\w)', lambda found: found[1] or " OR ", text)
+    if names:
+        text = re.sub(rf"{_LABEL}(?={_NAME})", "cat:", text)
+    if len(names) > 1 or _QUOTED_QUERY.search(text):
+        text = _pattern().sub(_write_out, text)
+    return _ALONE.sub(lambda found: found[1] or " OR ", text) if "|" in text else text
 
 
 @cache
