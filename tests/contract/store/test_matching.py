@@ -62,7 +62,8 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> lis
 def list_told(store: Store) -> list[int]:
     """Return the changes that were matched for any subscription, as often as they were."""
     with store.read() as conn:
-        return [id_ for packed in conn.execute(select(matches.c.changes)).scalars() for id_ in unpack(packed)]
+        rows = conn.execute(select(matches.c.changes).order_by(matches.c.match_run_id)).scalars()
+        return [id_ for packed in rows for id_ in unpack(packed)]
 
 
 def test_who_finds_everything_matched_meanwhile_keeps_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from digest.model.clock import monotonic
 from digest.render import Renderer
 from digest.web import WebServer
-from digest.web.connections import HANGING_UP, HEAD_LIMIT, QUEUE, SEARCHES, Searches, as_search
+from digest.web.connections import HEAD_LIMIT, QUEUE, SEARCHES, Searches, as_search
 from digest.web.endpoints import Pages
 from tests.integration.web.world import Served, World, live_in, serving, wait_until
 
@@ -263,8 +263,8 @@ def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_th
 
     config = SimpleNamespace(web=SimpleNamespace(trusted_proxies=("127.0.0.1",)))
     app = Starlette(routes=[Route("/search", as_search(search)), Route("/small", as_search(search, "q"))])
-    pages = Pages(Renderer())
-    app.state.shell = SimpleNamespace(searches=Searches(), site=SimpleNamespace(config=config), pages=pages)
+    searches, pages = Searches(), Pages(Renderer())
+    app.state.shell = SimpleNamespace(searches=searches, site=SimpleNamespace(config=config), pages=pages)
     with serving(app) as url, ExitStack() as stack:
 
         def ask(number: int, network: str) -> socket.socket:
@@ -279,7 +279,7 @@ def test_two_searches_of_a_network_run_and_others_wait_without_a_thread_until_th
         wait_until(lambda: "3" in came)
         ours += [ask(number, f"10.1.{number}.1") for number in range(4, QUEUE)]
         given_up = ours.pop()
-        threading.Event().wait(3 * HANGING_UP)
+        wait_until(lambda: searches._count == QUEUE)
         refused = httpx.get(f"{url}/search?x")
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
         assert "Too many people search at the moment." in refused.text
