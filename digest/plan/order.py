@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from digest.model.announcements import Kind
 from digest.model.messages import Form, Group
 from digest.model.papers import Field
+from digest.model.places import find_place
 from digest.model.subscriptions import Grouping
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from digest.model.messages import DigestEntry
     from digest.model.papers import ArxivId
 
-    _Rank: TypeAlias = tuple[int, int, int, int]
+    _Rank: TypeAlias = tuple[int, int, int, int, int]
 
 MOST_WITH_TWO, MOST_WITH_ONE = 8, 25
 """Up to so many papers are shown with two sentences each, and with one; of more than that the title is shown."""
@@ -154,7 +155,7 @@ def rank_entries(entries: Iterable[DigestEntry]) -> list[DigestEntry]:
 
 
 def _rank(entry: DigestEntry) -> _Rank:
-    """Rank an entry, the smallest first, by followed authors, saved queries, title, clauses."""
+    """Rank an entry, the smallest first, by followed authors, saved queries, title, where it appears, clauses."""
     names = words = 0
     for reason in entry.reasons:
         fields = [span.field for span in reason.spans]
@@ -162,7 +163,7 @@ def _rank(entry: DigestEntry) -> _Rank:
             names = max(names, 1 + _names_somebody_whole(reason.clause))
         if _TITLE in fields:
             words = max(words, 1 + _has_several_words(reason.clause))
-    return -names, -len(entry.queries), -words, -entry.clauses
+    return -names, -len(entry.queries), -words, -bool(find_place(entry.paper)), -entry.clauses
 
 
 def say_why_first(entry: DigestEntry) -> str:
@@ -175,6 +176,8 @@ def say_why_first(entry: DigestEntry) -> str:
         said.append(f"in {_NUMBERS.get(number, number)} of your queries")
     if any(span.field is _TITLE for span in spans):
         said.append("your words in its title")
+    if place := find_place(entry.paper):
+        said.append(place)
     return ", ".join(said)
 
 

@@ -117,10 +117,12 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
         make_entry("2611.90001", "au:lindquell"),
         make_entry("2611.90002", "cat:cs.PF", queries=("perf", "gpu", "follow")),
         make_entry("2611.90003", "ti:GPUs"),
+        make_entry("2611.90004", "cat:cs.PF", comment="12 pages, accepted at SOSP 2026"),
     ]
     ordered, groups = arrange([*many(26), *telling], Grouping.KIND, QUERIES)
-    assert [str(entry.paper.id) for entry in ordered[:3]] == [str(entry.paper.id) for entry in telling]
-    assert groups[0].reasons == (*("by Ada Example", "in three of your queries", "your words in its title"),)
+    assert [str(entry.paper.id) for entry in ordered[:4]] == [str(entry.paper.id) for entry in telling]
+    reasons = ("by Ada Example", "in three of your queries", "your words in its title", "accepted at SOSP 2026")
+    assert groups[0].reasons == reasons
     assert [group.title for group in groups] == ["Read first", "cs.PF"]
     assert arrange(many(40, "ti:GPUs"), Grouping.KIND, QUERIES)[1][0].count == READ_FIRST
 
@@ -142,13 +144,14 @@ def test_authors_come_before_queries_titles_places_clauses_and_newest_ids() -> N
         make_entry("2611.00007", "cat:cs.PF"),
         make_entry("2611.00006", "cat:cs.PF"),
         make_entry("2611.00005", "cat:cs.PF", "abs:GPU"),
+        make_entry("2611.00011", "cat:cs.PF", comment="Accepted to SOSP"),
         make_entry("2611.00004", "ti:GPUs"),
         make_entry("2611.00003", 'ti:"tail latency"'),
         make_entry("2611.00008", 'ti:="tail latency"'),
         make_entry("2611.00010", "cat:cs.PF", queries=("perf", "gpu")),
         make_entry("2611.00002", "au:lindquell"),
         make_entry("2611.00001", 'author:"keiko lindquell"'),
-    ) == [f"2611.000{number:02d}" for number in (1, 2, 10, 8, 3, 4, 5, 7, 6)]
+    ) == [f"2611.000{number:02d}" for number in (1, 2, 10, 8, 3, 4, 11, 5, 7, 6)]
 
 
 def test_the_papers_of_several_announcements_take_turns() -> None:
