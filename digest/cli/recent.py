@@ -103,9 +103,11 @@ def paper_as_json(query: Query, paper: Paper) -> dict[str, object]:
         "id": str(paper.id),
         "version": paper.version,
         "title": paper.title,
+        "abstract": paper.abstract,
         "authors": [author.name for author in paper.authors],
         "categories": paper.categories,
         "published": paper.published,
+        "updated": paper.updated,
         "url": paper.url,
         "why": [reason.clause for reason in find_reasons(query, paper)],
     }

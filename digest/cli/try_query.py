@@ -12,12 +12,13 @@ from digest.cli.add import following_options, plan_addition
 from digest.cli.context import opened_workbench
 from digest.cli.output import find_width, print_json, say, shows_colors
 from digest.cli.program import call_as_here
-from digest.cli.recent import compare
+from digest.cli.recent import compare, paper_as_json
 from digest.cli.saving import Manner, save_change, saving_options
 from digest.config import find_config, read_environment
 from digest.inspect.preview import describe_found, look_up, note_found
 from digest.model.errors import UsageError
 from digest.model.messages import Digest
+from digest.query import Query
 from digest.query.wording import guess_person
 from digest.render import Renderer
 
@@ -75,7 +76,7 @@ def command(
             click.echo(f"asking arXiv for {query.text} …", err=True)
             digest = look_up(client, bench.clock, query, days=days or 7)
     click.echo("".join(map("note: {}\n".format, found := note_found(query, digest))), err=True, nl=False)
-    as_json = _as_json(digest, limit, notes + found)
+    as_json = _as_json(query, digest, limit, notes + found)
     if not manner.as_json:
         width = find_width()
         click.echo(Renderer().render_terminal(digest, width=width, color=shows_colors(), limit=limit))
@@ -94,7 +95,7 @@ def command(
         click.echo(call_as_here(f"To get new ones from now on: `digest init --query {shlex.quote(text)}`"))
 
 
-def _as_json(digest: Digest, limit: int, notes: Sequence[str]) -> dict[str, object]:
+def _as_json(query: Query, digest: Digest, limit: int, notes: Sequence[str]) -> dict[str, object]:
     return {
         "query": digest.queries[0][1],
         "notes": notes,
@@ -102,19 +103,5 @@ def _as_json(digest: Digest, limit: int, notes: Sequence[str]) -> dict[str, obje
         "found": len(digest.entries),
         "has_more": digest.coverage.total > 0,
         "total_at_arxiv": digest.coverage.total or None,
-        "papers": [
-            {
-                "id": str(entry.paper.id),
-                "version": entry.paper.version,
-                "title": entry.paper.title,
-                "abstract": entry.paper.abstract,
-                "published": entry.paper.published,
-                "why": [reason.clause for reason in entry.reasons],
-                "authors": [author.name for author in entry.paper.authors],
-                "categories": entry.paper.categories,
-                "updated": entry.paper.updated,
-                "url": entry.paper.url,
-            }
-            for entry in digest.entries[:limit]
-        ],
+        "papers": [paper_as_json(query, entry.paper) for entry in digest.entries[:limit]],
     }

@@ -13,18 +13,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, insert, select, update
 
-from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
 from digest.model.subscriptions import (
     FILE,
     ActiveRevision,
     Destination,
     DestinationKind,
-    QueryOutcome,
     SubscriptionState,
     Wording,
 )
-from digest.store.dialect import count_packed, take_turn, unpack
+from digest.store.dialect import count_packed, take_turn
 from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.schema import (
     match_runs,
@@ -223,28 +221,17 @@ def _read_stored(row: Row[Any]) -> StoredQuery:
     )
 
 
-def load_query_history(conn: Connection, name: str, limit: int = 20) -> list[QueryRow]:
-    """Return what the latest match runs brought for a saved query, newest first; runs without any are left out.
-
-    Raises:
-        UnknownName: no saved query has this name.
-    """
-    found = _matches_of(_find_ids(conn, name)).order_by(match_runs.c.id.desc()).limit(limit)
-    return [_read_query_row(row) for row in conn.execute(found)]
-
-
-def _read_query_row(row: Row[Any]) -> QueryRow:
-    outcome = QueryOutcome(unpack(row.new), unpack(row.changed), unpack(row.gone))
-    return QueryRow(row.matched_at, row.number, outcome)
-
-
 def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
-    """Return how many papers entered a saved query per UTC day since a moment, days without any left out.
-
-    Raises:
-        UnknownName: no saved query has this name.
-    """
-    found = _matches_of(_find_ids(conn, name)).where(match_runs.c.matched_at >= since).order_by(match_runs.c.id)
+    """Return how many papers entered a saved query of the file per UTC day since a moment, but for empty days."""
+    which = (saved_queries.c.name == name, saved_queries.c.origin == FILE, match_runs.c.matched_at >= since)
+    found = (
+        select(query_matches.c.new, match_runs.c.matched_at)
+        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+        .join(query_revisions, query_revisions.c.id == query_matches.c.revision_id)
+        .join(saved_queries, saved_queries.c.id == query_revisions.c.query_id)
+        .where(*which)
+        .order_by(match_runs.c.id)
+    )
     counts: dict[Any, int] = {}
     for row in conn.execute(found):
         counts[row.matched_at.date()] = counts.get(row.matched_at.date(), 0) + count_packed(row.new)
@@ -351,32 +338,6 @@ def _rewrite(conn: Connection, queries: Mapping[int, tuple[str, str, str]]) -> N
     if rows:
         rewriting = update(query_revisions).where(query_revisions.c.id == bindparam("revision"))
         conn.execute(rewriting.values(text=bindparam("written"), problem=bindparam("why")), rows)
-
-
-def _find_ids(conn: Connection, name: str) -> Sequence[int]:
-    which = (saved_queries.c.name == name, saved_queries.c.origin == FILE)
-    ids = conn.execute(select(saved_queries.c.id).where(*which)).scalars().all()
-    if not ids:
-        raise UnknownName(f"there is no saved query {name!r}", hint="`digest query list` shows all names.")
-    return ids
-
-
-def _matches_of(query_ids: Sequence[int]) -> Select[tuple[Any, ...]]:
-    return (
-        select(query_matches, match_runs.c.matched_at, query_revisions.c.number)
-        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
-        .join(query_revisions, query_revisions.c.id == query_matches.c.revision_id)
-        .where(query_revisions.c.query_id.in_(query_ids))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class QueryRow:
-    """What one match run meant to a saved query."""
-
-    matched_at: datetime
-    revision: int
-    outcome: QueryOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found 
 )
 
 SHOWN = {
-    "query-show": ["query", "show", "perf", "--limit", "2", "--papers", "2"],
+    "query-show": ["query", "show", "perf", "--limit", "2"],
     "query-show-text": [
         *("query", "show", "cat:cs.PF and abs:GPU OR (ti:the Schrödinger) ANDNOT au:del_maestro"),
-        *("--papers", "2"),
+        *("--limit", "2"),
     ],
     "query-list": ["query", "list"],
     "try-against": [

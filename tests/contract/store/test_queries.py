@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import pytest
 from sqlalchemy import select
 
-from digest.model.errors import UnknownName
 from digest.model.messages import DayCount
 from digest.model.subscriptions import QueryOutcome
 from digest.store import Store, matches, queries
@@ -133,7 +131,7 @@ def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
         assert [revision.text for revision in queries.active_revisions(conn)] == ["cat:cs.PF"]
 
 
-def test_the_history_of_a_query_shows_what_each_run_brought_over_all_its_revisions(store: Store) -> None:
+def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(store: Store) -> None:
     sync(store, {"perf": PERF, "gpu": GPU})
     perf, gpu = active(store)["perf"][0], active(store)["gpu"][0]
     with store.begin() as conn:
@@ -144,19 +142,6 @@ def test_the_history_of_a_query_shows_what_each_run_brought_over_all_its_revisio
     with store.begin() as conn:
         second = matches.begin_match_run(conn, from_change=9, to_change=12, at=NOW + DAY, occasion="poll")
         matches.save_query_matches(conn, second, {edited: QueryOutcome(changed=(11,))})
-        third = matches.begin_match_run(conn, from_change=12, to_change=13, at=NOW + DAY, occasion="poll")
-        matches.save_query_matches(conn, third, {})
     with store.read() as conn:
-        history = queries.load_query_history(conn, "perf")
         assert queries.load_query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
         assert queries.load_query_counts(conn, "perf", NOW + DAY) == []
-    assert history == [
-        queries.QueryRow(NOW + DAY, 2, QueryOutcome((), (11,), ())),
-        queries.QueryRow(NOW, 1, QueryOutcome((1, 3), (2,), (4,))),
-    ]
-
-
-def test_the_history_of_no_query_says_where_to_find_the_names(store: Store) -> None:
-    with pytest.raises(UnknownName, match="'perv'") as caught, store.read() as conn:
-        queries.load_query_history(conn, "perv")
-    assert "digest query list" in caught.value.hint

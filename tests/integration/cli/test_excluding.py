@@ -22,7 +22,7 @@ def test_what_is_excluded_is_shown(digest: Shell, world: World) -> None:
 
 
 def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
-    paper = digest("query", "show", "perf", "--json").json["checks"][0]["new"][0]["id"]
+    paper = digest("query", "show", "perf", "--json").json["papers"][0]["id"]
     world.edit_config(FIRST, f'{FIRST}\nexclude_papers = ["{paper}"]')
     said = digest("explain", paper, "perf", "--offline")
     assert said.lines[-1] == f"The subscription perf-team excludes it: exclude_papers names {paper}."
