@@ -36,6 +36,7 @@ _PARTS = {
     "web/style.css": "the pages' styles",
     "web/frame.html": "what all pages share",
     "web/live.js": "shows the trial of a query while it is typed",
+    "web/digest.js": "filters a digest's papers by words, and moves among them by keys",
     "web/favicon.svg": "the pages' icon",
 }
 """Templates that others take in. They see what those see, style sheets nothing."""

@@ -324,6 +324,6 @@ def write_post(templates: Templates, name: str, digest: Digest, links: Links) ->
 
 
 def write_page(templates: Templates, digest: Digest, links: Links) -> str:
-    """Write the whole digest as a page of its own: every paper with its abstract, no script, no image."""
+    """Write the whole digest as a page of its own: every paper with its abstract, no image."""
     context = PageContext(view_digest(digest), group_papers(digest, view_papers(digest)), links)
     return templates.render("web/digest.html", context)

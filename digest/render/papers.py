@@ -215,6 +215,11 @@ class PaperView:
         """Categories, the primary one first, separated by blanks."""
         return shorten(clean_text(" ".join(self.entry.paper.categories)), _LONGEST_CATEGORIES)
 
+    @property
+    def all_categories(self) -> str:
+        """Every category, the primary one first, separated by blanks."""
+        return clean_text(" ".join(self.entry.paper.categories))
+
     @cached_property
     def short_authors(self) -> str:
         """The first three authors by name, and whom a query asked for: `Ann Lee, Bo Yu, Cy Roe and 9 more`."""

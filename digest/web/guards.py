@@ -38,8 +38,8 @@ _PREFIXES = ("f", "u", "d", "a", "p", "c", "k", "refs")
 
 _HEALTH = ("/livez", "/readyz")
 
-_FILES = ("/robots.txt", "/favicon.svg", "/favicon.ico")
-_KNOWN = frozenset({"/", "/live", "/live.js", "/subscribe", "/link", "/private", "/stored", *_FILES, *_HEALTH})
+_FILES = ("/robots.txt", "/favicon.svg", "/favicon.ico", "/live.js", "/digest.js")
+_KNOWN = frozenset({"/", "/live", "/subscribe", "/link", "/private", "/stored", *_FILES, *_HEALTH})
 
 _FREQUENT = ("/f/…", "/live")
 """Readers ask for feeds day and night, and a page asks for this with every word that is typed."""

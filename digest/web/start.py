@@ -46,8 +46,8 @@ def show_trial(request: Request) -> Response:
 
 
 def serve_script(request: Request) -> Response:
-    """Answer with what makes trials follow the typing."""
-    script = shell_of(request).site.renderer.templates.read_source("web/live.js")
+    """Answer with a page's script, which is named like its template."""
+    script = shell_of(request).site.renderer.templates.read_source(f"web{request.scope['path']}")
     return answer_cached(request, script.encode(), "text/javascript")
 
 
@@ -55,4 +55,5 @@ ROUTES = [
     Route("/", as_search(show_start, "q")),
     Route("/live", as_search(show_trial)),
     Route("/live.js", serve_script),
+    Route("/digest.js", serve_script),
 ]

@@ -26,7 +26,7 @@ from tests.unit.render.test_feeds import make_feed
 
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "footer", "section", "div", "details", "summary"),
-    *("p", "h1", "h2", "h3", "a", "b", "i", "br", "code", "sup", "sub", "mark", "bdi"),
+    *("p", "h1", "h2", "h3", "a", "b", "i", "br", "code", "span", "sup", "sub", "mark", "bdi"),
     *("table", "tbody", "tr", "td"),
 }
 ATTRIBUTES = {"lang", "dir", "charset", "name", "content", "class", "style", "href", "id", "role"}
