@@ -152,8 +152,12 @@ class DigestEntry:
 
 
 class Form(StrEnum):
-    """How much a digest says of a paper: sentences of its abstract, its title alone, or what changed in it."""
+    """How much is said of a paper: its abstract, sentences of that, its title alone, or what changed in it.
 
+    No digest is planned with whole abstracts, but Slack's thread may have room for them.
+    """
+
+    ABSTRACT = "abstract"
     TWO_SENTENCES = "two sentences"
     SENTENCE = "one sentence"
     TITLE = "title"
@@ -268,19 +272,25 @@ class Share:
 
     Attributes:
         first: place of the first, from 0.
-        behind: place behind the last one; the same as `first` for the message in the channel, which tells none.
+        behind: place behind the last one; the same as `first` for a message in the channel if the thread tells
+            all papers, those listed in the channel too.
         shown: how many of them it shows at most, the others being counted and linked; in the channel, how many
             titles it lists at most.
+        form: in the thread, how much it says of each; a sentence stands for two, too, if so many are planned.
     """
 
     first: int
     behind: int
     shown: int
+    form: Form = Form.TITLE
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read what `str` wrote; None for ""."""
-        return cls(*map(int, text.split("-"))) if text else None
+        if not text:
+            return None
+        first, behind, shown, form = text.split("-")
+        return cls(int(first), int(behind), int(shown), Form(form))
 
     @property
     def count(self) -> int:
@@ -288,7 +298,7 @@ class Share:
         return self.behind - self.first
 
     def __str__(self) -> str:
-        return f"{self.first}-{self.behind}-{self.shown}"
+        return f"{self.first}-{self.behind}-{self.shown}-{self.form}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,8 @@ def compile_blocks(rendered: str) -> Compiled:
             blocks += _build_context(lines)
         else:
             texts = _pack([strip_marks(line) for line in lines])
-            blocks += [{"type": "section", "text": _write_mrkdwn(text)} for text in texts]
+            # Slack folds long sections; what is folded is not seen.
+            blocks += [{"type": "section", "text": _write_mrkdwn(text), "expand": True} for text in texts]
     return Compiled(" ".join(fallback), tuple(blocks))
 
 

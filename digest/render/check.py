@@ -151,13 +151,14 @@ def _try_template(templates: Templates, name: str, context: DataclassInstance) -
 
 def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
     parts = SlackParts(templates, digest)
-    for part, share in enumerate(parts.shares):
-        for one in (share, replace(share, shown=0)):
-            write_webhook_payload(parts, _make_delivery("slack:#papers", one, part, len(parts.shares)), links)
-    write_webhook_payload(parts, _make_delivery("slack-webhook:team", None, 0, 1), links)
+    for to in ("slack:#papers", "slack-webhook:team"):
+        shares = parts.divide(Destination.parse(to))
+        for part, share in enumerate(shares):
+            for one in (share, replace(share, shown=0)):
+                write_webhook_payload(parts, _make_delivery(to, one, part, len(shares)), links)
 
 
-def _make_delivery(to: str, share: Share | None, part: int, parts: int) -> Delivery:
+def _make_delivery(to: str, share: Share, part: int, parts: int) -> Delivery:
     return Delivery(
         id=1,
         digest_id=1,

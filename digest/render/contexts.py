@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from digest.model.announcements import Kind
     from digest.model.errors import QueryError
-    from digest.model.messages import Links
+    from digest.model.messages import Form, Links
     from digest.model.people import Wish
     from digest.model.subscriptions import Abstracts
     from digest.render.coverage import CoverageView
@@ -85,7 +85,8 @@ class PostContext:
         papers: the first papers, whose titles it lists.
         rest: the papers that are shown nowhere there.
         links: addresses; "" for each that does not exist.
-        in_thread: how many papers are in Slack's thread, with the listed ones; 0 if there is no thread.
+        in_thread: how many papers are in Slack's thread; 0 if there is no thread.
+        unlisted: how many of those are not listed here.
     """
 
     digest: DigestView
@@ -93,6 +94,7 @@ class PostContext:
     rest: RestView
     links: Links
     in_thread: int = 0
+    unlisted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +103,18 @@ class SlackPageContext:
 
     Attributes:
         digest: the digest as a whole.
-        groups: this message's papers, by kind.
-        rest: those of its papers that it shows no more, since Slack refused it for its size.
+        groups: this message's papers, under their headings.
+        form: how much is said of each: `abstract`, `one sentence` or `title`.
+        rest: those of its papers that there is no room for.
         first: number of the first paper of this message.
-        last: number of the last one.
+        last: number of the last one that is shown.
         page: which message of the thread this is, from 1.
         pages: how many there are.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
+    form: Form
     rest: RestView
     first: int
     last: int

@@ -228,6 +228,13 @@ class PaperView:
         return ", ".join(names[index] for index in chosen) + _count_others(self.entry, chosen)
 
     @cached_property
+    def first_author(self) -> str:
+        """The first author by name, and whom a query asked for: `Ann Lee, Cy Roe et al.`."""
+        chosen = choose_authors(self.entry, 1)
+        names = [shorten(show_plain(self.entry.paper.authors[one].name), _LONGEST_NAME) for one in chosen]
+        return ", ".join(filter(None, names)) + " et al." * (len(chosen) < len(self.entry.paper.authors))
+
+    @cached_property
     def short_authors_html(self) -> Markup:
         """The same line as HTML, with whom a query asked for in `<mark>`."""
         chosen = choose_authors(self.entry, _FEW)

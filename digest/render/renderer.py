@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.utils import format_datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -107,8 +107,7 @@ class Renderer:
         """Return which papers each message of a digest at a destination tells; None for one that tells all."""
         if destination.kind not in SLACK_KINDS:
             return (None,)
-        shares = self._divide(digest).shares
-        return shares if destination.kind is DestinationKind.SLACK else (replace(shares[0], behind=digest.shown),)
+        return self._divide(digest).divide(destination)
 
     def render(  # noqa: PLR0911 - one for each kind
         self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity

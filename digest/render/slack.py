@@ -1,4 +1,7 @@
-"""Divides a digest into Slack messages: titles to the channel, the papers to its thread.
+"""Divides a digest into Slack messages: the first titles to the channel, the papers to its thread.
+
+A thread has three messages at most. If they have no room for all papers with their sentences, it goes on with
+titles where the message in the channel ends; what has no room even so is counted and linked.
 
 An incoming webhook knows no thread. It gets the channel's message alone, which then counts and links the papers
 whose titles it does not list.
@@ -11,12 +14,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 from digest.model.errors import TemplateError
-from digest.model.messages import Delivery, Digest, Links, Share
-from digest.model.subscriptions import DestinationKind
+from digest.model.messages import Delivery, Digest, Form, Links, Share
+from digest.model.subscriptions import Abstracts, Destination, DestinationKind
 from digest.render.blocks import MOST_BLOCKS, MOST_TEXT_BYTES, Compiled, compile_blocks, make_payload
 from digest.render.contexts import PostContext, SlackPageContext
 from digest.render.digests import (
@@ -35,12 +39,16 @@ TOP, THREAD = "slack/digest.txt", "slack/thread.txt"
 MOST_TITLES = 10
 """How many titles the message in the channel lists."""
 
+MOST_IN_THREAD = 3
+"""How many messages a thread has."""
+
 EVENT_TYPE = "digest_posted"
 
 _MOST_PAPERS = 200
 """A template may put many papers into one block, so that blocks alone are no bound."""
 
-_MOST_PAGES = 999
+_LONGEST_URL = "https://example.org/".ljust(300, "x")
+"""What is counted is linked, as a rule. Room for that is left, whatever the address."""
 
 
 def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
@@ -80,50 +88,68 @@ class SlackParts:
         self._digest = digest
         self._view = view_digest(digest)
         self._papers: Sequence[PaperView] = view_papers(digest)
-        self._most_titles = min(MOST_TITLES, digest.shown)
+
+    def divide(self, destination: Destination) -> tuple[Share, ...]:
+        """Return which papers each message tells at a destination."""
+        if destination.kind is DestinationKind.SLACK:
+            return self._shares
+        return (replace(self._shares[0], behind=self._digest.shown),)
 
     @cached_property
-    def shares(self) -> tuple[Share, ...]:
-        """Which papers each part tells: the first, in the channel, none; those in its thread all of them.
+    def _shares(self) -> tuple[Share, ...]:
+        """Which papers each part tells: the message in the channel, and those in its thread.
 
-        Each of these is as full as Slack's limits allow. One that Slack refuses all the same shows fewer papers,
+        All in the thread have one form: the first of a few for which three messages have room, else titles.
+        Each is as full as Slack's limits allow. One that Slack refuses all the same shows fewer papers,
         and counts and links the others.
         """
-        shown = self._digest.shown
-        top = Share(0, 0, self._most_titles)
-        self._write_top(top, Links(), has_thread=True)  # a fault in it is found before anything is frozen
-        shares = [top]
-        while (start := shares[-1].behind) < shown:
-            most = self._count_fitting(start)
+        top = Share(0, 0, min(MOST_TITLES, self._digest.shown))
+        self._write_top(top, Links())  # a fault in it is found before anything is frozen
+        for form in _list_forms(self._digest)[:-1]:
+            thread = self._fill_thread(0, form)
+            if all(share.shown == share.count for share in thread):
+                return top, *thread
+        return replace(top, behind=top.shown), *self._fill_thread(top.shown, Form.TITLE)
+
+    def _fill_thread(self, first: int, form: Form) -> list[Share]:
+        """Return shares from one paper on; the last one has all that is left, if it shows that or not."""
+        shares: list[Share] = []
+        while first < self._digest.shown:
+            is_last = len(shares) + 1 == MOST_IN_THREAD
+            most = self._count_fitting(first, form, is_last=is_last)
             if most < 1:
                 raise TemplateError(
-                    f"{THREAD}: paper {start + 1} alone takes more than a Slack message has room for",
+                    f"{THREAD}: paper {first + 1} alone takes more than a Slack message has room for",
                     hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
                 )
-            shares.append(Share(start, start + most, most))
-        return tuple(shares)
+            shares.append(Share(first, self._digest.shown if is_last else first + most, most, form))
+            first = shares[-1].behind
+        return shares
 
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
         """Compile one part; return its template's name with it."""
         part = delivery.part
-        share = delivery.share or self.shares[part]
+        share = delivery.share or self.divide(delivery.destination)[part]
         if part:
             compile_page = partial(self._compile_page, share, part, delivery.parts - 1, links)
             return THREAD, compile_page(find_most(share.shown, lambda count: _fits(compile_page(count))))
-        return TOP, self._write_top(share, links, has_thread=delivery.destination.kind is DestinationKind.SLACK)
+        return TOP, self._write_top(share, links)
 
-    def _write_top(self, share: Share, links: Links, *, has_thread: bool) -> Compiled:
+    def _write_top(self, share: Share, links: Links) -> Compiled:
         """Compile the message for the channel with as many titles as there is room for."""
-        compile_top = partial(self._compile_top, self._digest.shown if has_thread else 0, links)
+        compile_top = partial(self._compile_top, share, links)
         return compile_top(find_most(share.shown, lambda count: _fits(compile_top(count))))
 
-    def _compile_top(self, in_thread: int, links: Links, count: int) -> Compiled:
+    def _compile_top(self, share: Share, links: Links, count: int) -> Compiled:
         """Compile the message for the channel with the first `count` titles."""
+        in_thread = self._digest.shown - share.behind
+        untold = (*self._papers[count : share.behind], *self._papers[self._digest.shown :])
         context = PostContext(
             digest=self._view,
             papers=tuple(self._papers[:count]),
             in_thread=in_thread,
-            rest=view_rest(self._papers[in_thread or count :], links.web_view),
+            unlisted=in_thread if share.behind else in_thread - count,
+            rest=view_rest(untold, links.web_view),
             links=links,
         )
         return compile_blocks(self._templates.render(TOP, context))
@@ -134,27 +160,37 @@ class SlackParts:
         context = SlackPageContext(
             digest=self._view,
             groups=group_papers(self._digest, papers[:count]),
+            form=share.form,
             rest=view_rest(papers[count:], links.web_view),
             first=share.first + 1,
-            last=share.behind,
+            last=share.first + (count or share.count),
             page=page,
             pages=pages,
         )
         return compile_blocks(self._templates.render(THREAD, context))
 
-    def _count_fitting(self, first: int) -> int:
+    def _count_fitting(self, first: int, form: Form, *, is_last: bool) -> int:
         """Return how many papers fit into a message of the thread that begins with one."""
         most = min(_MOST_PAPERS, self._digest.shown - first)
-        usual = min(MOST_BLOCKS, most)  # most templates give each paper a block of its own, or more
-        fitting = find_most(usual, partial(self._fits, first))
+        links = Links(web_view=_LONGEST_URL)
+
+        def fits(count: int) -> bool:
+            share = Share(first, self._digest.shown if is_last else first + count, count, form)
+            return _fits(self._compile_page(share, MOST_IN_THREAD, MOST_IN_THREAD, links, count))
+
+        usual = min(MOST_BLOCKS, most)  # most papers take a block, or two
+        fitting = find_most(usual, fits)
         if fitting == usual < most:
-            fitting += find_most(most - usual, lambda more: self._fits(first, usual + more))
+            fitting += find_most(most - usual, lambda more: fits(usual + more))
         return fitting
 
-    def _fits(self, first: int, count: int) -> bool:
-        """Whether a message of the thread may show so many papers, whatever its place."""
-        share = Share(first, first + count, count)
-        return _fits(self._compile_page(share, _MOST_PAGES, _MOST_PAGES, Links(), count))
+
+def _list_forms(digest: Digest) -> tuple[Form, ...]:
+    """Return in which forms a thread may tell the papers, the fullest first."""
+    if digest.abstracts is Abstracts.FULL:
+        return Form.ABSTRACT, Form.SENTENCE, Form.TITLE
+    is_long = any(group.form is Form.TITLE for group in digest.groups)
+    return (Form.TITLE,) if is_long else (Form.SENTENCE, Form.TITLE)
 
 
 def _fits(compiled: Compiled) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from digest.match.rules import choose_first_digest, choose_sample
 from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, QuietHours
-from digest.model.messages import Coverage, Digest, Occasion, Seen, Share
+from digest.model.messages import Coverage, Digest, Form, Occasion, Seen, Share
 from digest.model.papers import Paper
 from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, Grouping, Subscription
 from digest.plan.digests import plan_deliveries, plan_digest
@@ -129,15 +129,15 @@ def test_each_destination_and_part_gets_one_delivery_and_feeds_none() -> None:
     destinations = [
         Destination.parse(text) for text in ("mailto:a@example.org", "slack:#papers", "feed", "file:x.atom")
     ]
-    shares = (Share(0, 0, 10), Share(0, 5, 5), Share(5, 9, 4))
+    shares = (Share(0, 0, 10), Share(0, 5, 5, Form.SENTENCE), Share(5, 9, 4, Form.SENTENCE))
     plans = plan_deliveries(
         digest, destinations, lambda to: shares if to.kind == "slack" else (None,), scope="a:1"
     )
     assert [(str(plan.destination), plan.part, plan.parts, str(plan.share)) for plan in plans] == [
         ("mailto:a@example.org", 0, 1, "None"),
-        ("slack:#papers", 0, 3, "0-0-10"),
-        ("slack:#papers", 1, 3, "0-5-5"),
-        ("slack:#papers", 2, 3, "5-9-4"),
+        ("slack:#papers", 0, 3, "0-0-10-title"),
+        ("slack:#papers", 1, 3, "0-5-5-one sentence"),
+        ("slack:#papers", 2, 3, "5-9-4-one sentence"),
     ]
     assert len({plan.idempotency_key for plan in plans}) == 4
 

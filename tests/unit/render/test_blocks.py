@@ -28,7 +28,7 @@ def test_a_readable_text_becomes_blocks() -> None:
     assert compiled.fallback == "9 papers"
     assert compiled.blocks == (
         {"type": "header", "text": {"type": "plain_text", "text": "Nine papers", "emoji": False}},
-        {"type": "section", "text": {"type": "mrkdwn", "text": "one\ntwo", "verbatim": True}},
+        {"type": "section", "text": {"type": "mrkdwn", "text": "one\ntwo", "verbatim": True}, "expand": True},
         {"type": "divider"},
         {"type": "context", "elements": [{"type": "mrkdwn", "text": "small\nprint", "verbatim": True}]},
     )

@@ -34,7 +34,7 @@ OURS = ("https://arxiv.org/abs/2611.", "https://arxiv.org/pdf/2611.", "https://d
 HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
-MRKDWN_LINK = re.compile(r"<(https://(?:arxiv\.org/abs/|digest\.example\.org/)[^<>|\s]+)\|[^<>|]+>")
+MRKDWN_LINK = re.compile(r"<(https://(?:arxiv\.org/(?:abs|pdf)/|digest\.example\.org/)[^<>|\s]+)\|[^<>|]+>")
 SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
 
 

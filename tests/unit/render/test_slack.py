@@ -1,15 +1,16 @@
 import json
 import re
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from digest.model.errors import TemplateError
-from digest.model.messages import Links, Share
-from digest.model.subscriptions import Abstracts, Destination
+from digest.model.messages import Digest, Form, Links, Share
+from digest.model.subscriptions import Abstracts, Destination, Grouping
+from digest.plan.order import arrange
 from digest.render import MailIdentity, Renderer, check
 from digest.render.blocks import compile_blocks, list_texts
 from digest.render.check import check_templates
@@ -47,7 +48,7 @@ def test_the_channel_gets_ten_titles_and_the_thread_every_paper_once(
     every = [str(entry.paper.id) for entry in digest.entries]
     assert told == every[:14]
     assert titled == every[:10] + ([] if links.web_view else every[14:])
-    assert "*4 more*, with authors and why each matched, in the thread" in _texts(parent)
+    assert "*4 more* in the thread, and more on each paper." in _texts(parent)
     assert _texts(parent).count("1 more") == 1
 
 
@@ -80,7 +81,9 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
 ) -> None:
     digest = make_digest([make_entry(1, abstract=abstract, found=())])
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
-    context = SlackPageContext(view, group_papers(digest, view_papers(digest)), view_rest((), ""), 1, 1, 1, 1)
+    form = Form.ABSTRACT if amount == "full" else Form.SENTENCE
+    groups = group_papers(digest, view_papers(digest))
+    context = SlackPageContext(view, groups, form, view_rest((), ""), 1, 1, 1, 1)
     compiled = compile_blocks(renderer.templates.render("slack/thread.txt", context))
     assert check_blocks(list(compiled.blocks)) == []
     text = "\n".join(text for block in compiled.blocks for text in list_texts(block))
@@ -115,7 +118,8 @@ def test_a_part_that_was_too_large_shows_fewer_papers_and_counts_and_links_the_o
     ids, count = [str(entry.paper.id) for entry in digest.entries], len(digest.entries)
     for shown in (count, 3, 1, 0):
         for links in (SAMPLE_LINKS, Links()):
-            delivery = deliver("slack:#x", part=1, parts=2, share=Share(0, count, shown))
+            share = Share(0, count, shown, Form.SENTENCE)
+            delivery = deliver("slack:#x", part=1, parts=2, share=share)
             payload = json.loads(renderer.render(digest, delivery, links, IDENTITY).body)
             assert check_blocks(payload["blocks"]) == []
             assert _ids(payload) == (ids[:shown] if links.web_view else ids)
@@ -134,10 +138,70 @@ def test_a_message_for_the_channel_that_was_too_large_lists_fewer_titles(
             assert words in _texts(payload) or "webhook" in to
 
 
-def test_the_thread_of_forty_papers_is_two_messages_and_of_a_hundred_and_twenty_six(renderer: Renderer) -> None:
-    for count, thread in ((0, 0), (1, 1), (20, 1), (40, 2), (120, 6)):
-        digest = make_digest([make_entry(number) for number in range(1, count + 1)])
-        assert len(renderer.divide(digest, CHANNEL)) == 1 + thread
+def _plan(count: int, abstracts: Abstracts = Abstracts.SHORT, show: int | None = None) -> Digest:
+    """Plan a digest of some papers of eight categories; two of them were found by two saved queries."""
+    entries = [
+        make_entry(
+            number,
+            categories=(f"cs.{'ABCDEFGH'[number % 8]}A",),
+            queries=("perf", "gpu") if number in (3, 4) else ("perf",),
+            title=f"A title of some {number} words that says what its paper is about and why",
+            abstract="We measure where it comes from. " + "It has many parts. " * 100,
+        )
+        for number in range(1, count + 1)
+    ]
+    ordered, groups = arrange(entries, Grouping.KIND, ["perf", "gpu"], show)
+    return replace(make_digest(ordered, shown=min(show or count, count), abstracts=abstracts), groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("count", "abstracts", "form", "messages"),
+    [
+        (1, "short", Form.SENTENCE, 1),
+        (25, "short", Form.SENTENCE, 2),
+        (26, "short", Form.TITLE, 1),
+        (26, "none", Form.TITLE, 1),
+        (63, "short", Form.TITLE, 2),
+        (10, "full", Form.ABSTRACT, 3),
+        (40, "full", Form.SENTENCE, 3),
+        (80, "full", Form.TITLE, 2),
+        (300, "full", Form.TITLE, 3),
+    ],
+)
+def test_a_thread_has_three_messages_at_most_and_says_as_much_of_all_papers_as_there_is_room_for(
+    renderer: Renderer, count: int, abstracts: str, form: Form, messages: int
+) -> None:
+    found = renderer.divide(_plan(count, Abstracts(abstracts)), CHANNEL)
+    top, *thread = (share for share in found if share is not None)
+    assert [share.form for share in thread] == [form] * messages
+    assert (top.first, top.behind) == (0, 10 if form is Form.TITLE else 0)
+    assert [share.first for share in thread] == [top.behind, *(share.behind for share in thread[:-1])]
+    assert thread[-1].behind == count
+    assert all(share.shown == share.count for share in thread) is (count < 300)
+    assert tuple(Share.parse(str(share)) for share in found) == found
+    assert Share.parse("") is None
+
+
+@pytest.mark.parametrize("links", [SAMPLE_LINKS, Links()], ids=["links", "no-links"])
+def test_on_a_day_of_titles_the_thread_goes_on_where_the_post_ends_and_counts_what_has_no_room(
+    renderer: Renderer, deliver: MakeDelivery, links: Links
+) -> None:
+    digest = _plan(300)
+    texts = [_texts(payload) for payload in read_posts(renderer, deliver, digest, links)]
+    listed = [int(number) for text in texts for number in re.findall(r"(?m)^(\d+)\. ", text)]
+    assert listed == list(range(1, len(listed) + 1))
+    headings = [re.findall(r"(?m)^\*(.*)\*$", text) for text in texts]
+    assert headings[0] == ["Read first", headings[1][0]]
+    assert all(after[0] in before for before, after in pairwise(headings))
+    assert texts[0].count("_in two of your queries_\nWe measure where") == texts[0].count("We measure") == 2
+    assert "\n*290 more* in the thread.\n" in texts[0]
+    assert not any("We measure" in text for text in texts[1:])
+    left = 300 - len(listed) + (0 if links.web_view else 20)
+    assert f"{left} more" in texts[3]
+    assert re.search(r" more.* \(\d+ cs\.\wA · .*\)", texts[3])
+    halved = json.loads(renderer.render(digest, deliver("slack:#x", share=Share(0, 10, 5)), links, IDENTITY).body)
+    assert "5 more" in _texts(halved)
+    assert "*290 more* in the thread" in _texts(halved)
 
 
 def _paragraphs(source: str) -> list[str]:
