@@ -63,6 +63,7 @@ def test_the_archive_lists_every_digest_and_leads_to_each(grown: Desk) -> None:
     archive = follow(grown, open_first(grown), "All digests")
     days = re.findall(r"<h3><a [^>]*>(.*?)</a> <span>(.*?)</span>", archive.text)
     assert [count for _, count in days] == ["1 paper", "3 papers"]
+    assert len(re.findall(r'<li dir="auto"><a href="\.\./d/[\w-]{22}#paper-\d">', archive.text)) == 1 + 3
     assert "November 2026" in archive.text
     assert '<code dir="auto">cat:cs.PF</code>' in archive.text
     assert follow(grown, archive, days[0][0]).text.count("<h3") == 1
