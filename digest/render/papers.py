@@ -243,11 +243,10 @@ class PaperView:
 
     @cached_property
     def _snippet(self) -> tuple[Segment, ...]:
-        return self._choose_snippet(LONGEST_SNIPPET)
+        return self._choose_snippet(LONGEST_SNIPPET, 2 if self.form is Form.TWO_SENTENCES else 1)
 
-    def _choose_snippet(self, limit: int) -> tuple[Segment, ...]:
+    def _choose_snippet(self, limit: int, sentences: int) -> tuple[Segment, ...]:
         spans = [find_reason_spans(reason, Field.ABSTRACT) for reason in self.entry.reasons]
-        sentences = 2 if self.form is Form.TWO_SENTENCES else 1
         paper = self.entry.paper
         return choose_snippet(paper.title, paper.abstract, spans, sentences=sentences, limit=limit)
 
@@ -265,8 +264,8 @@ class PaperView:
         )
 
     def style_snippet(self, columns: int) -> str:
-        """Return `snippet` for one line of a terminal, with marks for what was met."""
-        return _style_segments(self._choose_snippet(min(columns, LONGEST_SNIPPET)))
+        """Return one sentence in at most so many columns of a terminal, with marks for what was met."""
+        return _style_segments(self._choose_snippet(min(columns, LONGEST_SNIPPET), sentences=1))
 
     @property
     def snippet_mrkdwn(self) -> Mrkdwn:

@@ -22,8 +22,6 @@ from digest.render.text import (
     STARTS,
     apply_styles,
     clean_text,
-    find_spans,
-    show_plain,
     show_segments,
     strip_styles,
     styled,
@@ -49,32 +47,25 @@ _FIELDS = {
     Field.DOIS: "DOI",
 }
 _INDENT = " " * 14
-_MOST_NAMES = 3
+_RAGGED = 10
+"""Columns that two lines leave free at their ends, as they are broken between words."""
 
 
 def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> str:
-    """Write papers one below the other: id and title, where the query is met in the abstract, and who wrote it.
+    """Write papers one below the other: id and title, two lines of the abstract, and who wrote it.
 
     Args:
         color: whether to use ANSI sequences; what was met stands in [brackets] otherwise.
     """
+    width = max(width, NARROWEST)
     lines: list[str] = []
     for number, entry in enumerate(entries, start=1):
         view = PaperView(entry, number)
-        written = [f"  {view.id:<12}{view.title_styled}"]
-        about = cut_around(entry.paper.abstract, find_spans(entry, Field.ABSTRACT), width - len(_INDENT))
-        written += [f"{_INDENT}{about}"] if about else []
-        written.append(
-            _INDENT + styled(" · ".join(filter(None, (_name_few(entry), view.categories, view.why))), "dim")
-        )
-        lines += [part for line in written for part in lay_out(line, max(width, NARROWEST))]
+        snippet = view.style_snippet(2 * (width - len(_INDENT)) - _RAGGED)
+        about = styled(" · ".join(filter(None, (view.short_authors, view.categories, view.why))), "dim")
+        written = [f"  {view.id:<12}{view.title_styled}", cut_line(_INDENT + snippet, width, 2), _INDENT + about]
+        lines += [part for line in written if line.strip() for part in lay_out(line, width)]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
-
-
-def _name_few(entry: DigestEntry) -> str:
-    names = [show_plain(author.name) for author in entry.paper.authors]
-    more = f" +{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES + 1 else ""
-    return ", ".join(names[:_MOST_NAMES] if more else names) + more
 
 
 def quote_places(paper: Paper, spans: Iterable[Span], width: int) -> Iterator[tuple[str, str]]:
@@ -137,7 +128,7 @@ def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
 
 NARROWEST = 40
 _CUT = " …"
-_INDENT_TERMINAL = re.compile(rf"[{END}{''.join(STARTS.values())}]*(?: *\d+  | +|)")
+_INDENT_TERMINAL = re.compile(rf"[{END}{''.join(STARTS.values())}]*(?: *[\w./-]*\d  | +|)")
 _MARK = re.compile(f"{LINK_START.pattern}|[{LINK_END}{END}{''.join(STARTS.values())}]")
 _PIECE = re.compile(f"(?:{_MARK.pattern})|.", re.DOTALL)
 
@@ -176,9 +167,12 @@ def lay_out(line: str, width: int) -> list[str]:
     return [lines[0], cut_line(f"{cut_line(' '.join(rest), width - width // 3)} · {about}", width)]
 
 
-def cut_line(line: str, width: int) -> str:
-    """Return as much of a line as `width` columns hold, cut between words where it is longer."""
-    return line if measure(line) <= width else f"{_break(line, width - len(_CUT))[0]}{_CUT}"
+def cut_line(line: str, width: int, most: int = 1) -> str:
+    """Return as much of a line as `most` lines of `width` columns hold, cut between words if it is longer."""
+    if len(_break(line, width)) <= most:
+        return line
+    first, *others = _break(line, width - len(_CUT))[:most]
+    return " ".join([first, *(part.lstrip(" ") for part in others)]) + _CUT
 
 
 def measure(text: str) -> int:

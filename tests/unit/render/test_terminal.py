@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from digest.model.messages import Form, Group
 from digest.model.papers import Author, Field, Span
 from digest.model.subscriptions import Abstracts
 from digest.render import Renderer
@@ -31,16 +32,16 @@ def test_what_is_said_about_a_title_stands_below_or_behind_its_second_line() -> 
 
 @pytest.mark.parametrize("width", [40, 80, 110])
 @pytest.mark.parametrize("color", [True, False])
-def test_a_paper_takes_three_lines_at_most_and_none_is_too_wide(
-    renderer: Renderer, width: int, *, color: bool
+@pytest.mark.parametrize(("form", "most"), [(Form.SENTENCE, 4), (Form.TITLE, 2)])
+def test_a_paper_takes_four_lines_at_most_by_its_title_two_and_none_is_too_wide(
+    renderer: Renderer, width: int, form: Form, most: int, *, color: bool
 ) -> None:
     for entry in (*sample_digest().entries, *odd_entries()):
-        _, blank, *lines = renderer.render_terminal(
-            make_digest([entry]), width=width, color=color, limit=None
-        ).splitlines()
+        digest = replace(make_digest([entry]), groups=(Group("New", 1, form),))
+        _, blank, *lines = renderer.render_terminal(digest, width=width, color=color, limit=None).splitlines()
         paper = lines[: lines.index("")]
         assert blank == ""
-        assert 1 <= len(paper) <= 3
+        assert 1 <= len(paper) <= most + entry.tells_change
         assert all(cell_len(re.sub(r"\x1b(?:\[[\d;]*m|\]8;;[^\x1b]*\x1b\\)", "", line)) <= width for line in lines)
         assert ("\x1b]8;;https://arxiv.org/abs/" in paper[0]) is color
         assert all(line.count("\x1b]8;;\x1b") * 2 == line.count("\x1b]8;;") for line in paper), "each line ends it"
@@ -123,6 +124,8 @@ def test_papers_are_written_with_what_was_met_and_few_names() -> None:
     )
     lines = write_papers([entry, crowd], width=100, color=False).splitlines()
     assert lines[0] == "  2611.15012  Tail latency below 10⁻³ s on shared [GPU]s"
-    assert "[GPU]s and find" in lines[1]
-    assert lines[-1].lstrip().startswith("Ada Example0, Ada Example1, Ada Example2 +6 · cs.PF cs.DC")
+    shown = " ".join(line.strip() for line in lines[1:3])
+    assert shown.startswith("We measure where")
+    assert "[GPU]s and find that four in five begin with a copy" in shown
+    assert lines[-1].lstrip().startswith("Ada Example0")
     assert max(map(len, lines)) <= 100
