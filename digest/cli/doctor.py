@@ -20,14 +20,12 @@ from digest.config.values import suggest
 from digest.inspect import doctor
 from digest.inspect.findings import (
     CONFIGURATION,
-    QUERIES,
     Finding,
     Verdict,
     conceal,
     hide,
     list_private,
     list_secrets,
-    mask_query,
     run_checks,
 )
 from digest.model.errors import ConfigurationError, DigestError, QueryError, StoreError, UsageError, count
@@ -44,6 +42,7 @@ _SECONDS = 75.0
 """For all checks together. Each has shorter limits: arXiv's gate may keep a request waiting for 30 seconds."""
 
 _LABEL = 15
+_QUERIES = "queries"
 _MARKS = {
     Verdict.OK: click.style("✓", fg="green"),
     Verdict.WARNING: click.style("!", fg="yellow", bold=True),
@@ -124,18 +123,20 @@ def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Findi
 
 
 def _check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
-    """Yield the queries that can't be read and what looks like a slip; to `share`, with other words in them."""
+    """Yield the queries that can't be read and what looks like a slip; to `share`, without their words."""
     followed = {name for subscription in config.subscriptions for name in subscription.queries}
     for one in config.queries:
         if one.name not in followed:
-            yield Finding(Verdict.WARNING, QUERIES, f"{one.place}: no subscription follows it")
+            yield Finding(Verdict.WARNING, _QUERIES, f"{one.place}: no subscription follows it")
     for place, text in config.list_texts():
         try:
-            for note in parse_query(mask_query(text) if share else text).notes:
+            for note in parse_query(text).notes:
                 if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
-                    yield Finding(Verdict.WARNING, QUERIES, f"{place}: {note.message}")
+                    said = f"a note: {note.kind}" if share else note.message
+                    yield Finding(Verdict.WARNING, _QUERIES, f"{place}: {said}")
         except QueryError as error:
-            yield Finding(Verdict.PROBLEM, QUERIES, f"{place}: {error.message}", error.hint, error.pointer())
+            told = (f"{place}: {error.message}", error.hint, error.pointer())
+            yield Finding(Verdict.PROBLEM, _QUERIES, *(told if not share else (f"{place}: can't be read",)))
 
 
 def _examine(

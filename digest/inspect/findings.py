@@ -8,16 +8,12 @@ import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from string import ascii_lowercase
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import DigestError
 from digest.model.subscriptions import DestinationKind
-from digest.model.taxonomy import is_archive
-from digest.query.tree import Prefix
-from digest.query.words import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,9 +26,6 @@ _log = logging.getLogger("digest.doctor")
 
 CONFIGURATION = "configuration"
 """The check whose findings repeat values of `digest.toml`."""
-
-QUERIES = "queries"
-"""The check of what the saved queries say."""
 
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
@@ -102,12 +95,12 @@ def _run(name: str, find: Find) -> list[Finding]:
 
 _SHAPES = (
     (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>"),
-    (re.compile(r"[^\s<>'\"`:/@,;()]+@(?!example\.|host\b)[\w.-]*\w"), "<address>"),
-    (re.compile(r"(?<![\w/&])#(?!papers\b)[^\s#,:;.()'\"`]+"), "#…"),
+    (re.compile(r"[^\s<>'\"`:/@,;()]+@[\w.-]*\w"), "<address>"),
+    (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
     (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
-    (re.compile(r"(the proxy https?://)(?!127\.0\.0\.1:|localhost:)(?:\[[^\]]*\]|[^\s,:]+)"), r"\1<proxy>"),
+    (re.compile(r"(the proxy https?://)(?:\[[^\]]*\]|[^\s,:]+)"), r"\1<proxy>"),
     (re.compile(r"(logging in to \S+ as )\S+|(the connection to ).+(?= is not secure)"), r"\1\2<name>"),
-    (re.compile(r"(?<![\w.])(?!127\.|10\.0\.0\.5\b)\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>"),
+    (re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>"),
     (re.compile(r"(?<![^\s'\"`(=])/(?:[\w.@+-]+/)+[\w@+-]*(?:\.\w+)*"), "<path>"),
 )
 """What shows by its shape: tokens, mail addresses, users, hosts, channels and their ids, proxies, paths."""
@@ -128,10 +121,8 @@ def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
     repeats = finding.check in (CONFIGURATION, "database")  # values of the file, or PostgreSQL's own words
     said = _hide(finding.said, private, (*(_QUOTED + _VALUES) * repeats, *_SHAPES))
     quoted = dict.fromkeys(re.findall(r"(?<!\w)'(?:\w+://)?([^'\n]+)'(?!\w)", finding.said * repeats), "…")
-    lines = _QUOTED * ("\n" in finding.todo)  # of the file
-    todo = _hide(finding.todo, {**quoted, **private}, (*lines, *_SHAPES))
-    more = finding.more if finding.check == QUERIES else ""  # of a query that `mask_query` has masked
-    return replace(finding, said=said, todo=todo, more=more)
+    todo, *_of_the_file = finding.todo.split("\n")
+    return replace(finding, said=said, todo=_hide(todo, {**quoted, **private}, ()), more="")
 
 
 def conceal(finding: Finding, secrets: Mapping[str, str]) -> Finding:
@@ -146,29 +137,6 @@ def _hide(text: str, private: Mapping[str, str], shapes: Iterable[tuple[re.Patte
     for shape, instead in shapes:
         text = shape.sub(instead, text)
     return text
-
-
-_WORD = re.compile(r"[^\W\d_][\w.'-]*")
-_TYPED = re.compile(r"(?<=[?&])((?:query|search_query|terms-\d+-term)=)([^&#]*)")
-_PERSON = re.compile(r"(?<=arxiv\.org/a/)[^/?#]+")
-_CATEGORY = re.compile(r"[a-z-]+\.[A-Z]{2}")
-_SYNTAX = {"and", "or", "not", "andnot", *(one.value.lower() for one in Prefix)}
-
-
-def mask_query(text: str) -> str:
-    """Return a query of the same form with made-up words; operators, prefixes, categories and stop words stay."""
-    if "://" in text:
-        text = _PERSON.sub("lindquell_k_1", text)
-        return _TYPED.sub(lambda found: found[1] + mask_query(unquote(found[2])), text)
-    masked: dict[str, str] = {}
-
-    def mask(found: re.Match[str]) -> str:
-        word = found[0].lower()
-        is_open = word in _SYNTAX or word in STOP_WORDS or is_archive(word) or _CATEGORY.fullmatch(found[0])
-        letter = ascii_lowercase[len(masked) % 26]
-        return found[0] if is_open else masked.setdefault(word, f"word{letter * (1 + len(masked) // 26)}")
-
-    return _WORD.sub(mask, text)
 
 
 def list_secrets(config: Config) -> dict[str, str]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.inspect.doctor import judge_clock
-from digest.inspect.findings import Finding, Verdict, hide, mask_query, run_checks
+from digest.inspect.findings import Finding, Verdict, hide, run_checks
 
 NOW = datetime(2026, 11, 20, 8, 20, tzinfo=UTC)
 
@@ -63,27 +63,11 @@ def test_what_to_do_keeps_its_own_words_and_examples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "shown"),
-    [
-        ("abs:gpu AND NOT ti:(gpu or CPU)", "abs:worda AND NOT ti:(worda or wordb)"),
-        ("math.NT cat:hep-th the zeta*", "math.NT cat:hep-th the worda*"),
-        ("submittedDate:[20260101 TO *]", "submittedDate:[20260101 TO *]"),
-        (
-            "https://arxiv.org/search/?query=a+zeta&searchtype=all",
-            "https://arxiv.org/search/?query=a+worda&searchtype=all",
-        ),
-    ],
-)
-def test_a_query_keeps_its_form_without_its_words(query: str, shown: str) -> None:
-    assert mask_query(query) == shown
-
-
-@pytest.mark.parametrize(
     ("check", "said", "todo", "shown"),
     [
         ("configuration", "there is no saved query 'ada'", 'Write "all:ada".', 'Write "all:…".'),
         ("configuration", "'file://ada' is wrong", "Write file:ada, without.", "Write file:…, without."),
-        ("configuration", "is there, too", 'Write:\nfollow = "all:ada"', 'Write:\nfollow = "…"'),
+        ("configuration", "is there, too", 'Write:\nfollow = "all:ada"', "Write:"),
         ("database", 'postgresql://u:***@db/x: role "ada" at 10.0.0.9', "Ask.", "Ask."),
     ],
 )
