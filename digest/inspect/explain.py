@@ -63,8 +63,6 @@ class Verdict(StrEnum):
     UNMET = "no match"
 
 
-NEXT_DIGEST = "the next digest"
-
 ORDER = tuple(Verdict)
 """A paper's verdict is the farthest that one of its changes came."""
 
@@ -133,7 +131,6 @@ def judge_change(
     *,
     is_matched: bool,
     is_overtaken: bool = False,
-    awaited: str = NEXT_DIGEST,
 ) -> Judged:
     """Say what became of one change.
 
@@ -142,10 +139,9 @@ def judge_change(
         row: the match that was kept for it, where one was.
         is_matched: matching has come past this change.
         is_overtaken: see `digest.match.rules.is_overtaken`.
-        awaited: what the subscription's matches wait for; see `find_awaited`.
     """
     if row is not None:
-        return _judge_match(row, due, awaited)
+        return _judge_match(row, due)
     if not is_matched:
         return Judged(Verdict.PENDING, "the next run matches it")
     if any(one.met for one in asked):
@@ -156,13 +152,6 @@ def judge_change(
         return Judged(Verdict.EARLIER, f"it matches {names}, but was found before {names} got this text")
     failing = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
     return Judged(Verdict.UNMET, "; ".join(failing) or "the saved queries that it follows are gone")
-
-
-def find_awaited(due: DueSubscription) -> str:
-    """Say what the matches of a subscription wait for, as it is now."""
-    if due.state == SubscriptionState.PAUSED:
-        return "the end of the pause"
-    return NEXT_DIGEST
 
 
 def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded: bool) -> str:
@@ -196,7 +185,7 @@ def judge_paper(judged: Sequence[Judged]) -> Judged:
     return min(reversed(judged), key=lambda one: ORDER.index(one.verdict))
 
 
-def _judge_match(row: TrailRow, due: DueSubscription, awaited: str) -> Judged:
+def _judge_match(row: TrailRow, due: DueSubscription) -> Judged:
     if row.digest_id is not None:
         others = ", which went to others" if row.reached is Verdict.DROPPED else ""
         return Judged(row.reached, f"it is in digest {row.digest_id}{others}")
@@ -210,6 +199,7 @@ def _judge_match(row: TrailRow, due: DueSubscription, awaited: str) -> Judged:
     if row.match_run_id <= due.plan_after:
         why = "it matched while this subscription had no destination, or was not in digest.toml"
         return Judged(Verdict.DROPPED, why)
+    awaited = "the end of the pause" if due.state == SubscriptionState.PAUSED else "the next digest"
     return Judged(Verdict.WAITING, f"it matched, and waits for {awaited}")
 
 
@@ -425,7 +415,6 @@ def _follow(
     by_name = {name: met for met, name in _OUTCOMES.items()}
     met = {(query_id, change_id): by_name[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
-    awaited = find_awaited(due)
     for change in history:
         ready = analyse(change.paper)
         asked = tuple(
@@ -439,7 +428,6 @@ def _follow(
             row,
             is_matched=change.id <= mark,
             is_overtaken=change.id in overtaken,
-            awaited=awaited,
         )
         yield ChangeTrail(change, asked, judged, matched_at, row.digest_id if row else None)
 

@@ -27,11 +27,11 @@ from digest.inspect.coverage import MailingLine, is_checked, load_mailings
 from digest.inspect.query_volume import MATCH_SPAN
 from digest.match.rules import read_exclusion
 from digest.model.alarms import Alarm, AlarmName
-from digest.model.announcements import latest_mailing, mailing_moment, next_mailing
+from digest.model.announcements import mailing_moment, next_mailing
 from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
 from digest.model.errors import QueryError, count
-from digest.model.messages import Delivery, DeliveryState
+from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_look_at
 from digest.query import parse_query
@@ -259,36 +259,13 @@ _LOG = "The log of `digest serve` says why."
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
-    """How far arXiv has been checked.
-
-    Attributes:
-        source: `harvest` or `query`.
-        mailing: Eastern date of the last announcement; None before the first check.
-        is_complete: all of it has been checked, for every saved query.
-        checked_at: when the last check ended (UTC); None before the first.
-        looked_at: papers compared since that announcement.
-        new: papers that announcement is known to have brought; 0 where that is not known.
-        is_awaited: nothing of the announcement was there yet.
-    """
-
-    source: str
-    mailing: date | None
-    is_complete: bool
-    checked_at: datetime | None
-    looked_at: int
-    new: int
-    is_awaited: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Status:
     """The screen's facts; moments are in UTC.
 
     Attributes:
         now: the moment they hold for.
         troubles: what needs somebody.
-        intake: how far arXiv has been checked.
+        intake: how far arXiv has been checked; its `checked_at` is None before the first check.
         breaker: whether arXiv asked us to stay away.
         next_mailing: Eastern date of the next announcement.
         next_poll_at: from when on a new check is worth a request.
@@ -304,7 +281,7 @@ class Status:
 
     now: datetime
     troubles: tuple[Trouble, ...]
-    intake: Intake
+    intake: Coverage
     breaker: Breaker
     next_mailing: date
     next_poll_at: datetime
@@ -361,7 +338,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         return Status(
             now=now,
             troubles=tuple(troubles),
-            intake=load_intake(conn, config.arxiv.source, now),
+            intake=load_coverage(conn, config.arxiv.source, now),
             breaker=breaker,
             next_mailing=next_mailing(now),
             next_poll_at=next_poll_at,
@@ -389,21 +366,6 @@ def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[
         age = (moment - turn.began_at).total_seconds() if turn.began_at and turn.is_under_way else 0.0
         if is_stuck(turn.job, age):
             yield Trouble(f"the job {turn.job} does not end: {age / 60:.0f} min so far", _RESTART)
-
-
-def load_intake(conn: Connection, source: str, now: datetime) -> Intake:
-    """Say how far arXiv has been checked."""
-    coverage = load_coverage(conn, source, now)
-    checked = [run.finished_at for run in run_store.load_last_runs(conn, source, 1) if run.finished_at is not None]
-    return Intake(
-        source=source,
-        mailing=latest_mailing(now) if checked else None,
-        is_complete=coverage.is_complete,
-        checked_at=max(checked, default=None),
-        looked_at=coverage.looked_at,
-        new=coverage.new,
-        is_awaited=coverage.is_awaited,
-    )
 
 
 def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:

@@ -14,7 +14,7 @@ from tests.contract.store.made import DAY, MAIL, NOW, store_digest
 def test_an_empty_store_has_a_screen_that_says_what_is_missing(store: Store, tmp_path: Path) -> None:
     status = load_status(load_config(None, {}, folder=tmp_path), store, ManualClock(NOW))
     assert [trouble.what for trouble in status.troubles] == ["arXiv was never checked completely"]
-    assert status.intake.mailing is None
+    assert status.intake.checked_at is None
     assert status.subscriptions == ()
     assert status.dialect == store.dialect
     assert status.size > 0

@@ -15,7 +15,6 @@ from digest.inspect.explain import (
     Met,
     TrailRow,
     Verdict,
-    find_awaited,
     judge_change,
     judge_deliveries,
     judge_feed,
@@ -105,9 +104,8 @@ def test_a_match_without_a_digest_waits_unless_none_is_to_come(stored: DueSubscr
     ("stored", "words"), [(due(), "the next digest"), (due("paused"), "the end of the pause")]
 )
 def test_what_waits_says_for_what(stored: DueSubscription, words: str) -> None:
-    awaited = find_awaited(stored)
     change = make_change(5, PAPER, Kind.NEW)
-    judged = judge_change(change, stored, (), TrailRow(3, None, Verdict.WAITING), is_matched=True, awaited=awaited)
+    judged = judge_change(change, stored, (), TrailRow(3, None, Verdict.WAITING), is_matched=True)
     assert judged.verdict is Verdict.WAITING
     assert judged.why.endswith(words)
 
