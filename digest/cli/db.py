@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, load, opened_store
-from digest.cli.dialogue import ask
 from digest.cli.output import json_option, print_json, print_table, say, showing_progress
 from digest.config.addresses import mask_password
 from digest.model.clock import write_with_zone
@@ -144,7 +142,7 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: 
     """
     config = load(ctx)
     now = choose_clock(config).now()
-    until = _choose_moment(sent_until, config.zone, now, asks=not as_json)
+    until = _read_moment(sent_until, config.zone, now)
     settled: list[Settled] = []
 
     def settle_backup(conn: Connection) -> None:
@@ -175,7 +173,7 @@ def restored(ctx: click.Context, sent_until: str | None, *, as_json: bool) -> No
     `digest db restore --help`.
     """
     with opened_store(ctx) as here, hold_worker(here.store):
-        until = _choose_moment(sent_until, here.zone, here.now, asks=not as_json)
+        until = _read_moment(sent_until, here.zone, here.now)
         with here.store.begin() as conn:
             settled = settle(conn, until, source=here.config.arxiv.source, now=here.now)
     if as_json:
@@ -197,29 +195,17 @@ def _tell_settled(until: datetime, settled: Settled, zone: tzinfo | None, now: d
     say("Then `digest run --now`, so that nothing that waits is judged by an old check.")
 
 
-def _choose_moment(text: str | None, zone: tzinfo | None, now: datetime, *, asks: bool) -> datetime:
-    """Return until when messages had gone out (UTC), as it was written, or else is answered at a terminal.
+def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> datetime:
+    """Return a moment as it was written (UTC): in its own zone, or in that of all screens.
 
     Raises:
-        UsageError: it is no moment, lies ahead, or nobody can be asked.
+        UsageError: it is none, or lies ahead; or none was written.
     """
-    if text is not None:
-        return _read_moment(text, zone, now)
-    if not (asks and sys.stdin.isatty() and sys.stdout.isatty()):
+    if text is None:
         raise UsageError(
             "say until when messages had gone out",
             hint="Add --sent-until now, or the last moment when all was well: --sent-until 2026-11-20T08:30Z",
         )
-    say("What was due by a moment counts as sent. Name the last moment when all was well, or `now`.")
-    return ask("Sent until", lambda typed: _read_moment(typed, zone, now))
-
-
-def _read_moment(text: str, zone: tzinfo | None, now: datetime) -> datetime:
-    """Return a moment as it was written (UTC): in its own zone, or in that of all screens.
-
-    Raises:
-        UsageError: it is none, or lies ahead.
-    """
     if text.strip().lower() == "now":
         return now
     try:

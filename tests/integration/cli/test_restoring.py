@@ -17,7 +17,6 @@ from tests.fakes.archive import DemoPaper
 from tests.integration.cli.conftest import Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper
 from tests.postgres_servers import create_database, quick_server, run_tool
-from tests.terminal import hold_dialogue
 
 TUESDAY = datetime(2026, 11, 24, 3, 47, tzinfo=UTC)
 """22:47 Eastern time of Mon 23 Nov: another mailing is out."""
@@ -136,13 +135,6 @@ def test_the_moment_must_be_named_and_have_come(digest: Shell) -> None:
     assert "Add --sent-until now, or" in digest("db", "restored", expect=2).err
     for text, said in (("2027-01-01", "in the future"), ("tea time", "is not a moment")):
         assert said in digest("db", "restored", "--sent-until", text, expect=2).err
-
-
-def test_at_a_terminal_the_moment_is_asked_for(world: World, digest: Shell) -> None:
-    digest("run")
-    typed = [("Sent until", "2027-01-01"), ("in the future", "now")]
-    code, screen = hold_dialogue(world.folder, {}, "db", "restored", typed=typed)
-    assert (code, "Taken as sent: 0 deliveries and 0 papers, due by" in screen) == (0, True)
 
 
 @pytest.mark.skipif(not IS_NIGHTLY, reason="a database is lost twice")
