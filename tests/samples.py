@@ -15,6 +15,7 @@ from digest.model.messages import Digest, DigestEntry, Sequel, StoredText
 from digest.model.papers import Author, Field
 from digest.model.people import DAYS, KINDS
 from digest.model.subscriptions import Grouping
+from digest.plan.order import arrange
 from digest.render.contexts import (
     ArchiveLink,
     BarView,
@@ -106,13 +107,20 @@ def revised_entry(number: int = 7, **fields: Any) -> DigestEntry:  # noqa: ANN40
 
 
 def revised_digest() -> Digest:
-    """Return replaced and edited papers, grouped by saved query."""
-    entries = (
+    """Return a new paper, and what changed in others: much, little, or they were withdrawn; by saved query."""
+    little = [
+        make_entry(5, kind=Kind.REPLACEMENT, label="v1 → v2", title="Cache misses", comment="v2: typos fixed"),
+        make_entry(6, kind=Kind.METADATA, label="edited", title="Queues", journal_ref="J. Made Up 3 (2027) 14"),
+    ]
+    told = (
         revised_entry(7),
         revised_entry(8, title="A title of old", journal_ref="J. Made Up 3 (2027) 14"),
         make_entry(9, queries=("gpu", "perf")),
+        *sample_digest().entries[-1:],
+        *(replace(one, before=StoredText(replace(one.paper, comment="", journal_ref=""))) for one in little),
     )
-    return make_digest(entries, group_by=Grouping.QUERY)
+    entries, groups = arrange(told, Grouping.QUERY, ("perf", "gpu"))
+    return make_digest(entries, groups=groups, group_by=Grouping.QUERY)
 
 
 def merged_digest() -> Digest:

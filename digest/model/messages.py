@@ -125,8 +125,7 @@ class DigestEntry:
         reasons: which clauses matched, and where.
         announced: Eastern date of the announcement it is shown for.
         change_id: the change this entry reports.
-        before: what a replacement, withdrawal or edit is held against: the text its reader had, else the one
-            stored before; None for new papers, and where neither is known.
+        before: the text its reader had; None for papers that are new to the reader.
         sequel: what became of it since; None where nothing did.
     """
 
@@ -142,8 +141,18 @@ class DigestEntry:
 
     @property
     def tells_change(self) -> bool:
-        """Whether the reader knows the paper, and learns what changed in it."""
-        return self.kind is Kind.WITHDRAWAL or self.before is not None
+        """Whether what changed is told in place of the paper: its reader knows it, or it was withdrawn."""
+        return self.is_withdrawn or self.before is not None
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether its authors took it back, as far as was known when the digest was planned."""
+        return self.kind is Kind.WITHDRAWAL or self.latest.is_withdrawn
+
+    @property
+    def latest(self) -> Paper:
+        """The paper as it was when the digest was planned."""
+        return self.sequel.after.paper if self.sequel else self.paper
 
     @property
     def clauses(self) -> int:
@@ -154,7 +163,7 @@ class DigestEntry:
 class Form(StrEnum):
     """How much is said of a paper: its abstract, sentences of that, its title alone, or what changed in it.
 
-    No digest is planned with whole abstracts, but Slack's thread may have room for them.
+    Minor changes share an entry. No digest is planned with whole abstracts, but Slack's thread may have room.
     """
 
     ABSTRACT = "abstract"
@@ -162,6 +171,7 @@ class Form(StrEnum):
     SENTENCE = "one sentence"
     TITLE = "title"
     CHANGE = "change"
+    MINOR = "minor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +181,7 @@ class Group:
     Attributes:
         title: the heading.
         count: how many papers.
-        form: how much is said of each, but of a change to a paper that the reader knows (`Form.CHANGE`).
+        form: how much is said of each.
         is_name: its title is the name of a category or a saved query.
         reasons: for each of its papers, why it is to be read first; () in other groups.
     """

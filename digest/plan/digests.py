@@ -20,7 +20,7 @@ from digest.model.messages import (
     Sequel,
     StoredText,
 )
-from digest.model.papers import Reason
+from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import Destination, DueSubscription
 from digest.plan.order import KIND_ORDER, arrange
 from digest.query import analyse, find_reasons, matches
@@ -186,9 +186,6 @@ if TYPE_CHECKING:
 _FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST)
 """Kinds under which a paper is shown even if it was replaced meanwhile."""
 
-_WITHOUT_BEFORE = (*_FIRST_NEWS, Kind.KNOWN)
-"""Kinds of which nothing is held against an earlier text."""
-
 _UNLABELLED = (Kind.NEW, Kind.KNOWN)
 
 
@@ -236,7 +233,7 @@ def make_entry(
         reasons=tuple(reasons),
         announced=find_telling(changes, told.occasion).announced,
         change_id=last.id,
-        before=None if kind in _WITHOUT_BEFORE else _find_before(changes[0], seen),
+        before=StoredText(seen.paper, seen.key) if seen and seen.paper and kind not in _UNLABELLED else None,
         sequel=told.sequel,
     )
 
@@ -303,13 +300,6 @@ def find_sequel(
     return Sequel(kind, last.announced, before, after)
 
 
-def _find_before(first: StoredChange, seen: Seen | None) -> StoredText | None:
-    """Return the text a reader knows, or else the one that was stored before the first change that is shown."""
-    if seen is not None and seen.paper is not None:
-        return StoredText(seen.paper, seen.key)
-    return StoredText(first.previous, first.previous_key) if first.previous is not None else None
-
-
 def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Query], seen: Seen | None) -> str:
     if kind in _UNLABELLED:  # as most are
         return ""
@@ -318,17 +308,16 @@ def _label(kind: Kind, changes: Sequence[StoredChange], queries: Mapping[str, Qu
     if kind is Kind.WITHDRAWAL:
         return f"withdrawn (v{version})"
     if kind is Kind.CROSS_LIST:
-        before = set(first.previous.categories) if first.previous else set()
+        before = first.previous.categories if first.previous else (last.paper.primary_category,)
         return "cross-listed into " + ", ".join(name for name in last.paper.categories if name not in before)
     if seen is not None:
-        return f"v{seen.version} → v{version}" if seen.version < version else f"edited (v{version})"
-    if first.previous is not None and not _matched_any(queries, first):
+        return f"v{seen.version} → v{version}" if seen.version < version else "edited"
+    if first.previous is not None and not matches_any(queries, first.previous):
         return f"now matches (v{version})"
     return f"first time here (v{version})"
 
 
-def _matched_any(queries: Mapping[str, Query], change: StoredChange) -> bool:
-    if change.previous is None:
-        return False
-    before = analyse(change.previous)
-    return any(matches(query, before) for query in queries.values())
+def matches_any(queries: Mapping[str, Query], paper: Paper) -> bool:
+    """Whether a paper matches any of these saved queries."""
+    analysed = analyse(paper)
+    return any(matches(query, analysed) for query in queries.values())

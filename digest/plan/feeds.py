@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from digest.model.announcements import Kind, StoredChange
-from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed, FeedEntry, Occasion
+from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed, FeedEntry, Occasion, Seen
 from digest.model.secrets import feed_uri
 from digest.model.subscriptions import Wording
-from digest.plan.digests import Shown, find_sequel, make_entry
+from digest.plan.digests import Shown, find_sequel, make_entry, matches_any
 from digest.query import Query
 
 
@@ -138,7 +138,9 @@ def _make_feed_entry(
     changes = [one.change for one in found]
     sequel = find_sequel(changes, (), Occasion.SCHEDULED)
     queries = _find_queries(wordings, found[-1].matched_at)
-    entry = make_entry(Shown(changes, Occasion.SCHEDULED, sequel=sequel), queries)
+    before, key = changes[0].previous, changes[0].previous_key
+    seen = Seen(before.version, key, before) if before and matches_any(queries, before) else None
+    entry = make_entry(Shown(changes, Occasion.SCHEDULED, seen, sequel), queries)
     uri = feed_uri(*name, str(entry.paper.id))
     return FeedEntry(id=uri, entry=entry, published=found[0].told_at, updated=_find_update(found))
 

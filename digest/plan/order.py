@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from functools import lru_cache
-from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from digest.model.announcements import Kind
@@ -13,6 +12,7 @@ from digest.model.messages import Form, Group
 from digest.model.papers import Field
 from digest.model.places import find_place
 from digest.model.subscriptions import Grouping
+from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,24 +32,36 @@ _SMALL = 3
 """A category with fewer papers has no heading of its own, but its archive may have one."""
 
 KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
-"""Kinds as a digest tells them; of a paper with several changes the first one counts."""
+"""Of a paper with several changes the first of these counts."""
 
 _HEADINGS = {
     Kind.NEW: "New",
     Kind.KNOWN: "Recent papers",
     Kind.CROSS_LIST: "Cross-listed",
-    Kind.REPLACEMENT: "New versions",
-    Kind.METADATA: "New versions",
-    Kind.WITHDRAWAL: "Withdrawn",
+    Kind.REPLACEMENT: "First time here",
+    Kind.METADATA: "First time here",
 }
-_NEWS = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST)
+"""Headings of papers that are new to the reader, in order."""
+
+_CHANGES = ("New versions", Form.CHANGE), ("New versions", Form.MINOR), ("Withdrawn", Form.CHANGE)
+"""Headings of the others, in order."""
+
+_FEW_WORDS = 5
+"""No more words of the abstract are changed by a minor change."""
+
+_MINOR_PARTS = {"comment", "journal reference", "DOI", "categories", "abstract"}
+_WEIGHTY = re.compile(
+    r"(?i)\b(?:error|errat|corrigend|incorrect|wrong|mistake|flaw|gap|retract|major|substantial|significant"
+    r"|new (?:result|section|proof|theorem|figure|data|method|experiment))"
+)
+"""What makes more than a minor change of a comment."""
+
 _NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 _SEVERAL_WORDS = re.compile(r'\w+:=?"[^"]*\s[^"]*"')
 """A clause on a phrase, or on a name of several parts, as canonical text."""
 
 _NAMES = ("au:", "author:")
 _AUTHORS, _TITLE = Field.AUTHORS, Field.TITLE  # each mention of an enumeration's member is a call
-_PLACES = {kind: place for place, kind in enumerate(KIND_ORDER)}
 
 
 def arrange(
@@ -57,7 +69,7 @@ def arrange(
 ) -> tuple[tuple[DigestEntry, ...], tuple[Group, ...]]:
     """Return the entries of a digest in the order it tells them, and the headings they have.
 
-    Papers that are new to the reader come before new versions and withdrawals.
+    Papers that are new to the reader come before new versions, the minor ones last, and withdrawals.
 
     Args:
         entries: one of each paper, in any order.
@@ -66,8 +78,11 @@ def arrange(
         show: how many are shown at most; None for all. The others come last, under headings of their own.
     """
     ranked = rank_entries(entries)
-    news = [entry for entry in ranked if entry.kind in _NEWS]
-    changes = sorted((entry for entry in ranked if entry.kind not in _NEWS), key=lambda one: _PLACES[one.kind])
+    news = [entry for entry in ranked if not entry.tells_change]
+    changes: dict[tuple[str, Form], list[DigestEntry]] = {heading: [] for heading in _CHANGES}
+    for entry in ranked:
+        if entry.tells_change:
+            changes[_CHANGES[2 if entry.is_withdrawn else is_minor(entry)]].append(entry)
     shown = news[:show]
     form = Form.TITLE
     if len(shown) <= MOST_WITH_ONE:
@@ -81,9 +96,7 @@ def arrange(
         shown = [entry for entry in shown if entry not in first]
     for part in (shown, news[show:] if show is not None else []):
         groups += _divide(part, group_by, queries, form)
-    for title, members in groupby(changes, key=lambda entry: _HEADINGS[entry.kind]):
-        listed = list(members)
-        groups.append((Group(title, len(listed), form), listed))
+    groups += [(Group(title, len(told), form), told) for (title, form), told in changes.items() if told]
     return tuple(entry for _, members in groups for entry in members), tuple(group for group, _ in groups)
 
 
@@ -100,7 +113,7 @@ def _divide(
         totals = Counter(map(find_heading, entries))
         places = {name: -total for name, total in totals.items() if name != _OTHERS}
     else:
-        places = {_HEADINGS[kind]: place for kind, place in _PLACES.items() if kind in _NEWS}
+        places = {title: place for place, title in enumerate(_HEADINGS.values())}
         find_heading = lambda entry: _HEADINGS[entry.kind]  # noqa: E731 - as the others
     by_heading: dict[str, list[DigestEntry]] = defaultdict(list)
     for entry in entries:
@@ -136,6 +149,18 @@ def _name_categories(entries: Iterable[DigestEntry]) -> Callable[[DigestEntry], 
         return archive if archives[archive] >= _SMALL else _OTHERS
 
     return name
+
+
+def is_minor(entry: DigestEntry) -> bool:
+    """Whether little changed in a paper that its reader knows: where it appears, or a few words.
+
+    A comment that does not fit what is shown of minor changes is none.
+    """
+    parts = {part.name: part for part in view_revisions(entry.before.paper, entry.paper)} if entry.before else {}
+    changed = count_changed(parts["abstract"].pieces) if "abstract" in parts else 0
+    comment = parts["comment"].summary if "comment" in parts else ""
+    is_small = parts.keys() <= _MINOR_PARTS and changed <= _FEW_WORDS
+    return is_small and len(comment) <= LONGEST_MINOR and not _WEIGHTY.search(comment)
 
 
 def rank_entries(entries: Iterable[DigestEntry]) -> list[DigestEntry]:

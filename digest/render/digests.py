@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -259,10 +259,9 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
         members = digest.entries[len(views) : len(views) + group.count]
         under = group.title if group.is_name and by_query else ""
         for entry, why in zip(members, group.reasons or ("",) * group.count, strict=True):
-            form = Form.CHANGE if entry.tells_change else group.form
-            number = len(views) + 1
+            said, number = show_plain(why), len(views) + 1
             views.append(
-                PaperView(entry, number, is_first_digest, under, is_of_one, form, show_plain(why), group.title)
+                PaperView(entry, number, is_first_digest, under, is_of_one, group.form, said, group.title)
             )
     return tuple(views)
 
@@ -280,7 +279,11 @@ def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView
         first, end = end, end + group.count
         if members := papers[max(0, first - start) : max(0, end - start)]:
             title = shorten(clean_text(group.title), _LONGEST_NAME)
-            views.append(GroupView(title, group.is_name, group.count, group.form, tuple(members)))
+            view = GroupView(title, group.is_name, group.count, group.form, tuple(members))
+            if views and views[-1].title == title:  # such as minor changes
+                before = views.pop()
+                view = replace(before, count=before.count + view.count, papers=before.papers + view.papers)
+            views.append(view)
     return tuple(views)
 
 

@@ -20,7 +20,7 @@ from digest.model.messages import DigestEntry, Form
 from digest.model.papers import Field, Paper, Reason
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
-from digest.render.revisions import RevisionView, join_summaries, quote_comment, view_revisions
+from digest.render.revisions import LONGEST_MINOR, RevisionView, give_reason, join_summaries, view_revisions
 from digest.render.sentences import LONGEST_SNIPPET, choose_snippet
 from digest.render.text import (
     Mrkdwn,
@@ -129,7 +129,6 @@ LONGEST_NOTE = 240
 _LONGEST_CATEGORIES = 120
 _MOST_AUTHORS = 6
 _SHORT_TITLE = 90
-_NO_REASON = "the authors give no reason"
 _LATE_DAYS = 5
 """A paper announced later than this after submission says both dates."""
 
@@ -144,7 +143,7 @@ class PaperView:
         is_first_digest: it comes in a first digest, so nothing is said about when it was announced.
         under: the saved query it stands under; "" where the headings are kinds of announcement.
         is_of_one_query: its digest has one saved query, whose name would stand at every paper.
-        form: how much is said of it: `two sentences`, `one sentence`, `title` or `change`.
+        form: how much is said of it: `two sentences`, `one sentence`, `title`, `change` or `minor`.
         why_first: why it is to be read before the others, in words; "" if it is not.
         heading: what it stands under.
     """
@@ -286,11 +285,6 @@ class PaperView:
         """The abstract for Slack, with the words that were met in bold, cut where a section has no more room."""
         return _write_mrkdwn(_fit_words(_split_words(self._abstract_segments), _LONGEST_SECTION))
 
-    @property
-    def tells_change(self) -> bool:
-        """Whether `change` stands in place of the snippet: the reader knows the paper and learns what changed."""
-        return self.entry.tells_change
-
     @cached_property
     def short_why(self) -> str:
         """`why`, but "" where the only reason is a category, which stands there anyway."""
@@ -316,31 +310,37 @@ class PaperView:
 
     @cached_property
     def change(self) -> str:
-        """What changed since the reader saw it, folded: `v1 → v2: “accepted at …”; abstract: 12 words changed`.
+        """What changed since the reader saw it, in a line or two: `v2: corrected Fig. 3; abstract +22 words`.
 
-        For a paper that was withdrawn the authors' comment; "" for new papers of which nothing became since.
+        Of a minor change it is what goes into brackets, of a paper that was withdrawn the reason. Of others it is
+        what is not simply new: `cross-listed into cs.PF`, `first time here (v2)`, `replaced on …`; "" mostly.
         """
-        return "; ".join(filter(None, (shorten(self._whole_change, LONGEST_NOTE), self.sequel)))
+        entry, sequel, is_brief = self.entry, self.entry.sequel, self.form is Form.TITLE
+        on = f" on {write_day(sequel.day, entry.announced)}" if sequel else ""
+        version = f"(v{entry.latest.version})"
+        if entry.is_withdrawn:
+            return shorten(f"withdrawn{on} {version}: {give_reason(entry.latest)}", LONGEST_NOTE)
+        said, told = clean_text(entry.label), join_summaries(self.revisions)
+        if self.form is Form.MINOR:
+            return shorten(told, LONGEST_MINOR)
+        if entry.before:
+            said = f"{said.rpartition(' → ')[2]}: {told}"
+        elif is_brief:
+            said = said.partition(" into ")[0]
+        since = f"replaced{on} {version}" if sequel else ""
+        if since and not is_brief and not entry.before:
+            since = f"{since}: {told}"
+        return shorten("; ".join(filter(None, (said, since))), LONGEST_NOTE)
 
-    @cached_property
-    def sequel(self) -> str:
-        """What became of it after it was announced: `replaced on Thu 19 Nov (v1 → v2): …`; "" mostly."""
-        sequel = self.entry.sequel
-        if sequel is None:
-            return ""
-        before, after = sequel.before.paper, sequel.after.paper
-        day = write_day(sequel.day, self.entry.announced)
-        if sequel.kind is Kind.WITHDRAWAL:
-            said = f"withdrawn on {day} (v{after.version}): {quote_comment(after) or _NO_REASON}"
-        else:
-            told = join_summaries(self._revisions_since)
-            said = f"replaced on {day} (v{before.version} → v{after.version}): {told}"
-        return shorten(said, LONGEST_NOTE)
+    @property
+    def tells_change(self) -> bool:
+        """Whether `change` is told in place of the paper."""
+        return self.entry.tells_change
 
     @property
     def is_withdrawn_since(self) -> bool:
-        """Whether it was withdrawn after it was announced."""
-        return self.entry.sequel is not None and self.entry.sequel.kind is Kind.WITHDRAWAL
+        """Whether its authors took it back."""
+        return self.entry.is_withdrawn
 
     @cached_property
     def short_title(self) -> str:
@@ -350,19 +350,10 @@ class PaperView:
     @cached_property
     def revisions(self) -> tuple[RevisionView, ...]:
         """What changed, part by part, to be unfolded: since the reader saw it, or since it was announced."""
-        return self._revisions_before or self._revisions_since
-
-    @cached_property
-    def _revisions_before(self) -> tuple[RevisionView, ...]:
-        before = self.entry.before
+        before, sequel = self.entry.before, self.entry.sequel
+        if before is None and sequel is not None:
+            return view_revisions(sequel.before.paper, sequel.after.paper, shown=self.entry.paper)
         return view_revisions(before.paper, self.entry.paper) if before is not None else ()
-
-    @cached_property
-    def _revisions_since(self) -> tuple[RevisionView, ...]:
-        sequel = self.entry.sequel
-        if sequel is None:
-            return ()
-        return view_revisions(sequel.before.paper, sequel.after.paper, shown=self.entry.paper)
 
     @cached_property
     def comment(self) -> str:
@@ -371,9 +362,8 @@ class PaperView:
 
     @cached_property
     def short_comment(self) -> str:
-        """The authors' comment, at most 240 characters; "" where `change` tells it already."""
-        is_told = self.comment in self.change or quote_comment(self.entry.paper) in self.change
-        return "" if self.comment and is_told else shorten(self.comment, LONGEST_NOTE)
+        """The authors' comment, at most 240 characters."""
+        return shorten(self.comment, LONGEST_NOTE)
 
     @cached_property
     def comment_html(self) -> Markup:
@@ -399,8 +389,8 @@ class PaperView:
 
     @cached_property
     def short_journal_ref(self) -> str:
-        """The journal reference, at most 240 characters; "" where there is none, or `change` tells it already."""
-        return "" if self.journal_ref in self._whole_change else shorten(self.journal_ref, LONGEST_NOTE)
+        """The journal reference, at most 240 characters; "" where there is none."""
+        return shorten(self.journal_ref, LONGEST_NOTE)
 
     @cached_property
     def short_journal_ref_html(self) -> Markup:
@@ -446,17 +436,6 @@ class PaperView:
         if abstracts is Abstracts.SHORT:
             return (self.snippet_html,) if self._snippet else ()
         return show_paragraphs(self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT))
-
-    @cached_property
-    def _whole_change(self) -> str:
-        entry, label = self.entry, clean_text(self.entry.label)
-        if entry.kind is Kind.WITHDRAWAL:
-            return f"{label}: {quote_comment(entry.paper) or _NO_REASON}" if label else ""
-        if entry.before is None:  # of a paper never stored before
-            return label
-        is_named = label.startswith((f"v{entry.before.paper.version} →", "edited"))
-        since = "" if is_named else f", since v{entry.before.paper.version}"
-        return f"{label}{since}: {join_summaries(self._revisions_before)}"
 
     @property
     def _submitted(self) -> date:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from digest.compare import find_differences
 from digest.model.papers import Paper
+from digest.model.places import find_place
 from digest.render.text import clean_text, shorten, show_plain
 
 _ONE_BY_ONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -104,12 +105,24 @@ def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[DiffPi
     return tuple(DiffPiece(part, text) for part, text in ((part, text), *rest) if text)
 
 
-_LONGEST_QUOTE = 140
+LONGEST_MINOR = 40
+"""Characters that tell a minor change."""
+
+_LONGEST_COMMENT = 140
 _LONGEST_TITLE = 90
 _MOST_NAMES = 3
 _SAID = {Part.GONE: "removed", Part.COME: "added"}
 UNCHANGED = "title, authors and abstract as before"
 """Said of a new version that reads like the one before: only what it holds has changed."""
+
+_CLAUSE = re.compile(r"(?<=[;,.])\s+")
+_LENGTHS = re.compile(r"(?i)\W*\d+\s*\+?\s*(?:[\w-]+ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}")
+_JOURNAL = re.compile(r"(?:\D{3,}?(?=,|[\s(]*\d|\Z)|.*)")
+_OF_VERSION = re.compile(r"(?i)\A\W*v(?:ersion)?\s?\d+\W+")
+_WITHDRAWN = re.compile(
+    r"(?i)\A(?:th(?:is|e) \w+ (?:has been|is|was) )?withdrawn(?: by (?:the )?\w+(?:\(s\))?)?[\s.,:;]*(?=\w)"
+)
+"""What a comment says before the reason of a withdrawal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +132,7 @@ class RevisionView:
     Attributes:
         name: which: `withdrawal` (no longer), `title`, `authors`, `comment`, `journal reference`, `DOI`,
             `abstract`, `categories`.
-        summary: it in one line: `title was “…”`, `abstract: 12 words changed`.
+        summary: it in a few words: `title was “…”`, `abstract +22 words`.
         pieces: all of it: what was kept, what is gone (`piece.part` is "gone"), what has come ("come").
     """
 
@@ -150,14 +163,15 @@ def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -
 
 
 def join_summaries(revisions: Sequence[RevisionView]) -> str:
-    """Say in one line what changed."""
-    return "; ".join(revision.summary for revision in revisions) or UNCHANGED
+    """Say in one line what changed; a DOI and categories only if nothing else did."""
+    telling = [one.summary for one in revisions if one.name not in _LEAST]
+    return "; ".join(telling or [one.summary for one in revisions]) or UNCHANGED
 
 
-def quote_comment(paper: Paper) -> str:
-    """Return the authors' comment in quotation marks, at most 140 characters; "" where there is none."""
-    comment = show_plain(paper.comment)
-    return f"“{shorten(comment, _LONGEST_QUOTE)}”" if comment else ""
+def give_reason(paper: Paper) -> str:
+    """Return why a paper was withdrawn, as its authors say."""
+    reason = _WITHDRAWN.sub("", show_plain(paper.comment))
+    return reason or "the authors give no reason"
 
 
 def _view_return(before: Paper, after: Paper) -> RevisionView:
@@ -166,7 +180,15 @@ def _view_return(before: Paper, after: Paper) -> RevisionView:
 
 
 def _view_comment(before: Paper, after: Paper) -> RevisionView:
-    summary = quote_comment(after) or "comment taken back"
+    old, new = [_CLAUSE.split(show_plain(paper.comment)) for paper in (before, after)]
+    known = {clause.strip(" ;,.").lower() for clause in old}
+    come = [clause for clause in new if clause.strip(" ;,.").lower() not in known]
+    said = " ".join([clause for clause in come if not _LENGTHS.fullmatch(clause)] or come).strip(" ;,.")
+    said = _OF_VERSION.sub("", said)
+    place = find_place(replace(after, comment=said, journal_ref=""))
+    if place and said.lower().startswith(place.split()[0].lower()) and not re.search("[;,]", said):
+        said = place
+    summary = shorten(said, _LONGEST_COMMENT) or "comment shortened"
     return RevisionView("comment", summary, _compare_texts(before.comment, after.comment))
 
 
@@ -177,18 +199,23 @@ def _view_title(before: Paper, after: Paper) -> RevisionView:
 
 def _view_abstract(before: Paper, after: Paper) -> RevisionView:
     pieces = _compare_texts(before.abstract, after.abstract)
-    return RevisionView("abstract", f"abstract: {_count_changes(pieces)}", pieces)
+    return RevisionView("abstract", f"abstract{_count_changes(pieces)}", pieces)
+
+
+def count_changed(pieces: Sequence[DiffPiece]) -> int:
+    """Return how many words changed: those that are gone or those that have come, whichever are more."""
+    return max(count_words(pieces, Part.GONE), count_words(pieces, Part.COME))
 
 
 def _count_changes(pieces: Sequence[DiffPiece]) -> str:
     gone, come = count_words(pieces, Part.GONE), count_words(pieces, Part.COME)
-    most = max(gone, come)
+    most = count_changed(pieces)
     if not most:
-        return "punctuation changed"
-    if not count_words(pieces, Part.KEPT):
-        return "written anew" if gone and come else ("added" if come else "taken back")
-    verb = "changed" if gone and come else ("added" if come else "removed")
-    return f"{most:,} word{'' if most == 1 else 's'} {verb}"
+        return ": punctuation changed"
+    words = f"{most:,} word{'' if most == 1 else 's'}"
+    if gone and come:
+        return f": {words} changed" if count_words(pieces, Part.KEPT) else " written anew"
+    return f" {'+' if come else '−'}{words}"
 
 
 def _view_authors(before: Paper, after: Paper) -> RevisionView:
@@ -213,19 +240,19 @@ def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _view_journal(before: Paper, after: Paper) -> RevisionView:
-    told = shorten(show_plain(after.journal_ref), _LONGEST_TITLE)
-    summary = f"in {told}" if told else "journal reference removed"
+    # Its volume and page are on the paper's own page.
+    told = shorten(_JOURNAL.match(show_plain(after.journal_ref))[0], _LONGEST_TITLE)  # type: ignore[index]  # it may be empty
+    summary = f"published in {told}" if told else "journal reference removed"
     return RevisionView("journal reference", summary, _compare_texts(before.journal_ref, after.journal_ref))
 
 
 def _view_dois(before: Paper, after: Paper) -> RevisionView:
     old, new = ([clean_text(doi) for doi in paper.dois] for paper in (before, after))
-    came, went = [doi for doi in new if doi not in old], [doi for doi in old if doi not in new]
-    told = shorten(", ".join(came or went or new), _LONGEST_TITLE)
-    summary = f"DOI {told}{'' if came or not went else ' removed'}"
-    return RevisionView("DOI", summary, compare_lists(old, new))
+    told = shorten(", ".join(name for name in new if name not in old), _LONGEST_TITLE)
+    return RevisionView("DOI", f"DOI {told or 'removed'}", compare_lists(old, new))
 
 
+_LEAST = ("DOI", "categories")
 _VIEWS: dict[str, Callable[[Paper, Paper], RevisionView]] = {
     "withdrawn": _view_return,
     "comment": _view_comment,

@@ -85,9 +85,11 @@ def make_entry(
 def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Digest
     """Make a digest of Thu 19 Nov 2026, with any field of `Digest` given."""
     is_by_query = fields.get("group_by") is Grouping.QUERY
-    headings = [(*entry.queries, "Others")[0] if is_by_query else entry.kind.capitalize() for entry in entries]
     form = Form.SENTENCE if len(entries) > 8 else Form.TWO_SENTENCES  # noqa: PLR2004 - as digests are planned
-    groups = (Group(title, len(list(found)), form, is_by_query) for title, found in groupby(headings))
+    headings = [(*entry.queries, "Others")[0] if is_by_query else entry.kind.capitalize() for entry in entries]
+    forms = [Form.CHANGE if entry.tells_change else form for entry in entries]
+    runs = groupby(zip(headings, forms, strict=True))
+    groups = (Group(title, len(list(found)), said, is_by_query) for (title, said), found in runs)
     digest = Digest(
         subscription="demo-team",
         title="demo-team",
@@ -168,6 +170,7 @@ def _make_samples() -> Iterator[Digest]:
     yield replace(busy, shown=3, group_by=Grouping.QUERY, abstracts=Abstracts.FULL)
     yield replace(busy, occasion=Occasion.FIRST_DIGEST, abstracts=Abstracts.NONE)
     yield replace(busy, coverage=make_coverage(len(busy.entries), since=date(2026, 11, 18), mailings=2))
+    yield make_digest([replaced], groups=(Group("New versions", 1, Form.MINOR),))
     yield make_digest([make_entry(number, abstract=ABSTRACT * 4) for number in range(1, 41)])
     yield from quiet_digests().values()
 

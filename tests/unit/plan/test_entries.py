@@ -30,24 +30,26 @@ def test_a_replacement_is_held_against_the_text_its_reader_had() -> None:
     assert (entry.before.paper, entry.before.key, entry.label) == (as_seen, 41, "v1 → v3")
 
 
-def test_where_nothing_is_known_of_the_reader_it_is_held_against_what_was_stored_before() -> None:
-    entry = tell(make_change(9, V3, Kind.REPLACEMENT, V2, previous_key=52))
-    assert entry.before is not None
-    assert (entry.before.paper, entry.before.key) == (V2, 52)
-    assert tell(make_change(9, V3, Kind.REPLACEMENT)).before is None
+def test_a_paper_is_new_to_a_reader_who_never_had_it_whatever_was_stored() -> None:
+    changes = make_change(8, V2, Kind.REPLACEMENT, V1, previous_key=1), make_change(9, V3, Kind.REPLACEMENT, V2)
+    for entry in (tell(*changes), tell(changes[1]), tell(make_change(9, V3, Kind.CROSS_LIST, V2))):
+        assert (entry.before, entry.tells_change) == (None, False)
 
 
-def test_several_versions_in_one_digest_are_held_against_the_text_before_the_first() -> None:
-    entry = tell(
-        make_change(8, V2, Kind.REPLACEMENT, V1, previous_key=1), make_change(9, V3, Kind.REPLACEMENT, V2)
-    )
-    assert entry.before is not None
-    assert (entry.before.paper.version, entry.paper.version) == (1, 3)
+def test_a_cross_list_of_what_the_reader_had_tells_a_change() -> None:
+    assert tell(make_change(9, V1, Kind.CROSS_LIST, V1), seen=Seen(1, 41, V1)).tells_change
+
+
+def test_a_paper_withdrawn_before_its_digest_went_out_is_told_as_withdrawn_whatever_it_comes_as() -> None:
+    sequel = find_sequel([make_change(1, V1)], [make_change(2, GONE, Kind.WITHDRAWAL, V1)], Occasion.SCHEDULED)
+    since = make_entry(Shown([make_change(1, V1)], Occasion.SCHEDULED, None, sequel), QUERIES)
+    sample = make_entry(Shown([make_change(2, GONE)], Occasion.FIRST_DIGEST), QUERIES)
+    assert all(entry.is_withdrawn and entry.tells_change for entry in (since, sample))
 
 
 def test_an_edit_of_what_the_reader_had_says_so() -> None:
     change = make_change(9, replace(V1, journal_ref="J. Made Up 3"), Kind.METADATA, V1, fields=("journal_ref",))
-    assert tell(change, seen=Seen(1, 41, V1)).label == "edited (v1)"
+    assert tell(change, seen=Seen(1, 41, V1)).label == "edited"
 
 
 def test_a_paper_that_was_withdrawn_and_touched_again_is_withdrawn_not_new() -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from digest.model.announcements import Kind
-from digest.model.messages import DigestEntry
+from digest.model.messages import DigestEntry, StoredText
 from digest.model.papers import ArxivId, Field, Reason, Span
 from digest.model.subscriptions import Grouping
-from digest.plan.order import MOST_WITH_ONE, MOST_WITH_TWO, READ_FIRST, arrange
+from digest.plan.order import MOST_WITH_ONE, MOST_WITH_TWO, READ_FIRST, arrange, is_minor
 from tests.conftest import IS_NIGHTLY
 from tests.unit.made_up import FOUND, make_paper
 
@@ -128,15 +130,46 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
 
 
 def test_new_versions_and_withdrawals_come_last_whatever_the_headings_are() -> None:
-    late = [make_entry(f"2611.0010{number}", kind=kind) for number, kind in enumerate((Kind.WITHDRAWAL, *CHANGED))]
-    last = ["New versions 2: two sentences", "Withdrawn 1: two sentences"]
+    gone = make_entry("2611.00100", kind=Kind.WITHDRAWAL)
+    typos, weighty = revise("2611.00101", comment="v2: typos"), revise("2611.00102", title="Another one")
+    last = ["New versions 1: change", "New versions 1: minor", "Withdrawn 1: change"]
     crossed = make_entry("2611.00050", kind=Kind.CROSS_LIST, queries=("gpu",))
-    papers = [*late, *many(2), crossed]
-    assert outline(papers) == ["New 2: two sentences", "Cross-listed 1: two sentences", *last]
-    assert outline(papers, Grouping.QUERY) == ["perf 2: two sentences", "gpu 1: two sentences", *last]
+    unseen = make_entry("2611.00051", kind=Kind.REPLACEMENT, queries=("gpu",))
+    papers = [gone, typos, weighty, *many(2), crossed, unseen]
+    news = ["New 2: two sentences", "Cross-listed 1: two sentences", "First time here 1: two sentences"]
+    assert outline(papers) == [*news, *last]
+    assert outline(papers, Grouping.QUERY) == ["perf 2: two sentences", "gpu 2: two sentences", *last]
 
 
-CHANGED = (Kind.REPLACEMENT, Kind.METADATA)
+def revise(id_: str = "2611.00001", kind: Kind = Kind.REPLACEMENT, **changes: Any) -> DigestEntry:  # noqa: ANN401 - any field of Paper
+    entry = make_entry(id_, kind=kind)
+    return replace(entry, paper=replace(entry.paper, **changes), before=StoredText(entry.paper))
+
+
+WORDS = make_paper().abstract
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_small"),
+    [
+        ({}, True),
+        ({"comment": "9 pages, typos corrected"}, True),
+        ({"comment": "Accepted for publication in Physical Review Letters"}, True),
+        ({"journal_ref": "Phys. Rev. B 94, 045106 (2016)", "dois": ("10.1103/PhysRevB.94.045106",)}, True),
+        ({"categories": ("cs.PF", "cs.DC")}, True),
+        ({"abstract": f"{WORDS} Five words come at most."}, True),
+        ({"abstract": f"{WORDS} Six words are more than minor."}, False),
+        ({"comment": "Major revision"}, False),
+        ({"comment": "Theorem 2 was wrong"}, False),
+        ({"comment": "The assumption of Lemma 3 is stated, and its proof is longer"}, False),
+        ({"title": "Another title"}, False),
+        ({"authors": ()}, False),
+    ],
+)
+def test_a_change_is_minor_if_few_words_tell_it_and_none_is_weighty(
+    changes: dict[str, Any], *, is_small: bool
+) -> None:
+    assert is_minor(revise(**changes)) is is_small
 
 
 def test_authors_come_before_queries_titles_places_clauses_and_newest_ids() -> None:

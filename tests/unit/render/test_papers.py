@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from digest.model.announcements import Kind
-from digest.model.messages import DigestEntry, StoredText
+from digest.model.messages import DigestEntry
 from digest.model.papers import Author, Field
 from digest.model.subscriptions import Abstracts
 from digest.render.papers import (
@@ -91,13 +91,6 @@ def test_a_first_digest_says_when_papers_were_submitted_only() -> None:
 def test_a_paper_known_from_before_says_nowhere_that_it_was_announced_when_it_was_found() -> None:
     early = datetime(2026, 11, 6, tzinfo=UTC)
     assert PaperView(make_entry(kind=Kind.KNOWN, published=early, updated=early), 1).dates == "submitted 6 Nov"
-
-
-def test_a_change_is_told_with_its_label_and_the_comment_is_not_told_twice() -> None:
-    entry = make_entry(kind=Kind.REPLACEMENT, label="v1 → v2", version=2, comment="accepted at a venue")
-    entry = replace(entry, before=StoredText(replace(entry.paper, version=1, comment="")))
-    assert PaperView(entry, 1).change == "v1 → v2: “accepted at a venue”"
-    assert PaperView(entry, 1).short_comment == ""
 
 
 def test_of_an_abstract_a_digest_shows_one_sentence_or_all_or_nothing() -> None:
