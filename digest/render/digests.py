@@ -145,8 +145,6 @@ def view_query(name: str, text: str) -> QueryView:
 
 def write_headline(digest: Digest) -> str:
     """Say in a few words what a digest brings: how many papers, or why there is none."""
-    if digest.entries and digest.occasion.is_sample:
-        return f"{len(digest.entries)} of your newest papers"
     if digest.entries:
         return count_papers(len(digest.entries)) + (" or more" if digest.coverage.total else "")
     if digest.occasion is Occasion.TRIAL:
@@ -189,11 +187,11 @@ def _introduce_papers(digest: Digest) -> str:
     match digest.occasion:
         case Occasion.FIRST_DIGEST | Occasion.NEW_QUERY:
             total = len(digest.entries)
-            papers = f"These are {total} of the" if total > 1 else "This is one of the"
-            said = f"{papers} newest papers for {_name_queries(digest, 'and')}"
+            papers = f"These are the {total} newest papers" if total > 1 else "This is the newest paper"
             if digest.occasion is Occasion.NEW_QUERY:
-                return f"{said}, new in this list. {digest.remark}".rstrip()
-            return f"Welcome. {said}. From now on you get only new ones. {digest.remark}".rstrip()
+                return f"{papers} for {_name_queries(digest, 'and')}, new in this list. {digest.remark}".rstrip()
+            whose = "your queries" if len(digest.queries) > 1 else "your query"
+            return f"Welcome. {papers} for {whose}. From now on you get only new ones. {digest.remark}".rstrip()
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
