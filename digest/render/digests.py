@@ -145,8 +145,6 @@ def view_query(name: str, text: str) -> QueryView:
 
 def write_headline(digest: Digest) -> str:
     """Say in a few words what a digest brings: how many papers, or why there is none."""
-    if digest.entries and digest.occasion.is_sample:
-        return f"{len(digest.entries)} of your newest papers"
     if digest.entries:
         return count_papers(len(digest.entries)) + (" or more" if digest.coverage.total else "")
     if digest.occasion is Occasion.TRIAL:
@@ -189,11 +187,11 @@ def _introduce_papers(digest: Digest) -> str:
     match digest.occasion:
         case Occasion.FIRST_DIGEST | Occasion.NEW_QUERY:
             total = len(digest.entries)
-            papers = f"These are {total} of the" if total > 1 else "This is one of the"
-            said = f"{papers} newest papers for {_name_queries(digest, 'and')}"
+            papers = f"These are the {total} newest papers" if total > 1 else "This is the newest paper"
             if digest.occasion is Occasion.NEW_QUERY:
-                return f"{said}, new in this list. {digest.remark}".rstrip()
-            return f"Welcome. {said}. From now on you get only new ones. {digest.remark}".rstrip()
+                return f"{papers} for {_name_queries(digest, 'and')}, new in this list. {digest.remark}".rstrip()
+            whose = "your queries" if len(digest.queries) > 1 else "your query"
+            return f"Welcome. {papers} for {whose}. From now on you get only new ones. {digest.remark}".rstrip()
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
@@ -312,19 +310,18 @@ def find_most(most: int, fits: Callable[[int], bool]) -> int:
 LONGEST_POST = 2000
 """Characters of a message in Markdown: what the strictest of these places takes."""
 
+_MOST_POSTED = 10
+
 
 def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:
     """Return a digest as one message in Markdown: as many papers as there is room for, the others counted."""
     papers, view = view_papers(digest), view_digest(digest)
-
-    def render(most: int) -> str:
+    for most in range(min(_MOST_POSTED, digest.shown), -1, -1):
         context = PostContext(view, tuple(papers[:most]), view_rest(papers[most:], links.web_view), links)
-        return templates.render(name, context).strip()
-
-    text = render(find_most(digest.shown, lambda most: len(render(most)) <= LONGEST_POST))
-    if len(text) > LONGEST_POST:
-        raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
-    return text
+        text = templates.render(name, context).strip()
+        if len(text) <= LONGEST_POST:
+            return text
+    raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
 
 
 def write_page(templates: Templates, digest: Digest, links: Links) -> str:

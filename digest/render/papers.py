@@ -1,4 +1,4 @@
-"""Shows one paper: authors, reasons, labels and links, in each medium's marks.
+"""Shows one paper: authors, places, reasons, labels and links, in each medium's marks.
 
 Everyone a query asked for is named, wherever they stand in the list.
 """
@@ -6,7 +6,7 @@ Everyone a query asked for is named, wherever they stand in the list.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -17,19 +17,20 @@ from markupsafe import Markup
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
 from digest.model.messages import DigestEntry, Form
-from digest.model.papers import Field, Paper, Reason
+from digest.model.papers import Field
+from digest.model.places import Link, find_links, find_place
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
 from digest.render.revisions import LONGEST_MINOR, RevisionView, give_reason, join_summaries, view_revisions
 from digest.render.sentences import LONGEST_SNIPPET, choose_snippet
 from digest.render.text import (
     Mrkdwn,
+    Spans,
     clean_text,
     escape_text,
     find_reason_spans,
     find_spans,
     shorten,
-    show_beginning,
     show_html,
     show_paragraphs,
     show_plain,
@@ -43,48 +44,13 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-
 """Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and the other scripts written from right to left."""
 
 _LONGEST_NAME = 80
-_LONGEST_AFFILIATION = 70
 _MOST_MATCHED = 3
 
 
 def choose_authors(entry: DigestEntry, most: int) -> tuple[int, ...]:
-    """Return which authors (0-based) a line names: the first `most`, then those asked for.
-
-    One author more than `most` is named too: "+1 more" would take as much room.
-    """
-    total = len(entry.paper.authors)
-    if total <= most + 1:
-        return tuple(range(total))
-    beyond = sorted(index for index in find_matched_authors(entry) if most <= index < total)
-    return (*range(most), *beyond[:_MOST_MATCHED])
-
-
-def write_authors_html(entry: DigestEntry, most: int) -> Markup:
-    """Write the authors as HTML, names isolated from the direction of the text around them."""
-    chosen = choose_authors(entry, most)
-    words = [_write_author_html(entry, index) for index in chosen]
-    more = len(entry.paper.authors) - len(chosen)
-    return Markup(", ").join([*words, Markup(f"+{more:,} more")] if more else words)  # noqa: S704 - a number
-
-
-def list_authors(entry: DigestEntry) -> tuple[str, ...]:
-    """Write every author, none left out, each with their affiliations in full."""
-    return tuple(
-        f"{show_plain(author.name)} ({'; '.join(map(show_plain, author.affiliations))})"
-        if author.affiliations
-        else show_plain(author.name)
-        for author in entry.paper.authors
-    )
-
-
-def _write_author_html(entry: DigestEntry, index: int) -> Markup:
-    author = entry.paper.authors[index]
-    name = _show_name(entry, index)
-    if not author.affiliations:
-        return _isolate(name)
-    return Markup("{} ({})").format(
-        _isolate(name), _isolate(Markup.escape(_write_affiliations(author.affiliations)))
-    )
+    """Return which authors (0-based) a line names: the first `most`, then those asked for."""
+    beyond = sorted(find_matched_authors(entry) - {*range(most)})
+    return (*range(min(most, len(entry.paper.authors))), *beyond[:_MOST_MATCHED])
 
 
 def _isolate(text: Markup) -> Markup:
@@ -97,15 +63,6 @@ def _show_name(entry: DigestEntry, index: int) -> Markup:
     if len(name) > _LONGEST_NAME:
         return Markup.escape(shorten(show_plain(name), _LONGEST_NAME))
     return show_html(name, find_spans(entry, Field.AUTHORS, index))
-
-
-def _write_affiliations(affiliations: Sequence[str]) -> str:
-    return clean_text(shorten("; ".join(map(show_plain, affiliations)), _LONGEST_AFFILIATION))
-
-
-def _count_others(entry: DigestEntry, chosen: Sequence[int]) -> str:
-    others = len(entry.paper.authors) - len(chosen)
-    return f" and {others:,} more" if others else ""
 
 
 KIND_TITLES = {
@@ -127,7 +84,6 @@ UNTITLED = "(untitled)"
 
 LONGEST_NOTE = 240
 _LONGEST_CATEGORIES = 120
-_MOST_AUTHORS = 6
 _SHORT_TITLE = 90
 _LATE_DAYS = 5
 """A paper announced later than this after submission says both dates."""
@@ -190,29 +146,59 @@ class PaperView:
     @cached_property
     def title_html(self) -> Markup:
         """The whole title as HTML with what was met in `<mark>`."""
-        shown = show_html(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
+        shown = show_html(self.entry.paper.title, self._title_marks)
         return shown if shown.striptags() else Markup.escape(UNTITLED)
 
     @cached_property
     def title_styled(self) -> str:
         """The whole title for a terminal, in bold, with marks for what was met."""
-        segments = show_segments(self.entry.paper.title, find_spans(self.entry, Field.TITLE))
-        return _style_segments(segments, "bold") or UNTITLED
+        return _style_segments(self._title_segments, "bold") or UNTITLED
+
+    @property
+    def title_starred(self) -> str:
+        """The whole title in plain Unicode, with what was met between asterisks."""
+        return _star_segments(self._title_segments) or UNTITLED
+
+    @property
+    def _title_segments(self) -> tuple[Segment, ...]:
+        return show_segments(self.entry.paper.title, self._title_marks)
 
     @cached_property
-    def authors_html(self) -> Markup:
-        """Up to seven authors with affiliations as HTML, with whom a query asked for in `<mark>`."""
-        return write_authors_html(self.entry, _MOST_AUTHORS)
+    def _title_marks(self) -> Spans:
+        return find_marks(self.entry, Field.TITLE)
+
+    @cached_property
+    def _abstract_marks(self) -> Spans:
+        return find_marks(self.entry, Field.ABSTRACT)
 
     @cached_property
     def all_authors(self) -> tuple[str, ...]:
-        """Every author with their affiliations."""
-        return list_authors(self.entry)
+        """Every author, none left out, each with their affiliations in full."""
+        return tuple(
+            show_plain(author.name)
+            + (f" ({'; '.join(map(show_plain, author.affiliations))})" * bool(author.affiliations))
+            for author in self.entry.paper.authors
+        )
 
     @cached_property
     def categories(self) -> str:
-        """Categories, the primary one first, separated by blanks."""
-        return shorten(clean_text(" ".join(self.entry.paper.categories)), _LONGEST_CATEGORIES)
+        """The primary category, cross-lists that a query asked for, and how many more: `quant-ph +2`."""
+        spans = {
+            span.index for reason in self.entry.reasons for span in reason.spans if span.field is Field.CATEGORIES
+        }
+        names = [name for index, name in enumerate(self.entry.paper.categories) if not index or index in spans]
+        more = len(self.entry.paper.categories) - len(names)
+        return shorten(clean_text(" ".join(names) + f" +{more}" * bool(more)), _LONGEST_CATEGORIES)
+
+    @cached_property
+    def place(self) -> str:
+        """Where it appears, in plain Unicode: `accepted at PRB`; "" if its authors do not say."""
+        return show_plain(find_place(self.entry.paper))
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """What there is to open beside the PDF, each with `label` and `url`: HTML, Code, Data, Project page."""
+        return find_links(self.entry.paper)
 
     @property
     def all_categories(self) -> str:
@@ -221,10 +207,10 @@ class PaperView:
 
     @cached_property
     def short_authors(self) -> str:
-        """The first three authors by name, and whom a query asked for: `Ann Lee, Bo Yu, Cy Roe and 9 more`."""
-        names = [shorten(show_plain(author.name), _LONGEST_NAME) for author in self.entry.paper.authors]
-        chosen = choose_authors(self.entry, _FEW)
-        return ", ".join(names[index] for index in chosen) + _count_others(self.entry, chosen)
+        """Up to three authors, `Ann Lee, Bo Yu`, or the first, whom a query asked for, and the last."""
+        return self._join_authors(
+            lambda index: shorten(show_plain(self.entry.paper.authors[index].name), _LONGEST_NAME)
+        )
 
     @cached_property
     def first_author(self) -> str:
@@ -236,16 +222,21 @@ class PaperView:
     @cached_property
     def short_authors_html(self) -> Markup:
         """The same line as HTML, with whom a query asked for in `<mark>`."""
-        chosen = choose_authors(self.entry, _FEW)
-        names = [_isolate(_show_name(self.entry, index)) for index in chosen]
-        return Markup(", ").join(names) + _count_others(self.entry, chosen)
+        return Markup(self._join_authors(lambda index: _isolate(_show_name(self.entry, index))))  # noqa: S704 - escaped
+
+    def _join_authors(self, show: Callable[[int], str]) -> str:
+        total = len(self.entry.paper.authors)
+        if total <= _FEW:
+            return ", ".join(map(show, range(total)))
+        chosen = sorted({*choose_authors(self.entry, 1), total - 1})
+        return f"{' … '.join(map(show, chosen))} ({total:,})"
 
     @cached_property
     def _snippet(self) -> tuple[Segment, ...]:
         return self._choose_snippet(LONGEST_SNIPPET, 2 if self.form is Form.TWO_SENTENCES else 1)
 
     def _choose_snippet(self, limit: int, sentences: int) -> tuple[Segment, ...]:
-        spans = [find_reason_spans(reason, Field.ABSTRACT) for reason in self.entry.reasons]
+        spans = [*(find_reason_spans(one, Field.ABSTRACT) for one in self.entry.reasons), self._abstract_marks]
         paper = self.entry.paper
         return choose_snippet(paper.title, paper.abstract, spans, sentences=sentences, limit=limit)
 
@@ -266,30 +257,24 @@ class PaperView:
         """Return one sentence in at most so many columns of a terminal, with marks for what was met."""
         return _style_segments(self._choose_snippet(min(columns, LONGEST_SNIPPET), sentences=1))
 
-    @cached_property
+    @property
     def snippet_mrkdwn(self) -> Mrkdwn:
         """`snippet` for Slack, with the words that were met in bold."""
         return _write_mrkdwn(_split_words(self._snippet))
 
     @property
     def _abstract_segments(self) -> tuple[Segment, ...]:
-        return show_segments(self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT))
+        return show_segments(self.entry.paper.abstract, self._abstract_marks)
 
     @property
     def abstract_styled(self) -> str:
         """The whole abstract for a terminal, with marks for what was met."""
         return _style_segments(self._abstract_segments)
 
-    @cached_property
+    @property
     def abstract_mrkdwn(self) -> Mrkdwn:
         """The abstract for Slack, with the words that were met in bold, cut where a section has no more room."""
         return _write_mrkdwn(_fit_words(_split_words(self._abstract_segments), _LONGEST_SECTION))
-
-    @cached_property
-    def short_why(self) -> str:
-        """`why`, but "" where the only reason is a category, which stands there anyway."""
-        spans = [span for reason in self.entry.reasons for span in reason.spans]
-        return self.why if any(span.field is not Field.CATEGORIES for span in spans) else ""
 
     @cached_property
     def queries(self) -> str:
@@ -298,15 +283,22 @@ class PaperView:
         also = "also " if self.under and others else ""
         return shorten(clean_text(also + ", ".join(others)), _LONGEST_CATEGORIES)
 
-    @cached_property
-    def reasons(self) -> str:
-        """What was met and where, in words; "" where only an absence was."""
-        return shorten(summarise_reasons(self.entry), LONGEST_NOTE)
+    def write_why(self, abstracts: Abstracts) -> str:
+        """Return the queries, and what they met out of sight: `perf, gpu · mentions exoplanets, habitable`."""
+        return " · ".join(filter(None, (self.queries, self.write_mentions(abstracts))))
 
-    @cached_property
-    def why(self) -> str:
-        """Queries and reasons in one line: `perf, gpu · "GPU" in title`."""
-        return " · ".join(filter(None, (self.queries, self.reasons)))
+    def write_mentions(self, abstracts: Abstracts = Abstracts.NONE) -> str:
+        """Return what was met out of sight, beside a title and so much of the abstract, both with marks."""
+        seen = (*self._title_segments, *(self._snippet if abstracts == Abstracts.SHORT else ()))
+        stems = {word for segment in seen if segment.is_marked for word in _stem_words(segment.text)}
+        words = {
+            _stem_words(phrase): shorten(phrase, _LONGEST_PHRASE)
+            for field in _UNSEEN[abstracts == Abstracts.FULL :]
+            for phrase in _read_phrases(self.entry, field)
+        }
+        unseen = [phrase for key, phrase in words.items() if not stems.issuperset(key)]
+        more = f" +{len(unseen) - _MOST_WORDS}" * (len(unseen) > _MOST_WORDS)
+        return f"mentions {', '.join(unseen[:_MOST_WORDS])}{more}" * bool(unseen)
 
     @cached_property
     def change(self) -> str:
@@ -371,13 +363,6 @@ class PaperView:
         return show_html(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT))
 
     @cached_property
-    def short_comment_html(self) -> Markup:
-        """`short_comment` as HTML with what was met in `<mark>`."""
-        if not self.short_comment:
-            return Markup("")
-        return show_beginning(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT), LONGEST_NOTE)
-
-    @cached_property
     def journal_ref(self) -> str:
         """The journal reference, "" where there is none."""
         return show_plain(self.entry.paper.journal_ref)
@@ -386,19 +371,6 @@ class PaperView:
     def journal_ref_html(self) -> Markup:
         """The journal reference as HTML with what was met in `<mark>`, "" where there is none."""
         return show_html(self.entry.paper.journal_ref, find_spans(self.entry, Field.JOURNAL_REF))
-
-    @cached_property
-    def short_journal_ref(self) -> str:
-        """The journal reference, at most 240 characters; "" where there is none."""
-        return shorten(self.journal_ref, LONGEST_NOTE)
-
-    @cached_property
-    def short_journal_ref_html(self) -> Markup:
-        """`short_journal_ref` as HTML with what was met in `<mark>`."""
-        if not self.short_journal_ref:
-            return Markup("")
-        text, spans = self.entry.paper.journal_ref, find_spans(self.entry, Field.JOURNAL_REF)
-        return show_beginning(text, spans, LONGEST_NOTE)
 
     @cached_property
     def abstract(self) -> str:
@@ -424,10 +396,10 @@ class PaperView:
         return f"submitted {_write_past(submitted, announced)}, {verb} {write_day_of_month(announced)}"
 
     def write_abstract(self, abstracts: Abstracts) -> str:
-        """Return as much of the abstract as the digest shows, in plain Unicode."""
+        """Return as much of the abstract as the digest shows, in plain Unicode, with *what was met* so."""
         if abstracts is Abstracts.NONE:
             return ""
-        return self.abstract if abstracts is Abstracts.FULL else self.snippet
+        return _star_segments(self._abstract_segments if abstracts is Abstracts.FULL else self._snippet)
 
     def show_abstract(self, abstracts: Abstracts = Abstracts.FULL) -> tuple[Markup, ...]:
         """Return as much of the abstract as the digest shows: paragraphs of HTML with what was met in `<mark>`."""
@@ -435,7 +407,7 @@ class PaperView:
             return ()
         if abstracts is Abstracts.SHORT:
             return (self.snippet_html,) if self._snippet else ()
-        return show_paragraphs(self.entry.paper.abstract, find_spans(self.entry, Field.ABSTRACT))
+        return show_paragraphs(self.entry.paper.abstract, self._abstract_marks)
 
     @property
     def _submitted(self) -> date:
@@ -448,58 +420,39 @@ def _write_past(day: date, seen_from: date) -> str:
     return write_day_of_month(day) if day.year == seen_from.year else f"{write_day_of_month(day)} {day.year}"
 
 
-_PLACES = {
-    Field.AUTHORS: "author {}",
-    Field.TITLE: '"{}" in title',
-    Field.ABSTRACT: '"{}" in abstract',
-    Field.COMMENT: '"{}" in comment',
-    Field.JOURNAL_REF: '"{}" in journal reference',
-    Field.REPORT_NO: "report number {}",
-    Field.DOIS: "DOI {}",
-    Field.ID: "id {}",
-    Field.CATEGORIES: "in {}",
-}
-"""Every field a reason can point into, the most telling first."""
-
 _NEEDS_WHOLE = re.compile(r"[$\\]")
 """Where TeX may have begun before a part of a text."""
 
-_QUOTED = (Field.TITLE, Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF)
+_UNSEEN = (Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF, Field.REPORT_NO)
+"""The fields of which a reader sees no more than a part."""
+
 _LONGEST_PHRASE = 48
 _MOST_WORDS = 3
 
 
-def describe_reasons(entry: DigestEntry) -> tuple[str, ...]:
-    """Say what was met and where, the most telling first, each phrase once, whatever its words end in.
-
-    A category says little next to a word or a name, so it is named only where nothing else was met.
-    """
-    found = [
-        (field, phrase)
-        for reason in entry.reasons
-        for field, index in dict.fromkeys((span.field, span.index) for span in reason.spans)
-        for phrase in _read_phrases(entry.paper, reason, field, index)
-    ]
-    if any(field is not Field.CATEGORIES for field, _ in found):
-        found = [(field, phrase) for field, phrase in found if field is not Field.CATEGORIES]
-    words: dict[str, str] = {}
-    for field, phrase in sorted(found, key=lambda one: list(_PLACES).index(one[0])):
-        # A phrase met in the title is not named again for the abstract.
-        key = _stem_words(phrase) if field in _QUOTED else f"{field} {phrase}"
-        words.setdefault(key, _PLACES[field].format(shorten(phrase, _LONGEST_PHRASE)))
-    return tuple(words.values())
-
-
-def _stem_words(phrase: str) -> str:
-    """Return a phrase as it is compared: `neural networks` and `Neural network` are one."""
-    return " ".join(stem(fold(word.text)) for word in split_words(phrase)) or phrase
+def find_marks(entry: DigestEntry, field: Field) -> Spans:
+    """Return the places of a title or an abstract that met a clause, or have the words that met one elsewhere."""
+    text = str(getattr(entry.paper, field))
+    places = [(word.start, word.end) for word in split_words(text)]
+    stems = _stem_words(text)
+    met = {
+        _stem_words(phrase) for one in (Field.TITLE, Field.ABSTRACT) for phrase in _read_phrases(entry, one)
+    } - {()}
+    return tuple(
+        sorted(
+            {*find_spans(entry, field)}.union(
+                (places[first][0], places[first + len(phrase) - 1][1])
+                for phrase in met
+                for first in range(len(stems) - len(phrase) + 1)
+                if stems[first : first + len(phrase)] == phrase
+            )
+        )
+    )
 
 
-def summarise_reasons(entry: DigestEntry) -> str:
-    """Say the first few reasons in one line, and how many more there are."""
-    words = describe_reasons(entry)
-    more = f", +{len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
-    return ", ".join(words[:_MOST_WORDS]) + more
+def _stem_words(text: str) -> tuple[str, ...]:
+    """Return a text as it is compared: `neural networks` and `Neural network` are one."""
+    return tuple(stem(fold(word.text)) for word in split_words(text))
 
 
 def find_matched_authors(entry: DigestEntry) -> frozenset[int]:
@@ -509,12 +462,9 @@ def find_matched_authors(entry: DigestEntry) -> frozenset[int]:
     )
 
 
-def _read_phrases(paper: Paper, reason: Reason, field: Field, index: int) -> tuple[str, ...]:
-    text = _read_field(paper, field, index)
-    if field is Field.AUTHORS:
-        return (show_plain(text),)
-    spans = [span for span in reason.spans if span.field is field and span.index == index]
-    return tuple(filter(None, (_show_part(text, span.start, span.end) for span in spans)))
+def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:
+    text = str(getattr(entry.paper, field))
+    return tuple(filter(None, (_show_part(text, start, end) for start, end in find_spans(entry, field))))
 
 
 def _show_part(text: str, start: int, end: int) -> str:
@@ -524,23 +474,8 @@ def _show_part(text: str, start: int, end: int) -> str:
     return clean_text("".join(part.text for part in show_segments(text, ((start, end),)) if part.is_marked))
 
 
-def _read_field(paper: Paper, field: Field, index: int) -> str:
-    match field:
-        case Field.AUTHORS:
-            values = [author.name for author in paper.authors]
-        case Field.CATEGORIES:
-            values = list(paper.categories)
-        case Field.DOIS:
-            values = list(paper.dois)
-        case Field.ID:
-            values = [str(paper.id)]
-        case _:
-            values = [str(getattr(paper, field.value))]
-    return values[index] if index < len(values) else ""
-
-
 _FEW = 3
-"""Authors named, besides those asked for: four are named as well, since "+1 more" would take as much room."""
+"""Authors who are all named."""
 
 _LONGEST_NAME_SLACK_WORDS = 60
 _LONGEST_SECTION = 2_900
@@ -548,18 +483,24 @@ _LONGEST_SECTION = 2_900
 
 
 def name_authors(paper: PaperView) -> Mrkdwn:
-    """Return the first authors by name alone, and whom a query asked for in bold; the others are counted."""
-    chosen, asked_for = choose_authors(paper.entry, _FEW), find_matched_authors(paper.entry)
-    authors = paper.entry.paper.authors
-    names = [escape_text(shorten(show_plain(authors[index].name), _LONGEST_NAME_SLACK_WORDS)) for index in chosen]
-    words = [f"*{name}*" if index in asked_for else name for index, name in zip(chosen, names, strict=True)]
-    return Mrkdwn(", ".join(filter(None, words)) + _count_others(paper.entry, chosen))
+    """Return `short_authors` for Slack, with whom a query asked for in bold."""
+    asked_for, authors = find_matched_authors(paper.entry), paper.entry.paper.authors
+
+    def show(index: int) -> str:
+        name = escape_text(shorten(show_plain(authors[index].name), _LONGEST_NAME_SLACK_WORDS))
+        return f"*{name}*" if index in asked_for else name
+
+    return Mrkdwn(paper._join_authors(show))  # noqa: SLF001 - of this module
 
 
 def _write_mrkdwn(words: Iterable[tuple[str, bool]]) -> Mrkdwn:
     runs = groupby(words, key=lambda word: word[1])
     said = ((escape_text(" ".join(word for word, _ in run)), is_met) for is_met, run in runs)
     return Mrkdwn(" ".join(f"*{text}*" if is_met else text for text, is_met in said))
+
+
+def _star_segments(segments: Iterable[Segment]) -> str:
+    return clean_text("".join(f"*{one.text}*" if one.is_marked else one.text for one in segments))
 
 
 def _style_segments(segments: Iterable[Segment], usual: str = "") -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from digest.model.papers import Field, Paper, Span
+from digest.model.subscriptions import Abstracts
 from digest.render.contexts import TerminalContext
 from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.papers import PaperView
@@ -62,7 +63,8 @@ def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> 
     for number, entry in enumerate(entries, start=1):
         view = PaperView(entry, number)
         snippet = view.style_snippet(2 * (width - len(_INDENT)) - _RAGGED)
-        about = styled(" · ".join(filter(None, (view.short_authors, view.categories, view.why))), "dim")
+        said = (view.short_authors, view.place, view.categories, view.write_why(Abstracts.SHORT))
+        about = styled(" · ".join(filter(None, said)), "dim")
         written = [f"  {view.id:<12}{view.title_styled}", cut_line(_INDENT + snippet, width, 2), _INDENT + about]
         lines += [part for line in written if line.strip() for part in lay_out(line, width)]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)

@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from digest.model.announcements import EASTERN
 from digest.model.clock import write_day
@@ -212,21 +212,6 @@ def show_paragraphs(text: str, spans: Spans = ()) -> tuple[Markup, ...]:
 def show_segments(text: str, spans: Spans) -> tuple[Segment, ...]:
     """Return raw text as readable Unicode, cut where what was met begins and ends."""
     return to_segments(text, spans)
-
-
-def show_beginning(text: str, spans: Spans, limit: int) -> Markup:
-    """Return the first `limit` characters of an abstract as HTML on one line, cut between words."""
-    segments = show_segments(text, spans)
-    plain = "".join(segment.text for segment in segments)
-    if len(plain) <= limit:
-        return show_html(" ".join(text.split("\n")), spans)
-    left = find_cut(plain, limit)
-    parts: list[Markup] = []
-    for segment in segments:
-        kept = segment.text[:left]
-        left -= len(kept)
-        parts.append(Markup("<mark>{}</mark>").format(kept) if segment.is_marked and kept else escape(kept))
-    return Markup(clean_markup(Markup("").join(parts).rstrip(" ,;:"))) + " …"  # noqa: S704 - escaped above
 
 
 def _shift(spans: Spans, start: int, length: int) -> tuple[tuple[int, int], ...]:

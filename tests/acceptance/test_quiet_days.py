@@ -89,7 +89,7 @@ def test_a_query_and_a_place_that_came_later_have_first_digests_of_their_own_and
     here = install(arxiv, when="daily at 14:00 UTC", extra='when_empty = "always"')
     (first,) = here.run().plan.digests
     assert (first.occasion, len(first.entries), here.run().plan.digests) == (Occasion.FIRST_DIGEST, 15, [])
-    assert "Welcome. These are 15 of the newest papers for “perf”." in write_introduction(first)
+    assert "Welcome. These are the 15 newest papers for your query." in write_introduction(first)
     clock.set(START + timedelta(hours=1, minutes=30))
     assert here.run().plan.digests == [], "the turn of the day passes: its reader heard something already"
     announce(arxiv, TUESDAY, 21, 22)
@@ -104,7 +104,7 @@ def test_a_query_and_a_place_that_came_later_have_first_digests_of_their_own_and
     mails = len(here.mail.mails)
     sample, high = look(here, clock, TUESDAY + timedelta(days=1, hours=8, minutes=10))
     assert [len(sample.entries), *(entry.paper.id.number for entry in sample.entries[:2])] == [15, 22, 20]
-    assert write_introduction(high) == "This is one of the newest papers for “high”, new in this list."
+    assert write_introduction(high) == "This is the newest paper for “high”, new in this list."
     assert [[entry.paper.id.number for entry in high.entries], high.queries] == [[24], (("high", "cat:hep-th"),)]
     came = [str(mail.message["To"]) for mail in here.mail.mails[mails:]]
     assert sorted(came) == ["late@example.org", "late@example.org", "reader@example.org"]

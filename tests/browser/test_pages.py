@@ -17,15 +17,10 @@ def test_the_first_page_is_good_in_every_view(world: World, windows: Windows) ->
     check_page(page)
 
 
-def test_the_page_of_a_digest_is_good_in_every_view(world: World, windows: Windows) -> None:
+def test_a_digest_and_the_archive_are_good_in_every_view(world: World, windows: Windows) -> None:
     page = windows.open()
     page.goto(world.url + latest_digest(world))
     check_page(page)
-
-
-def test_the_archive_is_good_in_every_view(world: World, windows: Windows) -> None:
-    page = windows.open()
-    page.goto(world.url + latest_digest(world))
     page.get_by_role("link", name="All digests").first.click()
     check_page(page)
     for text in ("tail OR queues", "cat:cs.*", "queues AND (ti:x"):

@@ -125,7 +125,7 @@ def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own
     assert write_introduction(digest).endswith(" Those for “rare2” come later.")
     world.arxiv.faults.clear()
     (later,) = run_at(world, START + timedelta(minutes=10)).plan.digests
-    assert write_introduction(later).startswith("This is one of the newest papers for “rare2”, new in this list.")
+    assert write_introduction(later).startswith("This is the newest paper for “rare2”, new in this list.")
     assert [name for name, _ in later.queries] == ["rare2"]
     assert describe_coverage(later.coverage, is_sample=True).state is CoverageState.COMPLETE
 

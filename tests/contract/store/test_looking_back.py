@@ -107,7 +107,7 @@ def test_a_search_finds_what_the_query_means_and_where_it_stood(store: Store, te
 def test_a_search_says_why_it_found_a_paper_and_not_why_it_was_sent(store: Store) -> None:
     keep(store, 1, make_paper(1))
     ((one,), _) = search(store, "caches")
-    assert [paper.reasons for paper in one.papers] == ['"caches" in abstract']
+    assert [paper.write_mentions() for paper in one.papers] == ["mentions caches"]
 
 
 def test_a_search_ends_behind_a_digest_and_goes_on_from_there(

@@ -130,8 +130,8 @@ def test_one_form_and_one_button_and_papers_come(office: Desk) -> None:
     )
     assert f'href="https://localhost:8000/p/{office.links.preferences_token(ADA)}"' in done.text
     assert [mail.message["Subject"].partition(":")[0] for mail in run(office)] == [
-        "First digest, 3 of your newest papers",  # of the one that was joined
-        "First digest, 1 of your newest papers",
+        "First digest, 3 papers",  # of the one that was joined
+        "First digest, 1 paper",
     ]
     office.world.arxiv.add(LATER)
     office.world.clock.sleep((SUNDAY - office.world.clock.now()).total_seconds() + 4 * 3600)

@@ -48,7 +48,7 @@ def test_long_queries_do_not_cut_the_sentence_that_names_them() -> None:
     assert write_introduction(make_digest((), queries=texts)).endswith("nothing matched the saved queries.")
     digest = make_digest([make_entry()], queries=texts[:1], occasion=Occasion.FIRST_DIGEST)
     assert write_introduction(digest) == (
-        "Welcome. This is one of the newest papers for the saved query. From now on you get only new ones."
+        "Welcome. This is the newest paper for your query. From now on you get only new ones."
     )
 
 

@@ -54,7 +54,7 @@ def test_a_title_given_to_a_subscription_stands_in_its_subjects(write: Write) ->
 def test_abstracts_shorten_in_steps_as_a_digest_grows(write: Write) -> None:
     abstract = "Words of an abstract that goes on. " * 40
     longest = []
-    for count in (10, 60, 105):
+    for count in (10, 60, 90):
         entries = [make_entry(n, abstract=abstract) for n in range(1, count + 1)]
         _, html = read_parts(write(make_digest(entries, abstracts=Abstracts.FULL)))
         found = re.findall(r'<p class="abstract"[^>]*>(.*?)</p>', html)

@@ -2,66 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from digest.model.announcements import Kind
-from digest.model.messages import DigestEntry
 from digest.model.papers import Author, Field
 from digest.model.subscriptions import Abstracts
-from digest.render.papers import (
-    LONGEST_TITLE,
-    PaperView,
-    describe_reasons,
-    find_matched_authors,
-    list_authors,
-    write_authors_html,
-)
+from digest.render.papers import LONGEST_TITLE, PaperView, name_authors
 from digest.render.samples import make_entry
 
 MANY = tuple(Author(f"A{number}") for number in range(20))
 
 
-def write_authors(entry: DigestEntry, most: int) -> str:
-    return write_authors_html(entry, most).striptags()
-
-
-def test_names_are_exact_and_affiliations_follow_them() -> None:
-    authors = (Author("Nora Å. Lindqvist", ("Made-up University",)), Author("P\u0131nar Tözün"))
-    assert (
-        write_authors(make_entry(authors=authors), 6) == "Nora Å. Lindqvist (Made-up University), P\u0131nar Tözün"
-    )
-
-
-def test_one_author_more_than_wanted_is_named_since_counting_takes_as_much_room() -> None:
-    assert write_authors(make_entry(authors=MANY[:7]), 6) == "A0, A1, A2, A3, A4, A5, A6"
-    assert write_authors(make_entry(authors=MANY[:8]), 6) == "A0, A1, A2, A3, A4, A5, +2 more"
-
-
-def test_whoever_was_asked_for_is_named_wherever_they_stand() -> None:
-    entry = make_entry(authors=MANY, found=((Field.AUTHORS, "A17"),))
-    assert write_authors(entry, 3) == "A0, A1, A2, A17, +16 more"
-    assert "<mark>A17</mark>" in write_authors_html(entry, 3)
+def test_up_to_three_authors_are_named_and_of_more_the_first_the_last_and_those_asked_for() -> None:
+    assert PaperView(make_entry(authors=()), 1).short_authors == ""
+    assert PaperView(make_entry(authors=MANY[:3]), 1).short_authors == "A0, A1, A2"
+    assert PaperView(make_entry(authors=MANY[:4]), 1).short_authors == "A0 … A3 (4)"
+    view = PaperView(make_entry(authors=MANY, found=((Field.AUTHORS, "A17"),)), 1)
+    assert view.short_authors == "A0 … A17 … A19 (20)"
+    assert view.short_authors_html == "A0 … <mark>A17</mark> … A19 (20)"
+    assert name_authors(view) == "A0 … *A17* … A19 (20)"
 
 
 def test_names_are_isolated_in_html_so_that_their_direction_stays_their_own() -> None:
-    entry = make_entry(authors=(Author("נועה לוי", ("<b>",)),))
-    assert write_authors_html(entry, 6) == "<bdi>נועה לוי</bdi> (&lt;b&gt;)"
-
-
-def test_a_paper_without_authors_has_an_empty_line() -> None:
-    assert write_authors(make_entry(authors=()), 6) == ""
+    view = PaperView(make_entry(authors=(Author("נועה לוי"), Author("<b>"))), 1)
+    assert view.short_authors_html == "<bdi>נועה לוי</bdi>, &lt;b&gt;"
 
 
 def test_all_authors_are_listed_with_all_affiliations() -> None:
-    authors = (*MANY, Author("Last", ("One", "Two")))
-    assert list_authors(make_entry(authors=authors))[-2:] == ("A19", "Last (One; Two)")
-    assert len(list_authors(make_entry(authors=authors))) == 21
+    authors = PaperView(make_entry(authors=(*MANY, Author("Last", ("One", "Two")))), 1).all_authors
+    assert authors[-2:] == ("A19", "Last (One; Two)")
+    assert len(authors) == 21
 
 
-def test_a_name_or_affiliation_without_end_is_cut() -> None:
-    assert len(write_authors(make_entry(authors=(Author("x" * 5_000, ("y" * 5_000,)),)), 6)) < 160
-    assert len(write_authors_html(make_entry(authors=(Author("x" * 5_000),)), 6)) < 160
+def test_a_name_without_end_is_cut() -> None:
+    assert len(PaperView(make_entry(authors=(Author("x" * 5_000),)), 1).short_authors_html) < 160
+
+
+def test_of_the_categories_the_primary_one_is_named_and_those_a_query_asked_for() -> None:
+    entry = make_entry(categories=("quant-ph", "hep-th", "math-ph", "gr-qc"), found=((Field.CATEGORIES, "gr-qc"),))
+    assert PaperView(entry, 1).categories == "quant-ph gr-qc +2"
+    assert PaperView(make_entry(categories=("quant-ph",), found=()), 1).categories == "quant-ph"
 
 
 def test_a_very_long_title_is_cut_for_narrow_places_and_whole_elsewhere() -> None:
@@ -97,13 +77,31 @@ def test_of_an_abstract_a_digest_shows_one_sentence_or_all_or_nothing() -> None:
     view = PaperView(make_entry(abstract="It is slow. It is cheap.", found=((Field.ABSTRACT, "cheap"),)), 1)
     assert view.show_abstract(Abstracts.SHORT) == ("It is <mark>cheap</mark>.",)
     assert view.show_abstract(Abstracts.FULL) == ("It is slow. It is <mark>cheap</mark>.",)
-    assert [view.write_abstract(abstracts) for abstracts in Abstracts] == ["It is cheap.", view.abstract, ""]
+    assert [view.write_abstract(abstracts) for abstracts in Abstracts] == [
+        "It is *cheap*.",
+        "It is slow. It is *cheap*.",
+        "",
+    ]
     assert view.show_abstract(Abstracts.NONE) == ()
 
 
-def test_the_only_saved_query_of_a_digest_is_not_named_at_each_paper() -> None:
-    entry = make_entry(found=((Field.TITLE, "GPUs"),))
-    assert PaperView(entry, 1, is_of_one_query=True).short_why == '"GPUs" in title'
+def test_why_it_matched_names_the_query_and_only_words_that_are_not_marked_in_what_is_seen() -> None:
+    found = ((Field.ABSTRACT, "GPUs"), (Field.ABSTRACT, "programs"), (Field.COMMENT, "pages"))
+    view = PaperView(make_entry(found=found, comment="9 pages"), 1)
+    assert view.write_why(Abstracts.NONE) == "perf · mentions programs, pages"
+    assert view.write_why(Abstracts.FULL) == "perf · mentions pages"
+    shown = PaperView(make_entry(found=((Field.ABSTRACT, "copy"), (Field.ABSTRACT, "programs"))), 1)
+    assert "<mark>copy</mark>" in shown.snippet_html
+    assert shown.write_why(Abstracts.SHORT) == "perf · mentions programs"
+    assert (
+        PaperView(make_entry(found=((Field.AUTHORS, "Solheim"),)), 1, is_of_one_query=True).write_mentions() == ""
+    )
+
+
+def test_a_word_met_in_the_abstract_is_marked_in_the_title_too_whatever_it_ends_in() -> None:
+    entry = make_entry(title="A GPU for GPUs", abstract="Of GPUs. The mean.", found=((Field.ABSTRACT, "GPUs"),))
+    assert PaperView(entry, 1).title_html == "A <mark>GPU</mark> for <mark>GPUs</mark>"
+    assert PaperView(entry, 1).title_starred == "A *GPU* for *GPUs*"
 
 
 def test_paragraphs_of_an_abstract_stay_apart_with_their_marks_in_place() -> None:
@@ -112,47 +110,13 @@ def test_paragraphs_of_an_abstract_stay_apart_with_their_marks_in_place() -> Non
     assert PaperView(entry, 1).abstract == "First one. Second one here."
 
 
-def test_a_reason_quotes_what_was_met_and_where() -> None:
-    assert describe_reasons(make_entry(found=((Field.TITLE, "GPU"),))) == ('"GPU" in title',)
-
-
-def test_a_word_met_in_the_title_is_not_told_again_for_the_abstract() -> None:
-    assert describe_reasons(make_entry(found=((Field.ABSTRACT, "GPU"), (Field.TITLE, "GPU")))) == (
-        '"GPU" in title',
-    )
-
-
 def test_a_phrase_met_with_two_endings_is_told_once() -> None:
-    found = ((Field.ABSTRACT, "means"), (Field.ABSTRACT, "mean"))
-    entry = make_entry(abstract="The means, or the mean, of a transfer by transformers.", found=found)
-    assert describe_reasons(entry) == ('"means" in abstract',)
-    found = ((Field.ABSTRACT, "transfer"), (Field.ABSTRACT, "transformers"))
-    assert (
-        len(
-            describe_reasons(
-                replace(entry, reasons=make_entry(abstract=entry.paper.abstract, found=found).reasons)
-            )
-        )
-        == 2
-    )
+    found = ((Field.ABSTRACT, "means"), (Field.ABSTRACT, "mean"), (Field.ABSTRACT, "transformers"))
+    entry = make_entry(abstract="The means, or the mean, of transformers.", queries=(), found=found)
+    assert PaperView(entry, 1).write_mentions() == "mentions means, transformers"
 
 
 def test_what_was_met_within_a_formula_is_quoted_as_it_shows() -> None:
-    entry = make_entry(
-        title=r"Below $10^{-3}$ s and \'Etienne's $\mathcal{O}(n^2)$",
-        found=((Field.TITLE, "10^{-3}"), (Field.TITLE, "Etienne"), (Field.TITLE, "n^2")),
-    )
-    assert describe_reasons(entry) == ('"10⁻³" in title', '"Étienne" in title', '"n²" in title')
-
-
-def test_authors_come_first_and_by_their_whole_name() -> None:
-    entry = make_entry(found=((Field.TITLE, "latency"), (Field.AUTHORS, "Solheim")))
-    assert describe_reasons(entry) == ("author Marit Solheim", '"latency" in title')
-    assert find_matched_authors(entry) == {0}
-
-
-def test_a_category_is_named_only_where_nothing_else_was_met() -> None:
-    assert describe_reasons(make_entry(found=((Field.CATEGORIES, "cs.DC"),))) == ("in cs.DC",)
-    assert describe_reasons(make_entry(found=((Field.CATEGORIES, "cs.DC"), (Field.TITLE, "GPU")))) == (
-        '"GPU" in title',
-    )
+    found = ((Field.COMMENT, "10^{-3}"), (Field.COMMENT, "Etienne"), (Field.COMMENT, "n^2"))
+    entry = make_entry(comment=r"Below $10^{-3}$ s and \'Etienne's $\mathcal{O}(n^2)$", queries=(), found=found)
+    assert PaperView(entry, 1).write_mentions() == "mentions 10⁻³, Étienne, n²"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.model.papers import Author, Field
+from digest.model.papers import Field
 from digest.render.papers import PaperView
 from digest.render.samples import make_entry
 from digest.render.sentences import LONGEST_SNIPPET, OPENINGS, choose_snippet, split_sentences
@@ -107,17 +107,3 @@ def test_a_paper_has_its_snippet_for_each_medium() -> None:
     assert view.snippet_html == "Is 2 &lt; 3 on a <mark>GPU</mark>/CPU?"
     assert view.style_snippet(80) == "Is 2 < 3 on a \x13GPU\x0f/CPU?"
     assert view.snippet_mrkdwn == "Is 2 &lt; 3 on a *GPU/CPU?*"
-
-
-def test_short_authors_are_three_and_those_a_query_names() -> None:
-    many = tuple(Author(f"A{number}") for number in range(12))
-    assert PaperView(make_entry(authors=many), 1).short_authors == "A0, A1, A2 and 9 more"
-    named = PaperView(make_entry(authors=many, found=((Field.AUTHORS, "A7"),)), 1)
-    assert named.short_authors == "A0, A1, A2, A7 and 8 more"
-    assert named.short_authors_html == "A0, A1, A2, <mark>A7</mark> and 8 more"
-
-
-def test_why_it_matched_is_left_out_where_the_only_reason_is_the_category() -> None:
-    assert PaperView(make_entry(), 1).short_why == ""
-    entry = make_entry(found=((Field.CATEGORIES, "cs.PF"), (Field.TITLE, "GPUs")))
-    assert PaperView(entry, 1).short_why == 'perf · "GPUs" in title'

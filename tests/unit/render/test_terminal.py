@@ -123,9 +123,9 @@ def test_papers_are_written_with_what_was_met_and_few_names() -> None:
         13, queries=(), authors=tuple(Author(f"Ada Example{n}") for n in range(9)), abstract="Short."
     )
     lines = write_papers([entry, crowd], width=100, color=False).splitlines()
-    assert lines[0] == "  2611.15012  Tail latency below 10⁻³ s on shared [GPU]s"
+    assert lines[0] == "  2611.15012  Tail latency below 10⁻³ s on shared [GPUs]"
     shown = " ".join(line.strip() for line in lines[1:3])
     assert shown.startswith("We measure where")
-    assert "[GPU]s and find that four in five begin with a copy" in shown
-    assert lines[-1].lstrip().startswith("Ada Example0")
+    assert "[GPUs] and find that four in five begin with a copy" in shown
+    assert lines[-1].lstrip().startswith("Ada Example0 … Ada Example8 (9) · cs.PF +1")
     assert max(map(len, lines)) <= 100
