@@ -118,7 +118,7 @@ UNCHANGED = "title, authors and abstract as before"
 _CLAUSE = re.compile(r"(?<=[;,.])\s+")
 _LENGTHS = re.compile(r"(?i)\W*\d+\s*\+?\s*(?:[\w-]+ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}")
 _JOURNAL = re.compile(r"(?:\D{3,}?(?=,|[\s(]*\d|\Z)|.*)")
-_OF_VERSION = re.compile(r"(?i)\A\W*v(?:ersion)?\s?\d+\W+")
+_OF_VERSION = re.compile(r"(?i)\A\W*v(?:ersion)?\s?\d+\W+(?!version)")
 _WITHDRAWN = re.compile(
     r"(?i)\A(?:th(?:is|e) \w+ (?:has been|is|was) )?withdrawn(?: by (?:the )?\w+(?:\(s\))?)?[\s.,:;]*(?=\w)"
 )

@@ -161,6 +161,7 @@ WORDS = make_paper().abstract
         ({"abstract": f"{WORDS} Six words are more than minor."}, False),
         ({"comment": "Major revision"}, False),
         ({"comment": "Theorem 2 was wrong"}, False),
+        ({"comment": "v2: an extended version"}, False),
         ({"comment": "The assumption of Lemma 3 is stated, and its proof is longer"}, False),
         ({"title": "Another title"}, False),
         ({"authors": ()}, False),
