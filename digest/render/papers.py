@@ -324,16 +324,6 @@ class PaperView:
             since = f"{since}: {told}"
         return shorten("; ".join(filter(None, (said, since))), LONGEST_NOTE)
 
-    @property
-    def tells_change(self) -> bool:
-        """Whether `change` is told in place of the paper."""
-        return self.entry.tells_change
-
-    @property
-    def is_withdrawn_since(self) -> bool:
-        """Whether its authors took it back."""
-        return self.entry.is_withdrawn
-
     @cached_property
     def short_title(self) -> str:
         """The title in plain Unicode, at most 90 characters."""
