@@ -43,8 +43,8 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
 def undo(ctx: click.Context, *, manner: Manner) -> None:
     """Put digest.toml back as it was before a command changed it last.
 
-    Called again, it brings that change back. What you edited by hand since the change goes, too: `--dry-run`
-    shows it.
+    Called again, it takes back the change before that one, up to ten. What you edited by hand since the
+    change goes, too: `--dry-run` shows it.
     """
     file = read_config_file(configuration.find_config(ctx.obj["config_path"], configuration.read_environment()))
-    save_change(ctx, plan_change(file, read_file_before(file)), manner)
+    save_change(ctx, plan_change(file, read_file_before(file)), manner, is_undone=True)

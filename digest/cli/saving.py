@@ -100,11 +100,13 @@ def save_change(
     manner: Manner,
     *,
     is_removal: bool = False,
+    is_undone: bool = False,
     beside: Mapping[str, object] = MappingProxyType({}),
 ) -> None:
     """Show a change, ask whether to write it where somebody can answer, and write it.
 
-    A mere Enter means yes, but no for a removal. JSON also shows what is `beside`.
+    A mere Enter means yes, but no for a removal. JSON also shows what is `beside`. A change that `is_undone`
+    brings the file before back.
 
     Raises:
         UsageError: somebody else changed the file meanwhile.
@@ -116,7 +118,7 @@ def save_change(
     if is_wanted and manner.can_ask and not manner.is_sure:
         is_wanted = click.confirm(f"Write this into {name}?", default=not is_removal)
     if is_wanted:
-        replace_config_file(change.file, change.content)
+        replace_config_file(change.file, change.content, is_undone=is_undone)
     if manner.as_json:
         said = {"path": change.file.path, "written": is_wanted, "diff": change.diff, "remarks": change.remarks}
         print_json({**beside, **said})
@@ -140,7 +142,8 @@ def _report(ctx: click.Context, file: ConfigFile) -> None:
     """Say how to undo the change, and when it counts."""
     option = "" if find_config(None, read_environment()) == file.path else f" --config {file.path}"
     click.echo(f"Wrote {file.path}. The next `{name_command()}{option} run` uses it.")
-    click.echo(f"`{name_command()}{option} config undo` brings back the file before that change.")
+    if file.list_before()[0].exists():
+        click.echo(f"`{name_command()}{option} config undo` brings back the file before that change.")
     with suppress(ConfigurationError), opened_store(ctx) as here, here.store.read() as conn:
         if any(not worker.is_gone for worker in load_workers(conn)):
             click.echo("`digest serve` is at work: `systemctl reload digest` or SIGHUP lets it read the file.")

@@ -1,4 +1,4 @@
-"""Replaces `digest.toml` at once and whole, and keeps the file of before beside it."""
+"""Replaces `digest.toml` at once and whole, and keeps the last ten files of before beside it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from pathlib import Path
 
 from digest.config.document import read_document
 from digest.model.errors import ConfigurationError, UsageError
+
+_KEPT = 10
+"""Files of before, each one change older."""
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -32,10 +35,10 @@ class ConfigFile:
         """The file itself, where the path leads to it by links."""
         return self.path.resolve()
 
-    @property
-    def before(self) -> Path:
-        """Where the file before the last change is kept."""
-        return self.target.with_name(f"{self.target.name}.before")
+    def list_before(self) -> list[Path]:
+        """Where the files before the last changes are kept, the newest first."""
+        name = f"{self.target.name}.before"
+        return [self.target.with_name(f"{name}{at or ''}") for at in (0, *range(2, _KEPT + 1))]
 
     @property
     def text(self) -> str:
@@ -57,24 +60,27 @@ def read_file_before(file: ConfigFile) -> bytes:
     """Return what the file held before the last change.
 
     Raises:
-        UsageError: no command has changed it.
+        UsageError: no change of a command is left to be undone.
     """
+    before = file.list_before()[0]
     try:
-        return file.before.read_bytes()
+        return before.read_bytes()
     except FileNotFoundError as error:
         raise UsageError(
-            f"there is no {file.before.name}: no command has changed {file.path.name}",
-            hint="Only the last change by a command can be undone.",
+            f"there is no {before.name}: no change of {file.path.name} by a command is left to be undone",
+            hint=f"Only the last {_KEPT} changes by command can be undone.",
         ) from error
     except OSError as error:
-        raise _explain(file.before, error) from error
+        raise _explain(before, error) from error
 
 
-def replace_config_file(file: ConfigFile, content: bytes) -> None:
+def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = False) -> None:
     """Replace a file by another content; what it held stands beside it from then on. Mode and owner stay.
 
     Who reads meanwhile finds the one or the other whole, unless it is mounted by itself. A crash between the
     renamings leaves the file as it was, and what it was to hold under a name of its own beside it.
+
+    One that `is_undone` was the file before, which is no longer kept; those before it move up.
 
     Raises:
         UsageError: somebody else changed the file since it was read.
@@ -87,12 +93,20 @@ def replace_config_file(file: ConfigFile, content: bytes) -> None:
                 f"{file.path} is read-only, so nothing was written", hint=f"`chmod u+w {target}` allows changes."
             )
         new = _write_beside(target, content)
-        kept = _write_beside(target, file.content)
+        kept = None if is_undone else _write_beside(target, file.content)
         if target.read_bytes() != file.content:
             raise UsageError(
                 f"somebody else has changed {file.path} meanwhile, so nothing was written", hint="Call it again."
             )
-        kept.replace(file.before)
+        files = file.list_before()
+        if kept is None:
+            files[0].unlink()
+            moves = list(zip(files[1:], files[:-1], strict=True))
+        else:
+            moves = [*zip(files[-2::-1], files[:0:-1], strict=True), (kept, files[0])]
+        for old, place in moves:
+            if old.exists():
+                old.replace(place)
         put_in_place(new, target)  # last: what it held is safe by now
     except OSError as error:
         raise _explain(file.path, error) from error

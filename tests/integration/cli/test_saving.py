@@ -187,14 +187,16 @@ def test_a_subscription_and_then_its_query_are_removed(file: Path, digest: Shell
     assert read(file) == {**tomllib.loads(OWN.partition("[queries]")[0]), "queries": {}}
 
 
-def test_a_change_is_undone_and_brought_back(file: Path, digest: Shell) -> None:
-    assert "no command has changed" in digest("config", "undo", expect=2).err
+def test_changes_are_undone_one_after_the_other(file: Path, digest: Shell) -> None:
+    assert "no change" in digest("config", "undo", expect=2).err
     assert "`digest config undo`" in digest("add", QUERY, "--name", "scheduling").out
     once = file.read_bytes()
+    digest("subscription", "edit", "scheduling", "show=3")
     assert "`digest config undo`" in digest("config", "undo").out
-    assert file.read_text(encoding="utf-8") == OWN
-    digest("config", "undo")
     assert file.read_bytes() == once
+    assert "`digest config undo`" not in digest("config", "undo").out
+    assert file.read_text(encoding="utf-8") == OWN
+    assert "no change" in digest("config", "undo", expect=2).err
 
 
 @pytest.mark.parametrize(

@@ -30,14 +30,18 @@ def test_a_file_is_replaced_and_the_one_before_stands_beside_it_with_its_mode(pa
     assert sorted(one.name for one in path.parent.iterdir()) == ["digest.toml", "digest.toml.before"]
 
 
-def test_the_last_change_is_undone_and_that_too(path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no digest\.toml\.before: no command has changed digest\.toml"):
-        read_file_before(read_config_file(path))
-    replace_config_file(read_config_file(path), b"x = 2")
-    for text in ('templates = "one"\n', "x = 2"):
+def test_the_last_ten_changes_come_back_one_by_one(path: Path) -> None:
+    for number in range(12):
+        replace_config_file(read_config_file(path), f"x = {number}".encode())
+    found = []
+    for _ in range(10):
         file = read_config_file(path)
-        replace_config_file(file, read_file_before(file))
-        assert path.read_text() == text
+        replace_config_file(file, read_file_before(file), is_undone=True)
+        found.append(path.read_text())
+    assert found == [f"x = {number}" for number in range(10, 0, -1)]
+    with pytest.raises(UsageError, match=r"there is no digest\.toml\.before: no change"):
+        read_file_before(read_config_file(path))
+    assert list(path.parent.iterdir()) == [path]
 
 
 _IN_A_MOUNT = """\
