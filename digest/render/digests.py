@@ -310,18 +310,19 @@ def find_most(most: int, fits: Callable[[int], bool]) -> int:
 LONGEST_POST = 2000
 """Characters of a message in Markdown: what the strictest of these places takes."""
 
-_MOST_POSTED = 10
-
 
 def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:
     """Return a digest as one message in Markdown: as many papers as there is room for, the others counted."""
     papers, view = view_papers(digest), view_digest(digest)
-    for most in range(min(_MOST_POSTED, digest.shown), -1, -1):
+
+    def render(most: int) -> str:
         context = PostContext(view, tuple(papers[:most]), view_rest(papers[most:], links.web_view), links)
-        text = templates.render(name, context).strip()
-        if len(text) <= LONGEST_POST:
-            return text
-    raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
+        return templates.render(name, context).strip()
+
+    text = render(find_most(digest.shown, lambda most: len(render(most)) <= LONGEST_POST))
+    if len(text) > LONGEST_POST:
+        raise TemplateError(f"{name} takes more than {LONGEST_POST:,} characters even without papers")
+    return text
 
 
 def write_page(templates: Templates, digest: Digest, links: Links) -> str:

@@ -13,10 +13,12 @@ from datetime import date, datetime
 from typing import Any
 
 from digest.compare import find_differences
-from digest.model.messages import Delivery, Digest, DigestEntry, Links, Sequel
+from digest.model.messages import Delivery, Digest, Links, Sequel
 from digest.model.papers import Paper, Reason
+from digest.model.places import find_links, find_place
 from digest.render.contexts import AlarmContext
-from digest.render.digests import view_digest
+from digest.render.digests import view_digest, view_papers
+from digest.render.papers import PaperView
 from digest.render.text import show_plain, write_moment
 
 VERSION = 1
@@ -50,6 +52,7 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
         "planned_at": write_moment(digest.planned_at),
         "headline": view.headline,
         "group_by": str(digest.group_by),
+        "groups": [{"title": one.title, "count": one.count, "form": str(one.form)} for one in digest.groups],
         "coverage": {
             "sentence": view.coverage.sentence,
             "state": view.coverage.state,
@@ -73,11 +76,11 @@ def write_digest_event(digest: Digest, delivery: Delivery, links: Links) -> byte
 def _choose_papers(digest: Digest, room: int) -> dict[int, dict[str, Any]]:
     """Return those of the first papers that there is room for, by number."""
     told: dict[int, dict[str, Any]] = {}
-    for number, entry in enumerate(digest.entries[:MOST_PAPERS], 1):
-        paper = {"number": number, "is_shown": number <= digest.shown, **_describe(entry)}
+    for view in view_papers(digest)[:MOST_PAPERS]:
+        paper = {"number": view.number, "is_shown": view.number <= digest.shown, **_describe(view)}
         length = len(_encode(paper)) + 1
         if length <= room:
-            told[number] = paper
+            told[view.number] = paper
             room -= length
     return told
 
@@ -107,9 +110,14 @@ def _encode(value: dict[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
-def _describe(entry: DigestEntry) -> dict[str, Any]:
-    paper = entry.paper
+def _describe(view: PaperView) -> dict[str, Any]:
+    entry, paper = view.entry, view.entry.paper
     return {
+        "heading": view.heading,
+        "form": str(view.form),
+        "why_first": view.why_first,
+        "place": show_plain(find_place(paper)),
+        "links": [{"label": link.label, "url": link.url} for link in find_links(paper)],
         "id": str(paper.id),
         "version": paper.version,
         "kind": str(entry.kind),

@@ -6,14 +6,16 @@ import email
 import email.policy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from digest.model.messages import Delivery, DeliveryState, Digest, Links
-from digest.model.subscriptions import Destination
+from digest.model.subscriptions import Abstracts, Destination, Grouping
+from digest.plan.order import arrange
 from digest.render import MailIdentity, Renderer
-from digest.render.samples import EVENING, SAMPLE_LINKS
+from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry
 
 KEY = "5a1d0b0e-93a4-4a35-8c39-6ad6c55a2f10"
 
@@ -52,6 +54,23 @@ def deliver() -> MakeDelivery:
         return Delivery(destination=Destination.parse(to), **(values | fields))
 
     return make
+
+
+def plan_digest(count: int, abstracts: Abstracts = Abstracts.SHORT, **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Paper
+    """Plan a digest of some papers of eight categories; two of them were found by two saved queries."""
+    entries = [
+        make_entry(
+            number,
+            categories=(f"cs.{'ABCDEFGH'[number % 8]}A",),
+            queries=("perf", "gpu") if number in (3, 4) else ("perf",),
+            title=f"A title of some {number} words that says what its paper is about and why",
+            abstract="We measure where it comes from. " + "It has many parts. " * 100,
+            **fields,
+        )
+        for number in range(1, count + 1)
+    ]
+    ordered, groups = arrange(entries, Grouping.KIND, ["perf", "gpu"])
+    return replace(make_digest(ordered, abstracts=abstracts), groups=groups)
 
 
 def read_posts(

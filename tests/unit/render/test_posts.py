@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from digest.model.errors import TemplateError
 from digest.model.messages import Links
 from digest.render.digests import LONGEST_POST, write_post
 from digest.render.environments import Templates, find_shipped_templates
-from digest.render.samples import SAMPLES
+from digest.render.samples import SAMPLE_LINKS, SAMPLES
 from digest.render.text import markdown_escape, markdown_link
+from tests.unit.render.conftest import plan_digest
 
 _TEMPLATE = """\
 **{{ digest.title }}** {{ digest.count }}
@@ -37,6 +39,20 @@ def test_a_post_shows_as_many_papers_as_there_is_room_for_and_counts_the_others(
     shown = text.count("x" * 300)
     assert LONGEST_POST - 500 < len(text) <= LONGEST_POST
     assert text.endswith(f"{len(digest.entries) - shown} more")
+
+
+def test_discord_lists_titles_with_first_author_and_pdf_and_counts_the_others_by_heading() -> None:
+    templates, digest = Templates([], find_shipped_templates()), plan_digest(63)
+    text = write_post(templates, "discord/digest.md", digest, SAMPLE_LINKS)
+    told = re.findall(r"(?m)^(\d+)\. \[A title.*abs/.* · Marit Solheim.* · \[PDF\]\(<.*pdf/.*>\)", text)
+    assert [int(number) for number in told] == list(range(1, len(told) + 1))
+    assert len(told) >= 6
+    assert LONGEST_POST - 300 < len(text) <= LONGEST_POST
+    assert "**Read first**" in text
+    assert text.count("· in two of your queries") == 2
+    left = re.search(r"\[(\d+) more in the browser\]\(<.*>\) \(.*cs\.HA", text)
+    assert left is not None
+    assert int(left[1]) == 63 - len(told)
 
 
 def test_a_template_that_leaves_no_room_is_refused(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from digest.model.errors import TemplateError
-from digest.model.messages import Digest, Form, Links, Share
-from digest.model.subscriptions import Abstracts, Destination, Grouping
-from digest.plan.order import arrange
+from digest.model.messages import Form, Links, Share
+from digest.model.subscriptions import Abstracts, Destination
 from digest.render import MailIdentity, Renderer, check
 from digest.render.blocks import compile_blocks, list_texts
 from digest.render.check import check_templates
@@ -21,7 +20,7 @@ from digest.render.samples import SAMPLE_LINKS, SAMPLES, make_digest, make_entry
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.blocks import check_blocks
 from tests.samples import odd_entries, sample_digest
-from tests.unit.render.conftest import IDENTITY, MakeDelivery, read_posts
+from tests.unit.render.conftest import IDENTITY, MakeDelivery, plan_digest, read_posts
 
 CHANNEL = Destination.parse("slack:#papers")
 
@@ -138,22 +137,6 @@ def test_a_message_for_the_channel_that_was_too_large_lists_fewer_titles(
             assert words in _texts(payload) or "webhook" in to
 
 
-def _plan(count: int, abstracts: Abstracts = Abstracts.SHORT, show: int | None = None) -> Digest:
-    """Plan a digest of some papers of eight categories; two of them were found by two saved queries."""
-    entries = [
-        make_entry(
-            number,
-            categories=(f"cs.{'ABCDEFGH'[number % 8]}A",),
-            queries=("perf", "gpu") if number in (3, 4) else ("perf",),
-            title=f"A title of some {number} words that says what its paper is about and why",
-            abstract="We measure where it comes from. " + "It has many parts. " * 100,
-        )
-        for number in range(1, count + 1)
-    ]
-    ordered, groups = arrange(entries, Grouping.KIND, ["perf", "gpu"], show)
-    return replace(make_digest(ordered, shown=min(show or count, count), abstracts=abstracts), groups=groups)
-
-
 @pytest.mark.parametrize(
     ("count", "abstracts", "form", "messages"),
     [
@@ -171,7 +154,7 @@ def _plan(count: int, abstracts: Abstracts = Abstracts.SHORT, show: int | None =
 def test_a_thread_has_three_messages_at_most_and_says_as_much_of_all_papers_as_there_is_room_for(
     renderer: Renderer, count: int, abstracts: str, form: Form, messages: int
 ) -> None:
-    found = renderer.divide(_plan(count, Abstracts(abstracts)), CHANNEL)
+    found = renderer.divide(plan_digest(count, Abstracts(abstracts)), CHANNEL)
     top, *thread = (share for share in found if share is not None)
     assert [share.form for share in thread] == [form] * messages
     assert (top.first, top.behind) == (0, 10 if form is Form.TITLE else 0)
@@ -186,7 +169,7 @@ def test_a_thread_has_three_messages_at_most_and_says_as_much_of_all_papers_as_t
 def test_on_a_day_of_titles_the_thread_goes_on_where_the_post_ends_and_counts_what_has_no_room(
     renderer: Renderer, deliver: MakeDelivery, links: Links
 ) -> None:
-    digest = _plan(300)
+    digest = plan_digest(300)
     texts = [_texts(payload) for payload in read_posts(renderer, deliver, digest, links)]
     listed = [int(number) for text in texts for number in re.findall(r"(?m)^(\d+)\. ", text)]
     assert listed == list(range(1, len(listed) + 1))

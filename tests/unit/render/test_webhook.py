@@ -11,7 +11,7 @@ from digest.model.messages import Digest, Links
 from digest.model.papers import Author
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
-from tests.unit.render.conftest import MakeDelivery
+from tests.unit.render.conftest import MakeDelivery, plan_digest
 
 
 @pytest.fixture
@@ -47,3 +47,16 @@ def test_a_post_is_no_longer_than_256_kb_and_a_paper_too_long_for_it_keeps_no_ot
     assert len(told) > 15
     assert data["rest"]["count"] == 59 - len(told)
     assert data["rest"]["ids"] == [*ids(1, 1), *ids(told[-1] + 1, 59)]
+
+
+def test_a_post_has_the_digests_headings_and_each_papers_form_reason_place_and_links(post: Any) -> None:  # noqa: ANN401 - a fixture
+    digest = plan_digest(30, comment="Accepted at OSDI 2026; code: https://github.com/made/up")
+    data = post(digest)
+    first, *_, last = data["papers"]
+    assert data["groups"][0] == {"title": "Read first", "count": 5, "form": "one sentence"}
+    assert [group["title"] for group in data["groups"]] == list(
+        dict.fromkeys(p["heading"] for p in data["papers"])
+    )
+    assert (first["form"], first["why_first"]) == ("one sentence", "in two of your queries, accepted at OSDI 2026")
+    assert (last["form"], last["why_first"], last["place"]) == ("title", "", "accepted at OSDI 2026")
+    assert {"label": "Code", "url": "https://github.com/made/up"} in last["links"]
