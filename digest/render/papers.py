@@ -257,7 +257,7 @@ class PaperView:
         """Return one sentence in at most so many columns of a terminal, with marks for what was met."""
         return _style_segments(self._choose_snippet(min(columns, LONGEST_SNIPPET), sentences=1))
 
-    @property
+    @cached_property
     def snippet_mrkdwn(self) -> Mrkdwn:
         """`snippet` for Slack, with the words that were met in bold."""
         return _write_mrkdwn(_split_words(self._snippet))
@@ -271,7 +271,7 @@ class PaperView:
         """The whole abstract for a terminal, with marks for what was met."""
         return _style_segments(self._abstract_segments)
 
-    @property
+    @cached_property
     def abstract_mrkdwn(self) -> Mrkdwn:
         """The abstract for Slack, with the words that were met in bold, cut where a section has no more room."""
         return _write_mrkdwn(_fit_words(_split_words(self._abstract_segments), _LONGEST_SECTION))

@@ -44,8 +44,8 @@ MOST_IN_THREAD = 3
 
 EVENT_TYPE = "digest_posted"
 
-_MOST_PAPERS = 200
-"""A template may put many papers into one block, so that blocks alone are no bound."""
+_MOST_PAPERS = 100
+"""A message has no room for the titles of so many."""
 
 _LONGEST_URL = "https://example.org/".ljust(300, "x")
 """What is counted is linked, as a rule. Room for that is left, whatever the address."""
@@ -66,13 +66,7 @@ def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> 
 
 def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
     """Build the body for an incoming webhook: the same message, without channel, thread or metadata."""
-    name, compiled = parts.compile(delivery, links)
-    if not _fits(compiled):
-        raise TemplateError(
-            f"{name}: {len(compiled.blocks)} blocks of {compiled.text_bytes:,} bytes are too much for a message",
-            hint=f"A message holds {MOST_BLOCKS} blocks and {MOST_TEXT_BYTES:,} bytes of text.",
-        )
-    return make_payload(name, compiled)
+    return make_payload(*parts.compile(delivery, links))
 
 
 def encode_payload(payload: dict[str, Any]) -> bytes:
@@ -104,7 +98,7 @@ class SlackParts:
         and counts and links the others.
         """
         top = Share(0, 0, min(MOST_TITLES, self._digest.shown))
-        self._write_top(top, Links())  # a fault in it is found before anything is frozen
+        self._write_top(top, Links(), top.shown)  # a fault in it is found before anything is frozen
         for form in _list_forms(self._digest)[:-1]:
             thread = self._fill_thread(0, form)
             if all(share.shown == share.count for share in thread):
@@ -127,21 +121,15 @@ class SlackParts:
         return shares
 
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
-        """Compile one part; return its template's name with it."""
-        part = delivery.part
-        share = delivery.share or self.divide(delivery.destination)[part]
-        if part:
-            compile_page = partial(self._compile_page, share, part, delivery.parts - 1, links)
-            return THREAD, compile_page(find_most(share.shown, lambda count: _fits(compile_page(count))))
-        return TOP, self._write_top(share, links)
+        """Compile one part with as many papers as there is room for; return its template's name with it."""
+        share = delivery.share or self.divide(delivery.destination)[delivery.part]
+        write = partial(self._write_page, share, delivery.part, delivery.parts - 1, links)
+        if not delivery.part:
+            write = partial(self._write_top, share, links)
+        return THREAD if delivery.part else TOP, write(find_most(share.shown, lambda count: _fits(write(count))))
 
-    def _write_top(self, share: Share, links: Links) -> Compiled:
-        """Compile the message for the channel with as many titles as there is room for."""
-        compile_top = partial(self._compile_top, share, links)
-        return compile_top(find_most(share.shown, lambda count: _fits(compile_top(count))))
-
-    def _compile_top(self, share: Share, links: Links, count: int) -> Compiled:
-        """Compile the message for the channel with the first `count` titles."""
+    def _write_top(self, share: Share, links: Links, count: int) -> Compiled:
+        """Write the message for the channel with the first `count` titles."""
         in_thread = self._digest.shown - share.behind
         untold = (*self._papers[count : share.behind], *self._papers[self._digest.shown :])
         context = PostContext(
@@ -154,8 +142,8 @@ class SlackParts:
         )
         return compile_blocks(self._templates.render(TOP, context))
 
-    def _compile_page(self, share: Share, page: int, pages: int, links: Links, count: int) -> Compiled:
-        """Compile a message of the thread that shows the first `count` papers of its share."""
+    def _write_page(self, share: Share, page: int, pages: int, links: Links, count: int) -> Compiled:
+        """Write a message of the thread that shows the first `count` papers of its share."""
         papers = self._papers[share.first : share.behind]
         context = SlackPageContext(
             digest=self._view,
@@ -171,18 +159,13 @@ class SlackParts:
 
     def _count_fitting(self, first: int, form: Form, *, is_last: bool) -> int:
         """Return how many papers fit into a message of the thread that begins with one."""
-        most = min(_MOST_PAPERS, self._digest.shown - first)
         links = Links(web_view=_LONGEST_URL)
 
         def fits(count: int) -> bool:
             share = Share(first, self._digest.shown if is_last else first + count, count, form)
-            return _fits(self._compile_page(share, MOST_IN_THREAD, MOST_IN_THREAD, links, count))
+            return _fits(self._write_page(share, MOST_IN_THREAD, MOST_IN_THREAD, links, count))
 
-        usual = min(MOST_BLOCKS, most)  # most papers take a block, or two
-        fitting = find_most(usual, fits)
-        if fitting == usual < most:
-            fitting += find_most(most - usual, lambda more: fits(usual + more))
-        return fitting
+        return find_most(min(_MOST_PAPERS, self._digest.shown - first), fits)
 
 
 def _list_forms(digest: Digest) -> tuple[Form, ...]:
