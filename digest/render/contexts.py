@@ -1,8 +1,8 @@
 """What each template sees: one frozen dataclass per template, its fields being the template's names.
 
 Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
-Slack's templates have `link(url, label)` and `name_authors(paper)`. The terminal's have `link(url, text)`,
-`styled(text, style)` and `cut_line(text, columns, lines)`. HTML templates have `read_style(name)`.
+Slack's templates have `link(url, label)`. The terminal's have `link(url, text)`, `styled(text, style)` and
+`cut_line(text, columns, lines)`. HTML templates have `read_style(name)`.
 """
 
 from __future__ import annotations

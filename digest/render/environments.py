@@ -24,7 +24,6 @@ from jinja2.utils import missing
 from markupsafe import Markup
 
 from digest.model.errors import TemplateError
-from digest.render.papers import name_authors
 from digest.render.terminal import cut_line
 from digest.render.text import (
     Markdown,
@@ -69,7 +68,7 @@ class Templates:
         self._text = _build_environment(self._plain)
         self._text.globals.update(styled=styled, link=styled_link, cut_line=cut_line)
         self._slack = _build_environment(self._plain, finalize=slack_escape)
-        self._slack.globals.update(link=link, name_authors=name_authors, Mrkdwn=Mrkdwn)
+        self._slack.globals.update(link=link, Mrkdwn=Mrkdwn)
         self._markdown = _build_environment(self._plain, finalize=markdown_escape)
         self._markdown.globals.update(link=markdown_link, Markdown=Markdown)
         self._escaped = _build_environment(self._plain, autoescape=True)

@@ -47,22 +47,9 @@ _LONGEST_NAME = 80
 _MOST_MATCHED = 3
 
 
-def choose_authors(entry: DigestEntry, most: int) -> tuple[int, ...]:
-    """Return which authors (0-based) a line names: the first `most`, then those asked for."""
-    beyond = sorted(find_matched_authors(entry) - {*range(most)})
-    return (*range(min(most, len(entry.paper.authors))), *beyond[:_MOST_MATCHED])
-
-
 def _isolate(text: Markup) -> Markup:
     """Keep text that runs from right to left from turning what stands beside it."""
     return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
-
-
-def _show_name(entry: DigestEntry, index: int) -> Markup:
-    name = entry.paper.authors[index].name
-    if len(name) > _LONGEST_NAME:
-        return Markup.escape(shorten(show_plain(name), _LONGEST_NAME))
-    return show_html(name, find_spans(entry, Field.AUTHORS, index))
 
 
 KIND_TITLES = {
@@ -208,28 +195,32 @@ class PaperView:
     @cached_property
     def short_authors(self) -> str:
         """Up to three authors, `Ann Lee, Bo Yu`, or the first, whom a query asked for, and the last."""
-        return self._join_authors(
-            lambda index: shorten(show_plain(self.entry.paper.authors[index].name), _LONGEST_NAME)
-        )
+        return self._join_authors(lambda name, _: name)
+
+    @property
+    def short_authors_html(self) -> Markup:
+        """The same line as HTML, with whom a query asked for in `<mark>`."""
+        return Markup(self._join_authors(lambda name, is_met: _isolate(_FORMS[is_met].format(name))))  # noqa: S704
+
+    @property
+    def short_authors_mrkdwn(self) -> Mrkdwn:
+        """The same line for Slack, with whom a query asked for in bold."""
+        return Mrkdwn(self._join_authors(lambda name, is_met: "*" * is_met + escape_text(name) + "*" * is_met))
+
+    def _join_authors(self, show: Callable[[str, bool], str]) -> str:
+        authors, met = self.entry.paper.authors, find_matched_authors(self.entry)
+        few = range(len(authors)) if len(authors) <= _FEW else (0, *sorted(met)[:_MOST_MATCHED], len(authors) - 1)
+        names = [
+            show(shorten(show_plain(authors[one].name), _LONGEST_NAME), one in met) for one in dict.fromkeys(few)
+        ]
+        return f"{' … '.join(names)} ({len(authors):,})" if len(authors) > _FEW else ", ".join(names)
 
     @cached_property
     def first_author(self) -> str:
         """The first author by name, and whom a query asked for: `Ann Lee, Cy Roe et al.`."""
-        chosen = choose_authors(self.entry, 1)
-        names = [shorten(show_plain(self.entry.paper.authors[one].name), _LONGEST_NAME) for one in chosen]
-        return ", ".join(filter(None, names)) + " et al." * (len(chosen) < len(self.entry.paper.authors))
-
-    @cached_property
-    def short_authors_html(self) -> Markup:
-        """The same line as HTML, with whom a query asked for in `<mark>`."""
-        return Markup(self._join_authors(lambda index: _isolate(_show_name(self.entry, index))))  # noqa: S704 - escaped
-
-    def _join_authors(self, show: Callable[[int], str]) -> str:
-        total = len(self.entry.paper.authors)
-        if total <= _FEW:
-            return ", ".join(map(show, range(total)))
-        chosen = sorted({*choose_authors(self.entry, 1), total - 1})
-        return f"{' … '.join(map(show, chosen))} ({total:,})"
+        chosen, authors = {0, *sorted(find_matched_authors(self.entry))[:_MOST_MATCHED]}, self.entry.paper.authors
+        names = [shorten(show_plain(one.name), _LONGEST_NAME) for at, one in enumerate(authors) if at in chosen]
+        return ", ".join(filter(None, names)) + " et al." * (len(names) < len(authors))
 
     @cached_property
     def _snippet(self) -> tuple[Segment, ...]:
@@ -353,11 +344,6 @@ class PaperView:
         return show_html(self.entry.paper.comment, find_spans(self.entry, Field.COMMENT))
 
     @cached_property
-    def journal_ref(self) -> str:
-        """The journal reference, "" where there is none."""
-        return show_plain(self.entry.paper.journal_ref)
-
-    @cached_property
     def journal_ref_html(self) -> Markup:
         """The journal reference as HTML with what was met in `<mark>`, "" where there is none."""
         return show_html(self.entry.paper.journal_ref, find_spans(self.entry, Field.JOURNAL_REF))
@@ -410,9 +396,6 @@ def _write_past(day: date, seen_from: date) -> str:
     return write_day_of_month(day) if day.year == seen_from.year else f"{write_day_of_month(day)} {day.year}"
 
 
-_NEEDS_WHOLE = re.compile(r"[$\\]")
-"""Where TeX may have begun before a part of a text."""
-
 _UNSEEN = (Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF, Field.REPORT_NO)
 """The fields of which a reader sees no more than a part."""
 
@@ -453,34 +436,19 @@ def find_matched_authors(entry: DigestEntry) -> frozenset[int]:
 
 
 def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:
-    text = str(getattr(entry.paper, field))
-    return tuple(filter(None, (_show_part(text, start, end) for start, end in find_spans(entry, field))))
-
-
-def _show_part(text: str, start: int, end: int) -> str:
-    """Return a part of a raw text as the whole shows it: `10⁻³` of `$10^{-3}$`, though the dollars are not met."""
-    if not _NEEDS_WHOLE.search(text):
-        return show_plain(text[start:end])
-    return clean_text("".join(part.text for part in show_segments(text, ((start, end),)) if part.is_marked))
+    """Return what was met in a field, as it shows: `10⁻³` of `$10^{-3}$`, though the dollars are not met."""
+    segments = show_segments(str(getattr(entry.paper, field)), find_spans(entry, field))
+    return tuple(clean_text(one.text) for one in segments if one.is_marked)
 
 
 _FEW = 3
 """Authors who are all named."""
 
-_LONGEST_NAME_SLACK_WORDS = 60
+_FORMS = (Markup("{}"), Markup("<mark>{}</mark>"))
+"""A name as HTML, and that of somebody whom a query asked for."""
+
 _LONGEST_SECTION = 2_900
 """Bytes of an abstract that stand in one section of Slack's, whatever its letters."""
-
-
-def name_authors(paper: PaperView) -> Mrkdwn:
-    """Return `short_authors` for Slack, with whom a query asked for in bold."""
-    asked_for, authors = find_matched_authors(paper.entry), paper.entry.paper.authors
-
-    def show(index: int) -> str:
-        name = escape_text(shorten(show_plain(authors[index].name), _LONGEST_NAME_SLACK_WORDS))
-        return f"*{name}*" if index in asked_for else name
-
-    return Mrkdwn(paper._join_authors(show))  # noqa: SLF001 - of this module
 
 
 def _write_mrkdwn(words: Iterable[tuple[str, bool]]) -> Mrkdwn:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from digest.model.announcements import Kind
 from digest.model.papers import Author, Field
 from digest.model.subscriptions import Abstracts
-from digest.render.papers import LONGEST_TITLE, PaperView, name_authors
+from digest.render.papers import LONGEST_TITLE, PaperView
 from digest.render.samples import make_entry
 
 MANY = tuple(Author(f"A{number}") for number in range(20))
@@ -20,7 +20,7 @@ def test_up_to_three_authors_are_named_and_of_more_the_first_the_last_and_those_
     view = PaperView(make_entry(authors=MANY, found=((Field.AUTHORS, "A17"),)), 1)
     assert view.short_authors == "A0 … A17 … A19 (20)"
     assert view.short_authors_html == "A0 … <mark>A17</mark> … A19 (20)"
-    assert name_authors(view) == "A0 … *A17* … A19 (20)"
+    assert view.short_authors_mrkdwn == "A0 … *A17* … A19 (20)"
 
 
 def test_names_are_isolated_in_html_so_that_their_direction_stays_their_own() -> None:
