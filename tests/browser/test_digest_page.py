@@ -41,6 +41,8 @@ def test_papers_unfold_and_links_unfold_theirs(windows: Windows, address: str, *
         summary.click()
     expect(page.locator(".abstract:visible")).to_have_count(30)
     expect(page.get_by_role("search")).to_be_visible(visible=has_script)
+    if has_script:
+        check_page(page)
 
 
 def test_typing_leaves_the_papers_that_have_all_the_words(windows: Windows, address: str) -> None:
