@@ -1,52 +1,182 @@
-"""Chooses what is shown of an abstract: one sentence, cut between words where it is long.
+"""Chooses what is shown of an abstract: its best sentence or two, cut between words if they are long.
 
-The sentence is the one that matched best. Where nothing matched in the abstract it is the first that says what the
-authors did ("we show …"), else the last one.
+Each sentence has a score, the sum of the `WEIGHTS` of its signals: "we find", a number, a start that leans on text
+nobody sees. The weights were fitted on sentences that readers judged: `python -m tests.bench.sentences --fit FILE`
+prints them anew. A match is one more signal. Its weight is set by hand, as the readers knew no query, and it is
+small: in real digests, a sentence chosen for its matched word was wrong more often than right.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from typing import NamedTuple
+from functools import lru_cache
+from itertools import groupby, pairwise
+from math import log
+from typing import Final, NamedTuple
 
-from digest.render.text import Spans, clean_markup, find_cut, show_segments
+from digest.query.words import stem
+from digest.render.text import Spans, clean_markup, find_cut, show_plain, show_segments
 from digest.tex import Segment
 
 LONGEST_SNIPPET = 200
+"""How many characters a sentence may have."""
 
-OPENINGS = (
-    *("we show", "we find", "we present", "we propose", "we introduce", "we demonstrate", "we prove"),
-    *("we report", "we develop", "we describe", "we study", "we investigate", "we derive", "we obtain"),
-    *("we measure", "we provide", "we give", "this paper presents", "this paper proposes", "results show"),
+WORDS: Final = {
+    "find": "confirm conclude demonstrate detect discover establish find found observe predict prove reveal show "
+    "shown",
+    "get": "achieve answer argue calculate characterise characterize classify compute constrain construct deduce "
+    "derive determine disprove estimate exclude explain extend gave generalise generalize given identify imply "
+    "improve indicate infer measure note obtain quantify realise realize reduce resolve solve suggest uncover "
+    "verify",
+    "make": "build built create define describe design develop devise formulate implement introduce offer "
+    "present propose",
+    "aim": "address aim analyse analyze apply assess attempt compare concern consider deal discuss employ "
+    "evaluate examine explore focus investigate look perform review revisit study survey test treat use",
+    "be": "are be been being is was were",
+    "result": "algorithm analysis approach data experiment model method result simulation theorem theory",
+}
+"""Words by kind, in any of their forms."""
+
+PHRASES: Final = {
+    "we find": "we {find}, i {find}",
+    "we get": "we {get}, i {get}",
+    "we make": "we {make}, i {make}",
+    "we aim": "we {aim}, i {aim}",
+    "is studied": "{be} {aim}",
+    "finds that": "{find} that, {get} that, {find} how, {get} how, turns out",
+    "results find": "{result} {find}, {result} {get}",
+    "results": "empirical, experiment, experimental, numerical, result, simulation, theorem",
+    "that": "that",
+    "here": "here",
+    "we": "we, i",
+    "our": "our",
+    "this paper": "the paper, this article, this letter, this note, this paper, this review, this study, this "
+    "work",
+    "^we": "^we, ^i",
+    "^by means of": "^applying, ^based, ^building, ^by, ^combining, ^employing, ^through, ^using, ^via, ^with",
+    "^in particular": "^importantly, ^in particular, ^interestingly, ^more specifically, ^namely, ^notably, "
+    "^specifically",
+    "^moreover": "^additionally, ^also, ^besides, ^furthermore, ^in addition, ^likewise, ^moreover, ^similarly",
+    "^finally": "^finally, ^last, ^lastly, ^second, ^secondly, ^third, ^thirdly",
+    "^but": "^but, ^conversely, ^however, ^in contrast, ^instead, ^nevertheless, ^on the other, ^yet",
+    "^therefore": "^accordingly, ^as a consequence, ^as a result, ^consequently, ^hence, ^so, ^then, ^therefore, "
+    "^thus",
+    "^this": "^by these, ^for these, ^for this, ^in such, ^in these, ^in this, ^such, ^that, ^the former, ^the "
+    "latter, ^the other, ^the proposed, ^the resulting, ^the same, ^these, ^this, ^those, ^to this, ^with this",
+    "^it": "^he, ^it, ^its, ^she, ^their, ^they",
+    "^it is found": "^it {be} {find}, ^it {be} {get}, ^it {be} known, ^it turns out",
+    "also": "additional, also, as well, further, moreover",
+    "flourish": "application, avenue, future, hope, implication, insight, interest, open the, opportunity, pave, "
+    "perspective, possible, potential, promising, shed, tool, useful",
+    "is discussed": "are given, briefly, comment, describe, discuss, example, illustrate, is given, outline, "
+    "presented",
+    "recently": "attention, conventional, currently, decade, emerging, growing, past, recent, today, "
+    "traditional, years",
+    "has been": "had been, has been, have been",
+    "open": "conjecture, lack, limited, little, open, poorly, question, remain, unclear, unknown, unsolved",
+    "previous": "earlier, et al, existing, other, previous, previously, prior",
+    "can": "ability, able, allow, can, capable, enable",
+    "better than": "best, better, decrease, enhance, exceed, faster, fewer, greater, higher, improve, increase, "
+    "larger, lower, outperform, reduce, reduction, smaller, state-of-the-art, stronger, superior, than, weaker",
+    "agrees": "agree, agreement, compatible, confirm, consistent, evidence, exclude, explain, match, reproduce, "
+    "ruled out",
+    "if": "if, then, when, whenever",
+    "unlike": "although, but, contrary, despite, even, in contrast, instead, rather, unlike, whereas, while, yet",
+    "implies": "conclude, conclusion, consequence, demonstrating, imply, indicate, reveal, showing, suggest, "
+    "therefore",
+    "because": "arise, because, cause, depend, driven, due, induce, lead, originate, owing, results in, since",
+    "method": "algorithm, approach, framework, method, model, procedure, scheme, technique, tool",
+    "aims": "aim, attempt, explore, focus, goal, interested, investigate, motivated, objective, order to, "
+    "purpose, study",
+}
+"""Signals and the phrases that give them: `^` is the start of a sentence, `{find}` any word of that kind."""
+
+# fmt: off
+WEIGHTS: Final[dict[str, float]] = {
+    "we find": 0.48, "we get": 0.09, "we make": 0.46, "we aim": -0.39, "is studied": -0.27,
+    "finds that": 0.25, "results find": 0.67, "results": 0.20, "that": 0.26, "here": 0.52,
+    "we": 0.23, "our": -0.06, "this paper": 0.24, "^we": 0.11, "^by means of": 0.41,
+    "^in particular": -0.17, "^moreover": -0.40, "^finally": -0.00, "^but": -0.10, "^therefore": 0.00,
+    "^this": -0.05, "^it": 0.10, "^it is found": 0.42, "also": -0.31, "flourish": -0.06,
+    "is discussed": -0.13, "recently": -0.17, "has been": -0.27, "open": -0.12, "previous": 0.11,
+    "can": 0.20, "better than": 0.23, "agrees": 0.35, "if": 0.26, "unlike": 0.14,
+    "implies": 0.24, "because": 0.12, "method": 0.20, "aims": -0.27, "number": 0.23,
+    "formula": 0.24, "first": -0.15, "last but one": 0.33, "place": 0.48, "first of many": -0.37,
+    "short": -0.70, "length": 0.21, "title": 0.16, "most of title": 0.29, "new words": 0.14,
+    "like others": 0.54, "leans": -0.14, "finds first": 0.55, "found before": -0.26, "we first": 0.36,
+    "no we yet": -0.27,
+}
+# fmt: on
+"""What each signal adds to a sentence's score; those that are no phrases are of `measure_sentences`."""
+
+_MATCH, _WORST_SECOND, _LEAST_NEW, _LEAST_NAMED = 0.3, 2.5, 0.3, 2
+"""What a match adds to a score. How much lower a second sentence's score may be, and what share of its words is
+new at least. How many words of the title a sentence must have if it leans on another.
+"""
+
+_KINDS: Final = {stem(word): f"{{{kind}}}" for kind, words in WORDS.items() for word in words.split()}
+_SKIPPED = re.compile(r"also|both|can|could|even|first|further|had|has|have|here|next|now|then|together|\w+ly")
+"""What may stand between "we" and its verb."""
+
+_SIGNALS: Final[dict[str, list[str]]] = {}
+for _signal, _phrases in PHRASES.items():
+    for _phrase in re.sub(r"[a-z][\w'-]*(?!\})\b", lambda word: stem(word[0]), _phrases).split(", "):
+        _SIGNALS.setdefault(_phrase, []).append(_signal)
+
+_TOKEN = re.compile(r"[a-z]+(?:[-'’][a-z]+)*|\d[\d.,]*")
+_CONTENT = re.compile(r"[^\W\d_]{3,}")
+_EMPTY = re.compile(
+    "about|and|are|been|between|can|for|from|has|have|into|its|not|one|our|some|such|than|th(?:at|e|eir|ese|ey|is|ose)"
+    "|through|two|using|via|was|were|which|with"
 )
-"""Where a sentence begins to say what the authors did."""
+"""Words that say nothing about what a paper is about."""
 
-_OPENING = re.compile(rf"\b(?:{'|'.join(OPENINGS)})\b", re.IGNORECASE)
-_DANGLING = re.compile(
-    r"\(\w+\)|(?:also|conversely|finally|furthermore|hence|however|in addition|it|moreover|nevertheless|such|that"
-    r"|then|therefore|these|they|thus)\b",
+_ENDING = re.compile(
+    r"[.!?][\"'”’)\]]*\s+(?=[\"'“\u2018(\[]*(?:[^\W_a-z]|[a-z]-\w|[a-z]+[A-Z])|\(?(?:[a-h]|[ivx]+)\) )"
+    r"|[\u3002\uff01\uff1f]\s*"
+)
+_SHORT_FORM = re.compile(
+    r"(?:\b(?i:a\.k\.a|al|approx|ca|cf|dept|dr|e\.g|i\.e|jr|lett|mr|phys|prof|resp|rev|st|univ|viz|vs|w\.r\.t)"
+    r"|\b(?:Ann|Appl|Astron|Astrophys|Class|Commun|Condens|Int|Math|Mod|Mon|Nat|Not|Nucl|Proc|Sci|Soc|Trans)"
+    r"|(?<![\w$])[A-Z])\.\Z"
+)
+_BEGINNING = re.compile(
+    "(?:Al(?:l|so)|An|As|At|Based|Both|By|Each|Finally|First|For|From|Hence|Here|However|If|In|It|Its|Let|Moreover|On"
+    r"|Our|Since|Some|Such|Suppose|The[ny]?|Their|There|Th[eo]se|This|Thus|To|Under|Using|We|When|With)\b"
+)
+_NUMBERED = re.compile(
+    r"\b(?i:dim|eqn?s?|figs?|nos?|pp?|refs?|sect?s?|tab|thm|vol|jan|feb|aug|sept?|oct|nov|dec)\.\Z"
+)
+_NUMBER = re.compile(r"[\d(\[]|[A-Z]\b|[IVX]+\b")
+_HEADING = re.compile(
+    r"\W*(?:\d{1,2}|[a-z]|[ivx]+|(?:aim|conclusion|method|objective|result)s?|background|context)\W*",
     re.IGNORECASE,
 )
-"""How a sentence begins that leans on the one before it."""
+"""Text up to a full stop that ends no sentence: a short form, unless a word follows that only begins sentences, or
+one before a number; a heading or the number of an entry in a list, which belong to what follows.
+"""
 
-_ENDING = re.compile(r"[.!?][\"'”’)\]]*\s+(?=[\"'“\u2018(\[]*[^\W_a-z])")
-_NO_ENDING = re.compile(
-    r"(?:\b(?:e\.g|i\.e|cf|vs|resp|approx|al|figs?|eqs?|secs?|refs?|no|dr|prof|st|ca|w\.r\.t)"
-    r"|(?<![\w$])[A-Z])\.\Z",
+_LINK = r"(?:also|and|been|but|can|further|have|here|is|it|then|was|which|\w+ly)"
+_FINDING = re.compile(
+    rf"\b(?:(?:we|i|results|simulations) (?:{_LINK} ){{0,3}}(\w+)|(?:{_LINK} ){{0,4}}(\w+) (?:how|that))\b",
     re.IGNORECASE,
 )
-"""Text up to a full stop that ends no sentence: a short form, or a letter that stands for a name."""
+_CLAUSE = re.compile("[,;:–—] ")
 
-_LONGEST_SHORT_FORM = 8
+_UNTIDY = re.compile(
+    r"(?:^|.*[ (])(?:[a-z]{1,3}|been|between|from|have|into|more|such|tha[nt]|their|these|this|via|were|wh\w+|with"
+    r"|\W+|[\d.,]+)"
+)
+"""Text that breaks off before what its last word belongs to, such as a number before its unit."""
+
+_LATE, _LEAST_DROPPED, _LEAST_TIDY, _LONGEST_SHORT_FORM = 40, 15, 0.7, 12
+"""A long sentence is shown from its finding if that begins no earlier than this. At least so many characters are
+cut: nobody should miss a single word. A tidy cut keeps this share of what is allowed.
+"""
+
 _BEFORE, _BEHIND = "…\u00a0", "\u00a0…"
 """A no-break space keeps the ellipsis from a line of its own."""
-_LOOSE = " ,;:-–—"
-"""What does not stand before an ellipsis."""
-
-_LATE = 40
-"""A sentence is shown from its start where an opening comes no later than this."""
 
 
 class Range(NamedTuple):
@@ -55,13 +185,16 @@ class Range(NamedTuple):
     start: int
     end: int
 
-    def meets(self, other: Range) -> bool:
-        """Whether both have a character in common."""
-        return self.start < other.end and other.start < self.end
+
+class _Sentence(NamedTuple):
+    place: Range
+    score: float
+    words: frozenset[str]
+    leans: bool  # on text nobody sees
 
 
 def choose_snippet(
-    title: str,  # noqa: ARG001 - a sentence is to be weighed by the title's words
+    title: str,
     abstract: str,
     spans_of_reasons: Iterable[Spans] = (),
     *,
@@ -74,30 +207,30 @@ def choose_snippet(
         title: the raw title.
         abstract: the raw abstract.
         spans_of_reasons: for each reason to match, its places in the raw abstract.
-        sentences: how many may be shown, 1 or 2; they keep the abstract's order.
+        sentences: how many may be shown, 1 or 2, in the abstract's order; the second only if it adds something.
         limit: how many characters each of them may have, ellipses included.
 
     Returns:
         Segments of one run of text; () for an abstract of nothing.
     """
-    reasons = [spans for spans in dict.fromkeys(spans_of_reasons) if spans]
-    plain, marks = _join(show_segments(abstract, tuple(sorted({span for spans in reasons for span in spans}))))
-    found = [_join(show_segments(abstract, spans))[1] for spans in reasons] if len(reasons) > 1 else [marks]
-    left = list(split_sentences(plain))
-    chosen: list[tuple[Range, Range]] = []
-    while left and len(chosen) < sentences:
-        met = [mark for mark in marks if any(mark.meets(one) for one in left)]
-        if met:
-            sentence = max(left, key=lambda one: _rank(plain, one, marks, found))
-            focus = _find_focus([mark for mark in met if mark.meets(sentence)], limit)
-            lead = (limit - (focus.end - focus.start)) // 2
-        else:
-            sentence, begin = _choose_unmatched(plain, left)
-            focus, lead = Range(begin, min(begin + limit - _LATE, sentence.end)), 0
-        shown = _choose_window(plain, sentence, Range(max(focus.start, sentence.start), focus.end), lead, limit)
-        chosen.append((sentence, shown))
-        left.remove(sentence)
-    return _join_shown(plain, marks, sorted(chosen))
+    spans = tuple(sorted({one for spans in spans_of_reasons for one in spans}))
+    plain, marks = _join(show_segments(abstract, spans))
+    read = _read_sentences(show_plain(title), plain)
+    if not read:
+        return ()
+    matched = {
+        at
+        for at, (place, *_) in enumerate(read)
+        for mark in marks
+        if max(place[0], mark[0]) < min(place[1], mark[1])
+    }
+    scores = [one.score + _MATCH * (at in matched) for at, one in enumerate(read)]
+    best = max(range(len(read)), key=lambda at: (not read[at].leans, scores[at]))
+    clear = [at for at, one in enumerate(read) if not one.leans or at == best + 1]
+    adding = [at for at in clear if len(read[at].words - read[best].words) >= _LEAST_NEW * len(read[at].words) > 0]
+    second = max(adding, key=lambda at: scores[at], default=best)
+    chosen = sorted({best, second} if sentences > 1 and scores[second] >= scores[best] - _WORST_SECOND else {best})
+    return _mark(plain, marks, [(read[at].place, _cut(plain, read[at].place, limit)) for at in chosen])
 
 
 def split_sentences(plain: str) -> tuple[Range, ...]:
@@ -105,12 +238,114 @@ def split_sentences(plain: str) -> tuple[Range, ...]:
     sentences: list[Range] = []
     start = 0
     for ending in _ENDING.finditer(plain):
-        stop = ending.start() + 1
-        if not _NO_ENDING.search(plain[max(start, stop - _LONGEST_SHORT_FORM) : stop]):
-            sentences.append(Range(start, start + len(plain[start : ending.end()].rstrip())))
-            start = ending.end()
+        stop, following = ending.start() + 1, ending.end()
+        before = plain[max(start, stop - _LONGEST_SHORT_FORM) : stop]
+        is_short = _SHORT_FORM.search(before) and not _BEGINNING.match(plain, following)
+        is_numbered = _NUMBERED.search(before) and _NUMBER.match(plain, following)
+        if not (is_short or is_numbered or _HEADING.fullmatch(plain, start, stop)):
+            sentences.append(Range(start, start + len(plain[start:following].rstrip())))
+            start = following
     rest = Range(start, len(plain.rstrip()))
     return (*sentences, rest) if rest.start < rest.end else tuple(sentences)
+
+
+def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, float]]:
+    """Return the signals of each sentence of an abstract, in plain text, and how strong they are, about 0 to 1."""
+    named, words = _find_words(title), [_find_words(sentence) for sentence in sentences]
+    shares = [len(named & one) / max(1, len(named)) for one in words]
+    last, most = len(sentences) - 1, max(shares, default=0) or 1
+    found_before = we_before = False
+    measured: list[dict[str, float]] = []
+    for at, (sentence, own) in enumerate(zip(sentences, words, strict=True)):
+        signals = _find_phrases(sentence)
+        finds = not signals.isdisjoint(("we find", "finds that", "results find"))
+        says_we = not signals.isdisjoint(("we", "our", "this paper"))
+        leaning = signals & {"^moreover", "^finally", "^but", "^therefore", "^this", "^it"}
+        leaning -= (
+            {"^this"} if "this paper" in signals else {"^it"} if {"^it is found", "that"} <= signals else set()
+        )
+        alike = [len(own & other) / max(1, min(len(own), len(other))) for other in words if other is not own]
+        told: dict[str, float] = {
+            "number": any(letter.isdigit() for letter in sentence),
+            "formula": not set("=<>^≤≥±%").isdisjoint(sentence),
+            "first": at == 0,
+            "last but one": at == last - 1 and at > 0,
+            "place": at / max(1, last),
+            "first of many": at == 0 and last >= 5,  # noqa: PLR2004 - six sentences are many
+            "short": max(0, 1 - len(sentence) / 90),
+            "length": log(max(len(sentence), 20) / 150),
+            "title": shares[at],
+            "most of title": shares[at] / most,
+            "new words": min(1, len(own - named) / 15),
+            "like others": sum(alike) / max(1, last),
+            "leans": bool(leaning),
+            "finds first": finds and not found_before,
+            "found before": found_before,
+            "we first": "we" in signals and not we_before,
+            "no we yet": not (we_before or says_we),
+        }
+        measured.append({name: float(strength) for name, strength in (dict.fromkeys(signals, 1) | told).items()})
+        found_before, we_before = found_before or finds, we_before or says_we
+    return measured
+
+
+@lru_cache(1_024)
+def _read_sentences(title: str, plain: str) -> tuple[_Sentence, ...]:
+    """Read an abstract; one paper is shown in several media and to many readers."""
+    named, places = _find_words(title), split_sentences(plain)
+    read: list[_Sentence] = []
+    texts = [plain[slice(*place)] for place in places]
+    for place, text, signals in zip(places, texts, measure_sentences(title, texts), strict=True):
+        words = _find_words(text)
+        score = sum(WEIGHTS.get(name, 0) * strength for name, strength in signals.items())
+        leans = bool(signals["leans"]) and len(words & named) < _LEAST_NAMED
+        read.append(_Sentence(place, score, words, leans))
+    return tuple(read)
+
+
+def _find_phrases(sentence: str) -> set[str]:
+    """Return the signals of the phrases in a sentence."""
+    tokens = _TOKEN.findall(sentence.lower())
+    stems = [stem(token) for token in tokens]
+    kinds = [_KINDS.get(one, one) for one, word in zip(stems, tokens, strict=True) if not _SKIPPED.fullmatch(word)]
+    found: set[str] = set()
+    for words in (stems, kinds):
+        starts = ["^" + " ".join(words[:length]) for length in (1, 2, 3)]
+        triples = zip(words, words[1:], words[2:], strict=False)
+        for phrase in (*words, *map(" ".join, pairwise(words)), *map(" ".join, triples), *starts):
+            found.update(_SIGNALS.get(phrase, ()))
+    return found
+
+
+def _find_words(text: str) -> frozenset[str]:
+    """Return the stems of the words that say what a text is about."""
+    return frozenset(stem(word) for word in _CONTENT.findall(text.lower()) if not _EMPTY.fullmatch(word))
+
+
+def _cut(plain: str, sentence: Range, limit: int) -> Range:
+    """Return what is shown of a sentence: all of it, or a part that has its finding."""
+    begin, end = sentence
+    if end - begin <= limit:
+        return sentence
+    room = limit - len(_BEHIND)
+    verbs = ((match.start(), match[1] or match[2]) for match in _FINDING.finditer(plain, begin, end))
+    finding = next((at for at, verb in verbs if _KINDS.get(stem(verb.lower())) in {"{find}", "{get}"}), begin)
+    if finding - begin >= _LATE <= end - finding:
+        starts = [clause.end() for clause in _CLAUSE.finditer(plain, begin, finding)]
+        begin = next((start for start in starts if end - start <= room), finding)
+        if end - begin <= room:
+            return Range(begin, end)
+        room -= len(_BEFORE)
+    text = plain[begin:end]
+    cuts = [at for at in range(room, 0, -1) if text[at] == " " and len(text) - at > _LEAST_DROPPED]
+    tidy = (at for at in cuts if at > room * _LEAST_TIDY and _is_tidy(text[:at]))
+    cut = next(tidy, 0) or next(iter(cuts), 0) or find_cut(text, room)
+    return Range(begin, begin + len(text[:cut].rstrip(" ,;:-–—")))
+
+
+def _is_tidy(kept: str) -> bool:
+    """Return whether a text may end here: after no loose word, outside of brackets."""
+    return not _UNTIDY.fullmatch(kept) and all(kept.count(one) <= kept.count(other) for one, other in ("()", "[]"))
 
 
 def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
@@ -123,75 +358,22 @@ def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
     return plain, marks
 
 
-def _rank(
-    plain: str, sentence: Range, marks: Sequence[Range], found: Sequence[Sequence[Range]]
-) -> tuple[int, bool, bool, int]:
-    """Rank a sentence by how many reasons it meets, whether it says what was done, stands alone, and by places."""
-    reasons = sum(any(mark.meets(sentence) for mark in ranges) for ranges in found)
-    places = sum(mark.meets(sentence) for mark in marks)
-    says_what = bool(places and _OPENING.search(plain, *sentence))
-    return reasons, says_what, not _DANGLING.match(plain, *sentence), places
-
-
-def _choose_unmatched(plain: str, sentences: Sequence[Range]) -> tuple[Range, int]:
-    """Return the first sentence that says what was done, and where it does; else the last one and its start."""
-    for sentence in sentences:
-        if opening := _OPENING.search(plain, *sentence):
-            return sentence, opening.start()
-    return sentences[-1], sentences[-1].start
-
-
-def _find_focus(marks: Sequence[Range], limit: int) -> Range:
-    """Return the first part of a sentence in which most of its marks stand close enough to be shown together."""
-    room = limit - len(_BEFORE) - len(_BEHIND)
-    groups = [
-        [mark for mark in marks[first:] if mark is one or mark.end <= one.start + room]
-        for first, one in enumerate(marks)
-    ]
-    group = max(groups, key=len)
-    return Range(group[0].start, group[-1].end)
-
-
-def _choose_window(plain: str, sentence: Range, focus: Range, lead: int, limit: int) -> Range:
-    """Return what is shown of a sentence: all of it, its beginning, its end, or what stands around the focus."""
-    start, end = sentence
-    if end - start <= limit:
-        return sentence
-    room = limit - len(_BEHIND)
-    if focus.end - start <= room:
-        return Range(start, start + find_cut(plain[start:end], room))
-    begin = max(start, min(focus.start - lead, end - room))
-    if begin > start and not plain[begin - 1].isspace():
-        blank = plain.find(" ", begin, focus.start)
-        begin = blank + 1 if blank >= 0 else focus.start
-    if end - begin <= room:
-        return Range(begin, end)
-    return Range(begin, begin + find_cut(plain[begin:end], room - len(_BEFORE)))
-
-
-def _join_shown(plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Range]]) -> tuple[Segment, ...]:
+def _mark(plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Range]]) -> tuple[Segment, ...]:
     """Return what is shown of each sentence as one run, with an ellipsis wherever something is missing."""
     parts: list[Segment] = []
-    for index, (sentence, shown) in enumerate(chosen):
-        if index:
-            before = chosen[index - 1]
-            is_cut = before[1].end < before[0].end or shown.start > sentence.start
-            skips = not is_cut and bool(plain[before[0].end : sentence.start].strip())
-            parts.append(Segment(_BEHIND + " " if skips else " ", is_marked=False))
-        parts += _mark(plain, marks, shown, sentence)
+    told, is_cut = 0, False
+    for sentence, shown in chosen:
+        begins_late = shown.start > sentence.start
+        if parts:
+            skips = not (is_cut or begins_late) and bool(plain[told : sentence.start].strip())
+            parts.append(Segment(f"{_BEHIND} " if skips else " ", is_marked=False))
+        told, is_cut = sentence.end, shown.end < sentence.end
+        edges = sorted({*shown, *(at for mark in marks for at in mark if shown.start < at < shown.end)})
+        parts.append(Segment(_BEFORE if begins_late else "", is_marked=False))
+        parts += [
+            Segment(plain[start:end], any(mark.start <= start < mark.end for mark in marks))
+            for start, end in pairwise(edges)
+        ]
+        parts.append(Segment(_BEHIND if is_cut else "", is_marked=False))
     runs = groupby((part for part in parts if part.text), key=lambda part: part.is_marked)
     return tuple(Segment("".join(part.text for part in run), is_marked) for is_marked, run in runs)
-
-
-def _mark(plain: str, marks: Sequence[Range], shown: Range, sentence: Range) -> list[Segment]:
-    """Return a part of a sentence as segments, with ellipses where it was cut."""
-    parts = [Segment(_BEFORE if shown.start > sentence.start else "", is_marked=False)]
-    at, last = shown.start, shown.start + len(plain[slice(*shown)].rstrip(_LOOSE))
-    last = shown.end if shown.end == sentence.end else last
-    for mark in marks:
-        if mark.meets(Range(at, last)):
-            parts.append(Segment(plain[at : max(at, mark.start)], is_marked=False))
-            parts.append(Segment(plain[max(at, mark.start) : min(mark.end, last)], is_marked=True))
-            at = min(mark.end, last)
-    parts.append(Segment(plain[at:last] + (_BEHIND if shown.end < sentence.end else ""), is_marked=False))
-    return parts

@@ -1,0 +1,131 @@
+"""How often the sentence that is shown of an abstract is one that readers chose.
+
+    python -m tests.bench.sentences FILE
+    python -m tests.bench.sentences --fit FILE
+
+FILE has one abstract a line, as JSON: `title`, `sentences`, and `good`, the numbers (from 1) of the sentences
+that a reader accepts as the one under the title. The first form asks the product, which splits an abstract by
+itself. The second fits the weights anew and prints them for `WEIGHTS` in `digest/render/sentences.py`, with an
+estimate for abstracts nobody judged: five-fold, the mean of six draws with its spread.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import process_time
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from digest.render.sentences import PHRASES, choose_snippet, measure_sentences, split_sentences
+from digest.render.text import show_plain
+from tests.bench.installations import say
+
+Numbers = npt.NDArray[np.float64]
+DRAWS, FOLDS = 6, 5
+PENALTY = 200.0
+"""Of the squares of the weights, for signals of spread 1; between 150 and 300 the estimate is the same."""
+
+_IN_A_ROW, _MANY = 5, 50
+_LEAST_SPREAD = 0.1
+"""A signal seldom given does not weigh more for it."""
+
+
+class Judged(NamedTuple):
+    """An abstract: its title, its sentences in plain text, and which of them are good."""
+
+    title: str
+    sentences: list[str]
+    good: Numbers
+
+
+def read_judged(path: Path) -> list[Judged]:
+    """Read abstracts whose sentences were judged."""
+    judged: list[Judged] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        told = json.loads(line)
+        texts = [show_plain(text) for text in told["sentences"]]
+        good = np.array([number in told["good"] for number in range(1, len(texts) + 1)], float)
+        judged.append(Judged(show_plain(told["title"]), texts, good))
+    return judged
+
+
+def try_product(judged: Sequence[Judged]) -> tuple[float, float, float]:
+    """Return the shares of abstracts with a good sentence shown, of one and of two, and of those split alike."""
+    right = {1: 0, 2: 0}
+    alike = 0
+    for title, sentences, good in judged:
+        abstract = " ".join(sentences)
+        alike += [abstract[slice(*place)] for place in split_sentences(abstract)] == sentences
+        for count in right:
+            shown = "".join(part.text for part in choose_snippet(title, abstract, sentences=count))
+            right[count] += any(
+                _shares(shown, one) for one, is_good in zip(sentences, good, strict=True) if is_good
+            )
+    return right[1] / len(judged), right[2] / len(judged), alike / len(judged)
+
+
+def _shares(shown: str, sentence: str) -> bool:
+    """Return whether something of a sentence is shown; few have as many letters in common by chance."""
+    return any(sentence[at : at + _MANY] in shown for at in range(max(1, len(sentence) - _MANY)))
+
+
+def fit_weights(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
+    """Return a weight for each signal: a logistic regression, the squares of the weights held down."""
+    table, good = np.vstack(measured), np.concatenate([one.good for one in judged])
+    spread = np.maximum(table.std(0), _LEAST_SPREAD)
+    table = np.c_[(table - table.mean(0)) / spread, np.ones(len(table))]
+    penalty = np.r_[np.full(len(spread), PENALTY), 0]
+    weights = np.zeros(len(penalty))
+    for _ in range(12):  # Newton's steps
+        chance = 1 / (1 + np.exp(-table @ weights))
+        bend = (table.T * (chance * (1 - chance))) @ table + np.diag(penalty)
+        weights -= np.linalg.solve(bend, table.T @ (chance - good) + penalty * weights)
+    return np.asarray(weights[:-1] / spread)
+
+
+def estimate(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
+    """Return for each draw the shares of abstracts whose best sentence, and one of whose best two, is good."""
+    shares = []
+    for draw in range(DRAWS):
+        order = np.random.default_rng(draw).permutation(len(judged))
+        right: list[tuple[float, float]] = []
+        for fold in range(FOLDS):
+            held = set(order[fold::FOLDS].tolist())
+            known = [at for at in range(len(judged)) if at not in held]
+            weights = fit_weights([measured[at] for at in known], [judged[at] for at in known])
+            for at in held:
+                good = judged[at].good[np.argsort(-(measured[at] @ weights), kind="stable")]
+                right.append((good[0], good[:2].max()))
+        shares.append(np.mean(right, axis=0))
+    return np.array(shares)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Ask the product, or fit the weights."""
+    judged = read_judged(Path(arguments[-1]))
+    if "--fit" not in arguments:
+        began = process_time()
+        one, two, alike = try_product(judged)
+        took = (process_time() - began) / len(judged)
+        say(f"{len(judged)} abstracts: right {one:.1%}, one of two {two:.1%}; split as readers did {alike:.1%}")
+        say(f"{took * 1e3:.2f} ms an abstract, chosen from twice")
+        return 0
+    signals = [measure_sentences(one.title, one.sentences) for one in judged]
+    names = list(dict.fromkeys((*PHRASES, *(name for one in signals for told in one for name in told))))
+    measured = [np.array([[told.get(name, 0.0) for name in names] for told in one]) for one in signals]
+    table = [f'"{name}": {weight:.2f},' for name, weight in zip(names, fit_weights(measured, judged), strict=True)]
+    for at in range(0, len(table), _IN_A_ROW):
+        say("    " + " ".join(table[at : at + _IN_A_ROW]))
+    shares = estimate(measured, judged)
+    for what, mean, spread in zip(("right", "one of two"), shares.mean(0), shares.std(0), strict=True):
+        say(f"# {what} {mean:.1%} ± {spread:.1%} of {len(judged)}, five-fold, {DRAWS} draws, {len(names)} signals")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
