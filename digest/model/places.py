@@ -84,11 +84,9 @@ _LONGEST_PLACE = 60
 
 
 def find_place(paper: Paper) -> str:
-    """Return where a paper appears, as its journal reference or its comment says; "" if neither does.
+    """Return where a paper appears, as its journal reference or its comment says: `accepted at PRB`, `ICML 2016`.
 
-    Returns:
-        `accepted at PRB`, `to appear in …`, `published in …`, `presented at …`, `proceedings of …` or `ICML 2016`;
-        the place has at most 60 characters, with TeX as written.
+    The place has at most 60 characters, with TeX as written; "" if neither says one.
     """
     reference = " ".join(paper.journal_ref.split())
     if reference and not re.search(r"(?i)submi|accept|appear|\bpress|\A\w+, [A-Z]\.", reference):
@@ -173,7 +171,6 @@ _TEX = (
     (re.compile(r"(https?://(?:(?:www\.)?git(?:hub|lab)\.com/)?)\s+(?=[\w-]+[./]\w)"), r"\1"),  # a broken line
 )
 _LOOSE_SIGNS = (*".,;:!?*'\"\\]>…’”。", "\uff0c", "\uff1b", "\uff1a", "\uff09", "'s", "’s")
-_LONGEST_CONTEXT = 80
 
 
 def find_links(paper: Paper) -> tuple[Link, ...]:
@@ -198,7 +195,7 @@ def _read_links(text: str) -> Iterator[tuple[bool, str, str]]:
         text = pattern.sub(written, text)
     end = 0
     for match in _ADDRESS.finditer(text):
-        before, end = text[max(end, match.start() - _LONGEST_CONTEXT) : match.start()], match.end()
+        before, end = text[max(end, match.start() - 80) : match.start()], match.end()
         url = match[0] if "://" in match[0] else f"https://{match[0]}"
         while url.endswith(_LOOSE_SIGNS) or (url.endswith(")") and url.count(")") > url.count("(")):
             url = url[:-1]

@@ -67,7 +67,8 @@ class MailPaperContext:
     """`email/paper.html`, `email/paper.txt`: one paper of the mail.
 
     Attributes:
-        paper: the paper, without its number, which another digest may not share.
+        paper: the paper, without its number, which another digest may not share. A link to `#paper` leads to its
+            place on the digest's page, or to arXiv if there is none.
         abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is `full`, what
             authors say beside it is shown, too.
     """

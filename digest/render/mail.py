@@ -9,7 +9,7 @@ from email.utils import format_datetime
 from functools import cache, lru_cache
 from urllib.parse import unquote, urlsplit
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, Digest, Links
@@ -101,15 +101,17 @@ class MailPapers:
         self.templates = templates
         self._render = lru_cache(KEPT)(self._render_anew)
 
-    def render(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
-        """Return a paper's HTML and its text, with so much of its abstract."""
-        return self._render(replace(paper, number=0, heading=""), abstracts)
+    def render(self, paper: PaperView, abstracts: Abstracts, page: str = "") -> tuple[Markup, str]:
+        """Return a paper's HTML and text, with so much of its abstract; `#paper` is its place on a page."""
+        html, text = self._render(replace(paper, number=0, heading=""), abstracts)
+        url = escape(f"{page}#paper-{paper.number}" if page else paper.url)
+        return Markup(html.replace('"#paper"', f'"{url}"')), text  # noqa: S704 - escaped by its template
 
-    def _render_anew(self, paper: PaperView, abstracts: Abstracts) -> tuple[Markup, str]:
+    def _render_anew(self, paper: PaperView, abstracts: Abstracts) -> tuple[str, str]:
         context = MailPaperContext(paper, abstracts)
         html = self.templates.render("email/paper.html", context)
         text = self.templates.render("email/paper.txt", context)
-        return Markup(html), text.strip("\n")  # noqa: S704 - the output of an escaping template
+        return html, text.strip("\n")
 
 
 _SUBJECT_TITLE = 60
@@ -236,7 +238,9 @@ class _Frame:
         return MailContext(
             digest=self._view,
             groups=group_papers(self._digest, shown),
-            fragments={paper.number: self._render_paper(paper, fit.abstracts)[part] for paper in shown},
+            fragments={
+                one.number: self._render_paper(one, fit.abstracts, self._links.web_view)[part] for one in shown
+            },
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,
         )

@@ -179,8 +179,9 @@ class PaperView:
 
     @cached_property
     def place(self) -> str:
-        """Where it appears, in plain Unicode: `accepted at PRB`; "" if its authors do not say."""
-        return show_plain(find_place(self.entry.paper))
+        """Where it appears, in plain Unicode: `accepted at PRB`; "" if nobody says, or `why_first` says it."""
+        place = show_plain(find_place(self.entry.paper))
+        return "" if place in self.why_first else place
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
@@ -200,7 +201,8 @@ class PaperView:
     @property
     def short_authors_html(self) -> Markup:
         """The same line as HTML, with whom a query asked for in `<mark>`."""
-        return Markup(self._join_authors(lambda name, is_met: _isolate(_FORMS[is_met].format(name))))  # noqa: S704
+        forms = (Markup("{}"), Markup("<mark>{}</mark>"))
+        return Markup(self._join_authors(lambda name, is_met: _isolate(forms[is_met].format(name))))  # noqa: S704
 
     @property
     def short_authors_mrkdwn(self) -> Mrkdwn:
@@ -443,9 +445,6 @@ def _read_phrases(entry: DigestEntry, field: Field) -> tuple[str, ...]:
 
 _FEW = 3
 """Authors who are all named."""
-
-_FORMS = (Markup("{}"), Markup("<mark>{}</mark>"))
-"""A name as HTML, and that of somebody whom a query asked for."""
 
 _LONGEST_SECTION = 2_900
 """Bytes of an abstract that stand in one section of Slack's, whatever its letters."""

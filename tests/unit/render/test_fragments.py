@@ -46,7 +46,7 @@ ENTRY = make_entry(found=((Field.TITLE, "GPU"),), comment="9 pages")
 def test_a_paper_is_made_once_wherever_it_stands_and_however_often_it_was_read(templates: Counting) -> None:
     papers = MailPapers(templates)
     first = papers.render(PaperView(ENTRY, 1), FULL)
-    assert all(papers.render(PaperView(_again(ENTRY), number), FULL) is first for number in range(2, 20))
+    assert all(papers.render(PaperView(_again(ENTRY), number), FULL) == first for number in range(2, 20))
     assert templates.rendered == {"email/paper.html": 1, "email/paper.txt": 1}
 
 

@@ -74,6 +74,16 @@ def test_a_mail_shows_one_sentence_of_each_abstract_unless_asked(write: Write) -
     assert "We measure where" not in none
 
 
+def test_a_sentence_leads_to_its_paper_on_the_page_of_its_own_digest(write: Write) -> None:
+    entries = [make_entry(number, abstract="“#paper” is a place.") for number in (1, 2)]
+    for shown, page in ((entries, "https://x.example/d/1"), (entries[::-1], "https://x.example/d/2")):
+        _, html = read_parts(write(make_digest(shown), Links(web_view=page)))
+        found = re.findall(r'href="([^"]*#paper-\d)"[^>]*>“#paper” is a place', html)
+        assert found == [f"{page}#paper-1", f"{page}#paper-2"]
+    _, html = read_parts(write(make_digest(entries[:1]), Links()))
+    assert re.search(r'href="https://arxiv.org/abs/2611.15001v1"[^>]*>“#paper” is a place', html)
+
+
 def test_what_was_checked_stands_at_the_end_and_on_top_where_it_was_not_complete(write: Write) -> None:
     for state, is_on_top in (("quiet", False), ("incomplete", True), ("failed", True)):
         _, html = read_parts(write(quiet_digests()[state]))
