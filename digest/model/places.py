@@ -14,7 +14,8 @@ from digest.model.papers import Paper
 
 _VERBS = {
     "accepted at": r"accepted|camera[- ]ready",
-    "to appear in": r"(?:(?:to|will|shall)\s)?(?:soon\s)?(?:be\spublished|appear)|appearing|forthcoming|in\spress",
+    "to appear in": r"(?:(?:to|will|shall)\s)?(?:soon\s)?(?:be\spublished|appear)|appearing|in\spr(?:ess|int)"
+    "|forthcoming",
     "published in": "published|appears|appeared",
     "presented at": r"(?:(?:to|will)\sbe\s)?presented",
     "proceedings of": r"proceedings?(?=\s(?:volume\s)?(?:of|from|for)\b|\s[A-Z]|\Z)|proc\.?(?=\sof\b)",
@@ -24,29 +25,29 @@ _VERBS = {
 _VERB = re.compile(rf"(?<![\w-])(?:{'|'.join(f'({verb})' for verb in _VERBS.values())})(?![\w-])", re.IGNORECASE)
 _UNSURE = re.compile(
     r"\b(?:not|never|\w+n't|if|once|when|until|after|before|unless|whether|should|could|may|might|would|hope\w*|be"
-    r"|(?:condition|provision)al\w*|expected|submi(?:tted|ssion)(?!\sand)|under\sreview|pending|rejected|companion"
-    r"|codes?|data|datasets?|software|videos?|supplement\w*|appendix|abstract|results?|details)\b[^.;,()]*\Z"
+    r"|(?:condition|provision)al\w*|expected|submi(?:tted|ssion)(?!\s(?:\w+\s)?and\b)|under\sreview|pending|rejected"
+    r"|companion|erratum|corrigendum|codes?|data|datasets?|software|videos?|supplement\w*|appendix|abstract|results?|details)\b[^.;,()]*\Z"
     r"|\b(?:extended|expanded|full|full-length|long(?:er)?|complete|detailed|journal)(?:\sand\s\w+)?\sversions?\sof\b"
-    r"|\b(?:short(?:er|ened)?|preliminary|earl(?:y|ier)|previous|prior|abridged|condensed|reduced|brief|partial|conference"
-    r"|workshop|related|extended)\b[^;,]*\b(?:version|abstract|work|results?|report)s?\b"
-    r"|\b(?:addendum|comment|reply|erratum|corrigendum|supplement|extension|parts?|report|based)\s(?:of|to|on)\b",
+    r"|\b(?:short(?:er|ened)?|preliminary|earl(?:y|ier)|previous|prior|abridged|condensed|reduced|brief|partial"
+    r"|conference|workshop|related|extended)\b[^;,]*\b(?:version|abstract|work|results?|report)s?\b"
+    r"|\b(?:addendum|comment|reply|supplement|extension|parts?|report|based)\s(?:of|to|on)\b",
     re.IGNORECASE,
 )
 """What stands before a verb that is not true, not true yet, or true of another paper."""
 
 _LEAD = re.compile(
-    r"""(?:[\s:,"'“\u2018`]|(?:[aA]|An?|journal|conference|workshop|section|track|volume|book|research)\s"""
+    r"""(?:[\s:,"'“\u2018`]|(?:[aA](?!\s&)|An|journal|conference|workshop|section|track|volume|book|research)\s"""
     r"|(?i:for|at|in|to|by|on|as|into|with|the|of|from|and|an|our|be|appear|soon|published|publications?|publishing"
     r"|presentation|oral|poster|spotlight|full|short|regular|long|main|papers?|talk|(?:review\s)?article|chapter"
     r"|contribut(?:ion|ed)|inclusion|part|proceedings?|(?:special\s)?(?:issue|edition)|manuscript|version|final|form"
-    r"|revised|online|upcoming|forthcoming)\b|[Pp]roc\b\.?|[(\d][^.;)]{0,20}?\d\)?,?\s(?=(?:for|in|by)\s))*"
+    r"|revised|online|upcoming|forthcoming)\b|[Pp]roc\b\.?(?!\s[A-Z][a-z]*\.)|[(\d][^.;)]{0,20}?\d\)?,?\s(?=(?:for|in|by)\s))*"
 )
 _MONTH = r"(?:Jan|Feb|Mar(?:ch)?|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)(?:[a-z]*(?:ary|ril|ust|ber))?\b"
 _END = re.compile(
     r"""\s?[;()\[\]"“”]|\Z|\s(?:-{1,3}|[–—])\s|(?<!Phys\.)(?<!Physics):\s|\s(?=\d+\s*\+?\s*(?:p[ap]?g|pp|fig|table))"""
     # A full stop ends it, unless a short word stands before it: "Phys. Rev. Lett".
-    r"|\.(?=\s*(?:\d|v\d|arXiv|http|doi|DOI|An?\s[a-z]|The\s|This|These|We\s|It\s|In\s|All\s|Our|See|Also|Codes?\s|Comments?\s"
-    r"|Version|Updated|Revised|Added|Minor|Inclu|Contain|Supple|Submi|Accepted|Published|Title|Fig|Soft|Source|\Z))"
+    r"|\.(?=\s*(?:\d|v\d|arXiv|http|doi|DOI|An?\s[a-z]|The\s|This|These|We\s|It\s|In\s|All\s|Our|See|Also|Codes?\s"
+    r"|Comments?\s|Version|Updated|Revised|Added|Minor|Inclu|Contain|Supple|Submi|Accepted|Published|Title|Fig|Soft|Source|\Z))"
     rf"|(?<!\b[A-Z]){''.join(rf'(?<![A-Z][a-z]{{{letters}}})' for letters in range(1, 7))}\.(?!\w)"
     r"|,(?!\s(?:19|20)\d\d\b|\s(?:[A-Z][\w-]+,?\s){0,2}and\s(?:the\s)?[A-Z])"
     rf"|\s(?:on\s|in\s)?(?:\d{{4}}\s)?(?:\d\d?\w*\s)?{_MONTH}|\s(?:on|in)\s(?=\d)|(?<=\d\d\d\d)\sin\s"
@@ -72,14 +73,14 @@ _BEFORE = re.compile(
 """A place that stands before its verb: "Phys. Rev. B, in press"."""
 
 _BARE = re.compile(
-    r"(?:\A|[.;,(]\s?|\bin\s)((?:[A-Z][\w/]*\s)?(?!\w*TeX|MSC|AMS|PACS|IS[SB]N|PDG|SDSS|LHC|CMS|ATLAS|DOI)[A-Z][\w&/-]*[A-Z]"
-    r"[\w&/-]*[\s–-]?(?:(?:19|20)\d\d|\s?['’]\d\d))(?=\s*(?:\Z|[.;,()]))"
+    r"(?:\A|[.;,(]\s?|\bin\s)((?:Findings\sof\s)?(?:[A-Z][\w/]*\s)?(?!\w*TeX|MSC|AMS|PACS|IS[SB]N|PDG|SDSS|LHC|CMS|ATLAS|DOI)"
+    r"[A-Z][\w&/-]*[A-Z][\w&/-]*[\s–-]?(?:(?:19|20)\d\d|\s?['’]\d\d)"
+    r"(?:\s(?i:oral|spotlight|highlight|poster|main|findings|workshop|camera[- ]ready)(?:\s[^.;,()]{1,44})?)?)"
+    r"(?=\s*(?:\Z|[.;,()]))"
 )
 """A conference by its letters and year alone: "ICML 2016"."""
 
-_MARKUP = re.compile(
-    r"\\(?:text(?:bf|it|tt)|emph|bf|it|em|tt|url)\b\s*|[{}~]|(?<!\\)\$|\\(?=&)|[(\[<]?\s*https?:\S+"
-)
+_MARKUP = re.compile(r"\\(?:text(?:bf|it|tt)|emph|bf|it|em|tt|url)\b\s*|[{}~]|(?<!\\)\$|[(\[<]?\s*https?:\S+")
 _LONGEST_PLACE = 60
 
 
@@ -96,11 +97,14 @@ def find_place(paper: Paper) -> str:
 
 
 def _read_place(text: str) -> str:
-    text = " ".join(_MARKUP.sub(" ", text).split())
+    text = " ".join(_MARKUP.sub(" ", text.replace("\\&", "&")).split())
     found: dict[str, str] = {}
     for match in _VERB.finditer(text):
         verb, before = list(_VERBS)[(match.lastindex or 1) - 1], text[: match.start()]
-        if _is_sure(before) and (place := _cut_place(text[match.end() :]) or _check_place(_BEFORE.search(before))):
+        place = _cut_place(text[match.end() :])
+        if not place and verb in ("accepted at", "to appear in"):
+            place = _cut_place("".join(_BEFORE.findall(before)))
+        if place and _is_sure(before):
             found.setdefault(verb, f"{verb} {place}")
     bare = _BARE.search(text)
     if not found and bare and _is_sure(text[: bare.start(1)]) and not re.search("(?i)submi|review|reject", text):
@@ -118,11 +122,7 @@ def _cut_place(text: str) -> str:
     end = _END.search(text, start).start()  # type: ignore[union-attr]  # a text has an end
     letters = _LETTERS.match(text, end)
     is_better = letters and (end - start > _LONGEST_PLACE or re.search(r"\d", letters[1]))
-    return _check_place(letters if is_better else re.search("(.*)", text[start:end]))
-
-
-def _check_place(match: re.Match[str] | None) -> str:
-    place = _LOOSE.sub("", match[1]).strip(" '’`\"") if match else ""
+    place = _LOOSE.sub("", letters[1] if letters and is_better else text[start:end]).strip(" '’`\"")
     if len(place) > _LONGEST_PLACE:
         place = _LOOSE.sub("", place[: place.rfind(" ", 0, _LONGEST_PLACE - 1)]) + " …"
     return place if _NAME.match(place) else ""
