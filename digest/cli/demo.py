@@ -52,7 +52,7 @@ def command(folder: Path, *, stays: bool | None) -> None:
 
 
 def _show(digest: Digest, renderer: Renderer) -> None:
-    text = renderer.render_terminal(digest, width=find_width(), color=shows_colors(), limit=7)
+    text = renderer.render_terminal(digest, width=find_width(), color=shows_colors(), limit=None)
     click.echo(f"\n{text.rstrip()}\n")
 
 

@@ -74,7 +74,7 @@ def command(
         change = plan_addition(ctx, query, name, **following) if name is not None else None
         with bench.asking() as client:
             click.echo(f"asking arXiv for {query.text} …", err=True)
-            digest = look_up(client, bench.clock, query, days=days or 7)
+            digest = look_up(client, bench.clock, query, days=days or 7, show=limit)
     click.echo("".join(map("note: {}\n".format, found := note_found(query, digest))), err=True, nl=False)
     as_json = _as_json(query, digest, limit, notes + found)
     if not manner.as_json:

@@ -207,8 +207,8 @@ PAPERS = 50
 _BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 
 
-def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Digest:
-    """Ask arXiv for a query's newest papers, and plan the first digest they would make.
+def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int, show: int | None = None) -> Digest:
+    """Ask arXiv for a query's newest papers, and plan the first digest they would make, which shows so many.
 
     What arXiv returns is matched here once more, so that it means what a saved query would.
 
@@ -231,7 +231,7 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int) -> Di
         queries=("query",),
         destinations=(Destination(DestinationKind.CONSOLE),),
         cadence=Cadence(CadenceKind.AT_ONCE),
-        show=None,
+        show=show,
         title="preview",
     )
     chosen = choose_first_digest(candidates, days, now)

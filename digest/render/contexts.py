@@ -109,8 +109,7 @@ class SlackPageContext:
         rest: those of its papers that there is no room for.
         first: number of the first paper of this message.
         last: number of the last one that is shown.
-        page: which message of the thread this is, from 1.
-        pages: how many there are.
+        pages: how many messages the thread has.
     """
 
     digest: DigestView
@@ -119,7 +118,6 @@ class SlackPageContext:
     rest: RestView
     first: int
     last: int
-    page: int
     pages: int
 
 
@@ -146,12 +144,14 @@ class TerminalContext:
 
     Attributes:
         digest: the digest as a whole.
-        groups: the papers listed, by kind.
+        groups: the papers listed, under their headings.
+        left: how many more there are.
         width: columns of the terminal.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
+    left: int
     width: int
 
 

@@ -277,10 +277,11 @@ def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView
         first, end = end, end + group.count
         if members := papers[max(0, first - start) : max(0, end - start)]:
             title = shorten(clean_text(group.title), _LONGEST_NAME)
-            view = GroupView(title, group.is_name, group.count, group.form, tuple(members))
+            count = sum(one.count for one in digest.groups if one.title == group.title)
+            view = GroupView(title, group.is_name, count, group.form, tuple(members))
             if views and views[-1].title == title:  # such as minor changes
                 before = views.pop()
-                view = replace(before, count=before.count + view.count, papers=before.papers + view.papers)
+                view = replace(before, papers=before.papers + view.papers)
             views.append(view)
     return tuple(views)
 

@@ -148,7 +148,7 @@ class Renderer:
         return write_digest_text(self._papers, digest, links)
 
     def render_terminal(self, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:
-        """Render for a terminal of so many columns, listing at most `limit` papers of each kind."""
+        """Render for a terminal of so many columns, listing at most `limit` papers."""
         return write_terminal(self.templates, digest, width=width, color=color, limit=limit)
 
     def render_page(self, digest: Digest, links: Links) -> str:

@@ -123,7 +123,7 @@ class SlackParts:
     def compile(self, delivery: Delivery, links: Links) -> tuple[str, Compiled]:
         """Compile one part with as many papers as there is room for; return its template's name with it."""
         share = delivery.share or self.divide(delivery.destination)[delivery.part]
-        write = partial(self._write_page, share, delivery.part, delivery.parts - 1, links)
+        write = partial(self._write_page, share, delivery.parts - 1, links)
         if not delivery.part:
             write = partial(self._write_top, share, links)
         return THREAD if delivery.part else TOP, write(find_most(share.shown, lambda count: _fits(write(count))))
@@ -142,7 +142,7 @@ class SlackParts:
         )
         return compile_blocks(self._templates.render(TOP, context))
 
-    def _write_page(self, share: Share, page: int, pages: int, links: Links, count: int) -> Compiled:
+    def _write_page(self, share: Share, pages: int, links: Links, count: int) -> Compiled:
         """Write a message of the thread that shows the first `count` papers of its share."""
         papers = self._papers[share.first : share.behind]
         context = SlackPageContext(
@@ -152,7 +152,6 @@ class SlackParts:
             rest=view_rest(papers[count:], links.web_view),
             first=share.first + 1,
             last=share.first + (count or share.count),
-            page=page,
             pages=pages,
         )
         return compile_blocks(self._templates.render(THREAD, context))
@@ -163,7 +162,7 @@ class SlackParts:
 
         def fits(count: int) -> bool:
             share = Share(first, self._digest.shown if is_last else first + count, count, form)
-            return _fits(self._write_page(share, MOST_IN_THREAD, MOST_IN_THREAD, links, count))
+            return _fits(self._write_page(share, MOST_IN_THREAD, links, count))
 
         return find_most(min(_MOST_PAPERS, self._digest.shown - first), fits)
 

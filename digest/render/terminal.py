@@ -8,7 +8,7 @@ take two columns).
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from digest.model.papers import Field, Paper, Span
@@ -95,21 +95,18 @@ def cut_around(text: str, spans: tuple[tuple[int, int], ...], width: int) -> str
 
     "" where nothing is marked.
     """
-    letters: list[tuple[str, bool]] = []
-    for segment in show_segments(text, spans):
-        cleaned = clean_text(f"|{segment.text}|")[1:-1]
-        letters += [(letter, segment.is_marked) for letter in cleaned]
-    first = next((place for place, (_, is_marked) in enumerate(letters) if is_marked), None)
-    if first is None:
+    parts = [(clean_text(f"|{one.text}|")[1:-1], one.is_marked) for one in show_segments(text, spans)]
+    plain = "".join(part for part, _ in parts)
+    first = sum(len(part) for part, _ in takewhile(lambda part: not (part[1] and part[0]), parts))
+    if first == len(plain):
         return ""
-    start, end = _choose_window("".join(letter for letter, _ in letters), first, width)
-    shown, run, was_marked = "…" if start else "", "", False
-    for letter, is_marked in (*letters[start:end], ("", False)):
-        if is_marked != was_marked or not letter:
-            shown += styled(run, "mark") if was_marked and run else run
-            run, was_marked = "", is_marked
-        run += letter
-    return shown.rstrip(".,;: ") + "…" if end < len(letters) else shown
+    start, end = _choose_window(plain, first, width)
+    shown, at = "…" if start else "", 0
+    for part, is_marked in parts:
+        seen = part[max(start - at, 0) : max(end - at, 0)]
+        shown += styled(seen, "mark") if is_marked and seen else seen
+        at += len(part)
+    return shown.rstrip(".,;: ") + "…" if end < len(plain) else shown
 
 
 def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
@@ -119,12 +116,10 @@ def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
         return 0, len(plain)
     start = max(0, min(first - room // 3, len(plain) - room))
     if start:
-        blank = plain.find(" ", start, first)
-        start = blank + 1 if blank >= 0 else start
+        start = plain.find(" ", start, first) + 1 or start
     end = min(len(plain), start + room)
-    if end < len(plain):
-        blank = plain.rfind(" ", first + 1, end + 1)
-        end = blank if blank > 0 else end
+    if end < len(plain) and (blank := plain.rfind(" ", first + 1, end + 1)) > 0:
+        end = blank
     return start, end
 
 
@@ -142,13 +137,13 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
         digest: what is shown; its cap does not count here.
         width: columns, at least 40.
         color: whether to use ANSI sequences.
-        limit: how many papers of each kind are listed, None for all.
+        limit: how many papers are listed, None for all.
     """
     papers = view_papers(digest)
-    groups = group_papers(digest, papers)
-    shown = tuple(replace(group, papers=group.papers[:limit]) for group in groups)
-    width = max(width, NARROWEST)
-    rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), shown, width))
+    listed, width = papers[:limit], max(width, NARROWEST)
+    groups, left = group_papers(digest, listed), len(papers) - len(listed)
+    context = TerminalContext(view_digest(digest), groups, left, width)
+    rendered = templates.render("terminal/digest.txt", context)
     lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, width)]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 

@@ -124,7 +124,7 @@ def test_pages_look_as_they_did(renderer: Renderer, golden: Golden, name: str) -
 
 @pytest.mark.parametrize("name", DIGESTS)
 def test_the_terminal_looks_as_it_did(renderer: Renderer, golden: Golden, name: str) -> None:
-    plain = renderer.render_terminal(DIGESTS[name], width=107, color=False, limit=2)
+    plain = renderer.render_terminal(DIGESTS[name], width=107, color=False, limit=4)
     colored = renderer.render_terminal(DIGESTS[name], width=60, color=True, limit=None)
     golden(f"{name}.terminal.txt", plain + "\n" + colored.replace("\x1b", "ESC"))
 

@@ -82,7 +82,7 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for_and_a_section_holds(
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
     form = Form.ABSTRACT if amount == "full" else Form.SENTENCE
     groups = group_papers(digest, view_papers(digest))
-    context = SlackPageContext(view, groups, form, view_rest((), ""), 1, 1, 1, 1)
+    context = SlackPageContext(view, groups, form, view_rest((), ""), 1, 1, 1)
     compiled = compile_blocks(renderer.templates.render("slack/thread.txt", context))
     assert check_blocks(list(compiled.blocks)) == []
     text = "\n".join(text for block in compiled.blocks for text in list_texts(block))

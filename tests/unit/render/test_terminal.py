@@ -21,6 +21,7 @@ from digest.render.terminal import cut_around, lay_out, quote_places, write_pape
 from digest.render.text import apply_styles, strip_styles, styled
 from tests.samples import odd_entries, sample_digest
 from tests.unit.made_up import make_paper
+from tests.unit.render.conftest import plan_digest
 
 
 def test_what_is_said_about_a_title_stands_below_or_behind_its_second_line() -> None:
@@ -51,9 +52,15 @@ def test_a_paper_takes_four_lines_at_most_by_its_title_two_and_none_is_too_wide(
 def test_as_much_of_an_abstract_is_shown_as_is_asked_for(renderer: Renderer, amount: str, lines: int) -> None:
     digest = make_digest([make_entry(1, found=(), abstract="We show it. " * 30)])
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
-    context = TerminalContext(view, group_papers(digest, view_papers(digest)), 110)
+    context = TerminalContext(view, group_papers(digest, view_papers(digest)), 0, 110)
     said = renderer.templates.render("terminal/digest.txt", context).split("\n")[2:-3]
     assert len([part for line in said for part in lay_out(line, 110)]) == lines
+
+
+def test_so_many_papers_are_listed_in_all_and_the_others_counted(renderer: Renderer) -> None:
+    text = renderer.render_terminal(plan_digest(63), width=80, color=False, limit=10)
+    assert [int(number) for number in re.findall(r"(?m)^ {1,2}(\d+)  ", text)] == list(range(1, 11))
+    assert "\n     … 53 more\n" in text
 
 
 def test_long_lines_are_broken_under_their_own_beginning() -> None:
