@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _PARTS = {
     "email/style.css": "the mail's styles, written into each element",
-    "email/media.css": "the mail's styles for dark mode and narrow screens",
+    "email/media.css": "the styles that stay in the mail's head: titles, dark mode, narrow screens",
     "web/style.css": "the pages' styles",
     "web/frame.html": "what all pages share",
     "web/live.js": "shows the trial of a query while it is typed",

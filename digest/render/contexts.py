@@ -33,14 +33,12 @@ class SubjectContext:
     Attributes:
         digest: the digest as a whole.
         top: the first paper, None on a quiet day.
-        top_title: its title, shortened so that a phone shows the date behind it; "" on a quiet day.
-        name: the `title` of its subscription, shortened; "" where it was given none.
+        top_title: its title, shortened; "" on a quiet day.
     """
 
     digest: DigestView
     top: PaperView | None
     top_title: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +47,8 @@ class MailContext:
 
     Attributes:
         digest: the digest as a whole.
-        groups: the papers shown, by kind.
-        fragments: each shown paper, by its number: `email/paper.html` or `email/paper.txt`.
+        groups: the papers shown, under their headings.
+        fragments: each shown paper, by its number: `email/paper.html` or `email/title.html`, or `.txt` of them.
         rest: the papers left out.
         links: addresses; "" for each that does not exist.
     """
@@ -64,7 +62,7 @@ class MailContext:
 
 @dataclass(frozen=True, slots=True)
 class MailPaperContext:
-    """`email/paper.html`, `email/paper.txt`: one paper of the mail.
+    """`email/paper.html`, `email/title.html`, and `.txt` of them: one paper of the mail.
 
     Attributes:
         paper: the paper, without its number, which another digest may not share. A link to `#paper` leads to its
@@ -612,6 +610,8 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "email/digest.html": MailContext,
     "email/paper.html": MailPaperContext,
     "email/paper.txt": MailPaperContext,
+    "email/title.html": MailPaperContext,
+    "email/title.txt": MailPaperContext,
     "email/alarm.txt": AlarmContext,
     "email/letter.txt": LetterContext,
     "slack/alarm.txt": AlarmContext,

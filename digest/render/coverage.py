@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from digest.model.announcements import EASTERN
 from digest.model.clock import write_day
 from digest.model.messages import Coverage
-from digest.render.text import name_zone, write_days
+from digest.render.text import name_zone
 
 _IT_FOLLOWS = "What is missing comes in your next digest"
 
@@ -74,13 +74,6 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
 
 def _name_mailings(since: date | None, last: date) -> str:
     return f"{write_day(since, last)} to {write_day(last, last)}" if since else write_day(last, last)
-
-
-def write_span(coverage: Coverage) -> str:
-    """Say which announcements a digest covers: `covers 3 announcements, 17–19 November`; "" for one alone."""
-    if coverage.since is None or coverage.mailing is None or coverage.mailings < 2:  # noqa: PLR2004 - one is no span
-        return ""
-    return f"covers {coverage.mailings} announcements, {write_days(coverage.since, coverage.mailing)}"
 
 
 def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:

@@ -19,10 +19,9 @@ from digest.render.coverage import (
     CoverageState,
     CoverageView,
     describe_coverage,
-    write_span,
 )
 from digest.render.papers import KIND_TITLES, PaperView
-from digest.render.text import WEEK_SLOT, clean_text, count_papers, name_slot, name_zone, shorten, show_plain
+from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten, show_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 120
 _LONGEST_PART = 60
 _LONGEST_QUERY = 300
-MOST_NAMED = 400
-"""How many of the papers left out are named by their ids if there is no page to link to. They take four tenths of
-the room that a mail has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +48,11 @@ class DigestView:
 
     Attributes:
         title: what the digest is called.
-        day: its date, `Thu 19 Nov`.
-        long_day: its date, `Thursday 19 November 2026`.
+        day: its date, `Thu 19 Nov`, or those of the announcements it stands for, `17–19 Nov`.
+        long_day: the same, `Thursday 19 November 2026`.
         count: how many papers it holds, shown or not.
         headline: `9 papers`, or in few words why there is none.
-        kinds: `8 new · 1 replaced`; "" where there are none, and of papers that were known before.
-        span: `covers 3 mailings, 17–19 November`; "" if it stands for one alone, and if its date says so.
+        kinds: `8 new, 1 replaced`; "" where there are none, and of papers that were known before.
         introduction: what a reader should know first (a first digest, a quiet day, a failure); "" mostly.
         is_first_digest: it looks back with a saved query that is new.
         coverage: what was checked: `coverage.state` and `coverage.sentence`.
@@ -72,7 +67,6 @@ class DigestView:
     count: int
     headline: str
     kinds: str
-    span: str
     introduction: str
     is_first_digest: bool
     coverage: CoverageView
@@ -105,15 +99,13 @@ class RestView:
     Attributes:
         count: how many papers.
         url: where all of them are shown, "" where there is no such page.
-        papers: the first of them, to be named by id where there is no page.
-        unnamed: how many are counted only.
-        parts: what they are, where that is more than one thing: `12 new · 4 replaced`, or by saved query.
+        papers: all of them if there is no page, so that a text can list their titles; () otherwise.
+        parts: what they are, where that is more than one thing: `cs.LG 40 · stat.ML 12`, or by saved query.
     """
 
     count: int
     url: str
     papers: tuple[PaperView, ...]
-    unnamed: int
     parts: str = ""
 
 
@@ -128,7 +120,6 @@ def view_digest(digest: Digest) -> DigestView:
         count=len(digest.entries),
         headline=write_headline(digest),
         kinds=_count_kinds(digest),
-        span="" if WEEK_SLOT.fullmatch(digest.slot) else write_span(digest.coverage),
         introduction=shorten(clean_text(write_introduction(digest)), _LONGEST_QUERY),
         is_first_digest=digest.occasion.is_look_back,
         coverage=describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion.is_sample),
@@ -245,7 +236,7 @@ def _count_kinds(digest: Digest) -> str:
     totals = Counter(entry.kind for entry in digest.entries)
     if totals.keys() <= {Kind.KNOWN} or digest.occasion.is_look_back:
         return ""
-    return " · ".join(f"{total:,} {KIND_TITLES[kind].lower()}" for kind, total in totals.items())
+    return ", ".join(f"{total:,} {KIND_TITLES[kind].lower()}" for kind, total in totals.items())
 
 
 def view_papers(digest: Digest) -> tuple[PaperView, ...]:
@@ -287,17 +278,14 @@ def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView
 
 
 def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
-    """Return what is left out of a message, to be counted and linked, or named by ids."""
-    named = () if url else tuple(papers[:MOST_NAMED])
-    unnamed = 0 if url else len(papers) - len(named)
-    return RestView(len(papers), url, named, unnamed, _count_parts(papers))
+    """Return what is left out of a message, to be counted, and linked or listed."""
+    return RestView(len(papers), url, () if url else tuple(papers), _count_parts(papers))
 
 
 def _count_parts(papers: Sequence[PaperView]) -> str:
-    """Say what is left out: of which saved queries or kinds; "" if all is of one."""
-    names = [clean_text(paper.heading) for paper in papers]
-    totals = Counter(names)
-    parts = [f"{total:,} {shorten(name, _LONGEST_PART)}" for name, total in totals.items()]
+    """Say what is left out: of which categories, saved queries or kinds; "" if all is of one."""
+    totals = Counter(clean_text(paper.heading) for paper in papers)
+    parts = [f"{shorten(name, _LONGEST_PART)} {total:,}" for name, total in totals.items()]
     return shorten(" · ".join(parts), _LONGEST_QUERY) if len(parts) > 1 else ""
 
 

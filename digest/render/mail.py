@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import format_datetime
@@ -12,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from markupsafe import Markup, escape
 
 from digest.model.errors import TemplateError
-from digest.model.messages import Delivery, Digest, Links
+from digest.model.messages import Delivery, Digest, Form, Links
 from digest.model.subscriptions import Abstracts
 from digest.render.contexts import (
     MailContext,
@@ -55,11 +54,8 @@ class MailText:
     html: str
 
 
-BUDGET = 90_000
+BUDGET = 95_000
 """Bytes an HTML part may take, styles inlined. Gmail cuts what is longer than about 102,000."""
-
-STEPS = (Abstracts.FULL, Abstracts.SHORT, Abstracts.NONE)
-"""How abstracts shorten where a mail has no room for what was asked for."""
 
 _HTML = "email/digest.html"
 
@@ -70,24 +66,6 @@ class Fit:
 
     papers: int
     abstracts: Abstracts
-
-
-def fit_papers(
-    most: int, measure: Callable[[Fit], int], budget: int = BUDGET, *, wanted: Abstracts = Abstracts.FULL
-) -> Fit:
-    """Choose the fullest abstracts at which all of `most` papers fit; else as many as fit without any.
-
-    Args:
-        most: how many papers are to be shown.
-        measure: the size of the whole part in bytes for a choice.
-        budget: bytes it may take.
-        wanted: the most that is shown of an abstract.
-    """
-    for step in STEPS[STEPS.index(wanted) :]:
-        if measure(Fit(most, step)) <= budget:
-            return Fit(most, step)
-    none = Abstracts.NONE
-    return Fit(find_most(most, lambda papers: measure(Fit(papers, none)) <= budget), none)
 
 
 KEPT = 512
@@ -109,13 +87,13 @@ class MailPapers:
 
     def _render_anew(self, paper: PaperView, abstracts: Abstracts) -> tuple[str, str]:
         context = MailPaperContext(paper, abstracts)
-        html = self.templates.render("email/paper.html", context)
-        text = self.templates.render("email/paper.txt", context)
+        name = "title" if paper.form is Form.TITLE else "paper"
+        html = self.templates.render(f"email/{name}.html", context).strip()
+        text = self.templates.render(f"email/{name}.txt", context)
         return html, text.strip("\n")
 
 
-_SUBJECT_TITLE = 60
-_SUBJECT_NAME = 24
+_SUBJECT_TITLE = 72
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,24 +181,28 @@ class _Frame:
     def render_subject(self) -> str:
         """Render the subject."""
         top = next(iter(self._papers), None)
-        name = shorten(self._view.title, _SUBJECT_NAME) if self._view.title != self._view.subscription else ""
-        title = shorten(top.title, _SUBJECT_TITLE - len(name)) if top else ""
-        return clean_text(
-            self._templates.render("email/subject.txt", SubjectContext(self._view, top, title, name))
-        )
+        title = shorten(top.title, _SUBJECT_TITLE) if top else ""
+        return clean_text(self._templates.render("email/subject.txt", SubjectContext(self._view, top, title)))
 
     def render_text(self, fit: Fit) -> str:
         """Render the text part, one line per paragraph."""
         return self._templates.render("email/text.txt", self._fill(fit, 1))
 
     def fit(self) -> tuple[str, Fit]:
-        """Render the HTML part with as much as a mail has room for, and return how much that is."""
+        """Render the HTML part with as much as a mail has room for, and return how much that is.
+
+        Without room for all whole abstracts the papers are shown as planned; then the last ones are left out.
+        """
         render = cache(self._render_html)
 
         def measure(fit: Fit) -> int:
             return len(render(fit).encode())
 
-        fit = fit_papers(self._digest.shown, measure, wanted=self._digest.abstracts)
+        wanted = Fit(self._digest.shown, self._digest.abstracts)
+        if wanted.abstracts is Abstracts.FULL and measure(wanted) > BUDGET:
+            wanted = replace(wanted, abstracts=Abstracts.SHORT)
+        most = find_most(wanted.papers, lambda papers: measure(replace(wanted, papers=papers)) <= BUDGET)
+        fit = replace(wanted, papers=most)
         if (size := measure(fit)) > BUDGET:
             raise TemplateError(
                 f"{_HTML} takes {size:,} bytes before any paper: {size - BUDGET:,} more than the {BUDGET:,} that a"
@@ -235,6 +217,8 @@ class _Frame:
     def _fill(self, fit: Fit, part: int) -> MailContext:
         """Return what the frame of the HTML part (0) or the text part (1) sees."""
         shown = self._papers[: fit.papers]
+        if fit.abstracts is Abstracts.FULL:  # of titles, too
+            shown = tuple(replace(one, form=Form.SENTENCE) if one.form is Form.TITLE else one for one in shown)
         return MailContext(
             digest=self._view,
             groups=group_papers(self._digest, shown),

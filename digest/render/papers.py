@@ -21,6 +21,7 @@ from digest.model.papers import Field
 from digest.model.places import Link, find_links, find_place
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
+from digest.render.references import write_names
 from digest.render.revisions import LONGEST_MINOR, RevisionView, give_reason, join_summaries, view_revisions
 from digest.render.sentences import LONGEST_SNIPPET, choose_snippet
 from digest.render.text import (
@@ -43,8 +44,9 @@ from digest.tex import Segment
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 """Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and the other scripts written from right to left."""
 
-_LONGEST_NAME = 80
+_LONGEST_NAME, _SHORT_NAME = 80, 40
 _MOST_MATCHED = 3
+_VOLUME = re.compile(r"[,:]?[\s(]+(?:vol\w*\W+)?\d", re.IGNORECASE)
 
 
 def _isolate(text: Markup) -> Markup:
@@ -183,6 +185,12 @@ class PaperView:
         place = show_plain(find_place(self.entry.paper))
         return "" if place in self.why_first else place
 
+    @property
+    def short_place(self) -> str:
+        """The same in at most 40 characters, of a journal its name alone: `accepted at PRB`, `Phys. Rev. B`."""
+        journal = self.place.removeprefix("published in ")
+        return shorten(self.place if journal == self.place else _VOLUME.split(journal)[0], _SHORT_NAME)
+
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """What there is to open beside the PDF, each with `label` and `url`: HTML, Code, Data, Project page."""
@@ -223,6 +231,16 @@ class PaperView:
         chosen, authors = {0, *sorted(find_matched_authors(self.entry))[:_MOST_MATCHED]}, self.entry.paper.authors
         names = [shorten(show_plain(one.name), _LONGEST_NAME) for at, one in enumerate(authors) if at in chosen]
         return ", ".join(filter(None, names)) + " et al." * (len(names) < len(authors))
+
+    @cached_property
+    def last_names(self) -> str:
+        """The authors in few words: `Piani`, `Chubb & Flammia`, `Kim … Waks (4)`, and whom a query asked for."""
+        authors = self.entry.paper.authors
+        chosen = {0, *sorted(find_matched_authors(self.entry))[:_MOST_MATCHED], len(authors) - 1}
+        named = [author for at, author in enumerate(authors) if at in chosen]
+        names = [shorten(name.last, _SHORT_NAME) for name in write_names(named)]
+        more = f"\u00a0({len(authors):,})" if len(authors) > len(names) else ""
+        return (" & " if len(authors) == 2 else "\u00a0… ").join(names) + more  # noqa: PLR2004 - two are a pair
 
     @cached_property
     def _snippet(self) -> tuple[Segment, ...]:

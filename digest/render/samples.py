@@ -85,7 +85,8 @@ def make_entry(
 def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noqa: ANN401 - the fields of Digest
     """Make a digest of Thu 19 Nov 2026, with any field of `Digest` given."""
     is_by_query = fields.get("group_by") is Grouping.QUERY
-    form = Form.SENTENCE if len(entries) > 8 else Form.TWO_SENTENCES  # noqa: PLR2004 - as digests are planned
+    of_forms, shown = (Form.TWO_SENTENCES, Form.SENTENCE, Form.TITLE), fields.get("shown", len(entries))
+    form = of_forms[(shown > 8) + (shown > 25)]  # noqa: PLR2004 - as digests are planned
     headings = [(*entry.queries, "Others")[0] if is_by_query else entry.kind.capitalize() for entry in entries]
     forms = [Form.CHANGE if entry.tells_change else form for entry in entries]
     runs = groupby(zip(headings, forms, strict=True))

@@ -64,7 +64,7 @@ def find_cut(text: str, limit: int) -> int:
 
 
 _DAY_SLOT = re.compile(r"(?:mailing:)?(\d{4}-\d{2}-\d{2})")
-WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
+_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
 def write_long_day(day: date) -> str:
@@ -105,17 +105,17 @@ def name_zone(local: datetime) -> str:
 def name_slot(digest: Digest) -> tuple[str, str]:
     """Return a digest's date, short (`Thu 19 Nov`) and long (`Thursday 19 November 2026`).
 
-    The slot says which day is meant; only a digest of a `run:` slot goes by when it was planned. That of a week
-    is called after the mailings it covers, `15–19 Nov`: the week in which it goes out is the next one, as a
-    rule.
+    The slot says which day is meant; only a digest of a `run:` slot goes by when it was planned. That of a week,
+    or of several announcements, is called after them, `17–19 Nov`.
     """
     coverage = digest.coverage
-    if WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None and coverage.since is not None:
-        days = write_days(coverage.since, coverage.mailing)
-        year = "" if coverage.since.year != coverage.mailing.year else f" {coverage.mailing.year}"
-        return write_days(coverage.since, coverage.mailing, is_short=True), f"{days}{year}"
-    if WEEK_SLOT.fullmatch(digest.slot) and coverage.mailing is not None:
-        return write_day(coverage.mailing, coverage.mailing), write_long_day(coverage.mailing)
+    since, last = coverage.since, coverage.mailing
+    is_week = _WEEK_SLOT.fullmatch(digest.slot) is not None
+    if since is not None and last is not None and (is_week or coverage.mailings > 1):
+        year = "" if since.year != last.year else f" {last.year}"
+        return write_days(since, last, is_short=True), f"{write_days(since, last)}{year}"
+    if is_week and last is not None:
+        return write_day(last, last), write_long_day(last)
     if match := _DAY_SLOT.fullmatch(digest.slot):
         day = date.fromisoformat(match[1])
         if digest.slot != match[1] and coverage.mailing is not None:  # it may hold papers of a later announcement

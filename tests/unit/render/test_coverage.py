@@ -7,7 +7,6 @@ from digest.model.subscriptions import Grouping
 from digest.render.coverage import (
     CoverageState,
     describe_coverage,
-    write_span,
 )
 from digest.render.digests import view_digest, view_papers, view_rest, write_headline, write_introduction
 from digest.render.samples import EVENING, make_coverage, make_digest, make_entry
@@ -34,13 +33,12 @@ def test_what_an_earlier_digest_told_is_not_said_to_have_matched_nothing() -> No
     assert write_headline(make_digest((), coverage=partly)) == "Nothing more yet"
 
 
-def test_a_digest_for_several_mailings_says_how_many_and_of_which_days() -> None:
+@pytest.mark.parametrize("slot", ["2026-11-20", "2026-W47"])
+def test_a_digest_of_several_announcements_is_called_after_their_days(slot: str) -> None:
     several = make_coverage(40, since=date(2026, 11, 17), mailings=3)
-    assert write_span(several) == "covers 3 announcements, 17–19 November"
-    assert write_span(make_coverage(40)) == ""
-    assert write_span(make_coverage(40, since=date(2026, 11, 17))) == ""  # frozen before they were counted
-    weekly = view_digest(make_digest((), slot="2026-W47", coverage=several))
-    assert (weekly.day, weekly.span) == ("17–19 Nov", "")
+    view = view_digest(make_digest((), slot=slot, coverage=several))
+    assert (view.day, view.long_day) == ("17–19 Nov", "17–19 November 2026")
+    assert view_digest(make_digest((), slot="2026-11-20")).day == "Fri 20 Nov"
 
 
 def test_long_queries_do_not_cut_the_sentence_that_names_them() -> None:

@@ -27,9 +27,12 @@ from tests.unit.render.test_feeds import make_feed
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "footer", "section", "div", "details", "summary"),
     *("p", "h1", "h2", "h3", "a", "b", "i", "br", "code", "span", "sup", "sub", "mark", "bdi"),
-    *("table", "tbody", "tr", "td"),
+    *("table", "colgroup", "col", "tbody", "tr", "th", "td", "small"),
 }
-ATTRIBUTES = {"lang", "dir", "charset", "name", "content", "class", "style", "href", "id", "role"}
+ATTRIBUTES = {
+    *("lang", "dir", "charset", "name", "content", "class", "style", "href", "id", "role"),
+    *("width", "valign", "cellpadding"),
+}
 OURS = (*(f"https://arxiv.org/{form}/2611." for form in ("abs", "pdf", "html")), "https://digest.example.org/")
 HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"

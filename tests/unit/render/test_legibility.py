@@ -14,6 +14,7 @@ import pytest
 from lxml import html as html_reader
 
 from digest.model.messages import Digest
+from digest.model.papers import Field
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.samples import merged_digest, odd_entries, sample_digest
@@ -30,6 +31,7 @@ DIGESTS = {
     "sample": sample_digest(),
     "odd": make_digest(odd_entries()),
     "merged": merged_digest(),
+    "titles": make_digest([make_entry(number, found=((Field.TITLE, "GPU"),)) for number in range(1, 30)]),
     "capped": make_digest([make_entry(number) for number in range(1, 5)], shown=2),
     **quiet_digests(),
 }
@@ -88,28 +90,37 @@ def read_declarations(text: str) -> Styles:
     return {name.strip(): value.strip() for name, _, value in pairs if value}
 
 
-def read_dark_rules(css: str) -> dict[str, Styles]:
-    """Return what dark mode says of each selector; every declaration there beats those in elements."""
-    block = re.search(r"@media \(prefers-color-scheme: dark\) \{\n(.*?)\n\}", css, re.DOTALL)
-    assert block
+def read_rules(css: str) -> dict[str, Styles]:
+    """Return what a part of a style sheet says of each selector."""
     rules: dict[str, Styles] = {}
-    for selectors, declarations in re.findall(r"([^{}]+)\{([^{}]*)\}", block[1]):
-        assert all("!important" in one for one in declarations.split(";") if one.strip())
+    for selectors, declarations in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
         for selector in selectors.split(","):
             rules.setdefault(selector.strip(), {}).update(read_declarations(declarations))
     return rules
 
 
+def read_dark_rules(css: str) -> dict[str, Styles]:
+    """Return what dark mode says of each selector; every declaration there beats those in elements."""
+    block = re.search(r"@media \(prefers-color-scheme: dark\) \{\n(.*?)\n\}", css, re.DOTALL)
+    assert block
+    assert block[1].count("!important") == block[1].count(";")
+    return read_rules(block[1])
+
+
 def find_texts(html: str, rules: dict[str, Styles]) -> Iterator[Text]:
     """Yield every piece of text that is shown, with the colours its element has or inherits."""
+    light = read_rules(html.partition("<style>")[2].partition("@media")[0])
 
-    def walk(element: html_reader.HtmlElement, color: Color, behind: Color) -> Iterator[Text]:
+    def walk(element: html_reader.HtmlElement, color: Color, behind: Color, row: str = "") -> Iterator[Text]:
         if not isinstance(element.tag, str):  # a comment
             return
-        styles = read_declarations(element.get("style", ""))
+        row = element.get("class", row) if element.tag == "tr" else row
+        names = [element.tag, *(f".{one}" for one in element.get("class", "").split()), f".{row} {element.tag}"]
+        styles = {name: value for one in names for name, value in light.get(one, {}).items()}
+        styles |= read_declarations(element.get("style", ""))
         if styles.get("display") == "none":
             return
-        for name in [element.tag, *(f".{one}" for one in element.get("class", "").split())]:
+        for name in names:
             styles |= rules.get(name, {})
         if styles.get("color", "inherit") != "inherit":
             color = read_color(styles["color"])
@@ -118,7 +129,7 @@ def find_texts(html: str, rules: dict[str, Styles]) -> Iterator[Text]:
         if (element.text or "").strip():
             yield str(element.text), color, behind
         for child in element:
-            yield from walk(child, color, behind)
+            yield from walk(child, color, behind, row)
             if (child.tail or "").strip():
                 yield str(child.tail), color, behind
 

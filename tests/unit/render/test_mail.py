@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from digest.model.announcements import Kind
 from digest.model.errors import TemplateError
 from digest.model.messages import Digest, Links
-from digest.model.subscriptions import Abstracts
+from digest.model.papers import Author
+from digest.model.subscriptions import Abstracts, Grouping
 from digest.render import MailIdentity, Renderer
-from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
+from digest.render.mail import BUDGET
+from digest.render.samples import AUTHORS, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.samples import sample_digest
 from tests.unit.render.conftest import MakeDelivery, read_parts
 
@@ -40,29 +43,54 @@ def test_without_any_way_to_leave_no_dead_link_is_printed(write: Write) -> None:
     assert 'href=""' not in html
 
 
-def test_a_title_given_to_a_subscription_stands_in_its_subjects(write: Write) -> None:
-    titled = replace(quiet_digests()["quiet"], title="Graphs")
-    assert read_subject(write(titled)) == "No new papers (Graphs, Thu 19 Nov)"
-    long = make_digest(
-        (make_entry(title="One of many words " * 9),), title="Everything about graphs, and more of it"
-    )
-    assert read_subject(write(long)) == (
-        "1 paper: One of many words One of many words One … (Everything about …, Thu 19 Nov)"
-    )
+def test_a_subject_says_how_many_and_the_first_title_and_on_a_quiet_day_the_date(write: Write) -> None:
+    assert read_subject(write(quiet_digests()["quiet"])) == "No new papers (Thu 19 Nov)"
+    long = make_digest((make_entry(title="One of many words " * 9), make_entry(2, kind=Kind.REPLACEMENT)))
+    assert read_subject(write(long)) == f"1 new, 1 replaced: {'One of many words ' * 3}One of many …"
 
 
-def test_abstracts_shorten_in_steps_as_a_digest_grows(write: Write) -> None:
+def test_the_hidden_beginning_says_what_the_subject_does_not(write: Write) -> None:
+    titles = ["First of all", "Second to none", "Third time lucky", "Fourth wall"]
+    entries = [make_entry(number, title=title) for number, title in enumerate(titles, 1)]
+    for digest, said in (
+        (make_digest(entries), "Second to none · Third time lucky"),
+        (make_digest(entries[:1]), "We measure where the worst moments come from"),
+        (quiet_digests()["quiet"], "Everything was checked, and nothing matched"),
+    ):
+        first = re.search(r"<body[^>]*>\s*<div([^>]*)>([^<]*)", read_parts(write(digest))[1])
+        assert first
+        assert "display:none" in first[1].replace(" ", "")
+        assert first[2].startswith(said)
+
+
+def test_whole_abstracts_are_shown_of_all_papers_or_the_planned_form_is_kept(write: Write) -> None:
     abstract = "Words of an abstract that goes on. " * 40
-    longest = []
-    for count in (10, 60, 90):
+    for count, form, is_whole in ((10, "<h3 ", True), (30, "<h3 ", True), (60, 'class="entry"', False)):
         entries = [make_entry(n, abstract=abstract) for n in range(1, count + 1)]
         _, html = read_parts(write(make_digest(entries, abstracts=Abstracts.FULL)))
-        found = re.findall(r'<p class="abstract"[^>]*>(.*?)</p>', html)
-        longest.append(max((len(one) for one in found), default=0))
-        assert html.count("<h3 ") == count
-    assert longest[0] == len(abstract.strip())
-    assert 0 < longest[1] <= 170
-    assert longest[2] == 0
+        assert html.count(form) == count
+        assert (abstract.strip() in html) is is_whole
+
+
+NAMES = (Author("Rafał Demkowicz-Dobrzański"), *AUTHORS, Author("Ana Lúcia Prates van der Berg"))
+
+
+@pytest.mark.parametrize("title", ["Words of a title, ", "Σ_{i<n} $\\alpha_i$ & ", "כותרת בעברית "])
+@pytest.mark.parametrize("length", [80, 200])
+def test_250_titles_fit_and_what_does_not_is_counted_and_listed_in_the_text(
+    write: Write, title: str, length: int
+) -> None:
+    entries = [
+        make_entry(n, title=f"No. {n}: {title * 20}"[:length], authors=NAMES, queries=("perf", "gpu")[n > 120 :])
+        for n in range(1, 251)
+    ]
+    plain, html = read_parts(write(make_digest(entries, group_by=Grouping.QUERY), Links()))
+    shown = html.count('class="entry"')
+    assert len(html.encode()) <= BUDGET
+    assert all(f"{n}. No. {n}: " in plain for n in range(1, 251))
+    assert (f"{250 - shown} more in this digest" in html) is (shown < 250)
+    assert shown == 250 or length == 200 or "$" in title
+    assert shown > 100
 
 
 def test_a_mail_shows_one_sentence_of_each_abstract_unless_asked(write: Write) -> None:

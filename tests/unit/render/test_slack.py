@@ -181,7 +181,7 @@ def test_on_a_day_of_titles_the_thread_goes_on_where_the_post_ends_and_counts_wh
     assert not any("We measure" in text for text in texts[1:])
     left = 300 - len(listed) + (0 if links.web_view else 20)
     assert f"{left} more" in texts[3]
-    assert re.search(r" more.* \(\d+ cs\.\wA · .*\)", texts[3])
+    assert re.search(r" more.* \(cs\.\wA \d+ · .*\)", texts[3])
     halved = json.loads(renderer.render(digest, deliver("slack:#x", share=Share(0, 10, 5)), links, IDENTITY).body)
     assert "5 more" in _texts(halved)
     assert "*290 more* in the thread" in _texts(halved)

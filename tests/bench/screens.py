@@ -1,0 +1,127 @@
+"""Mails of real days on a phone and a desk: how many screens they take, and pictures of them.
+
+`python -m tests.bench.screens FOLDER` takes screens of 390 × 844 CSS pixels without a scroll bar, in two fonts:
+Liberation Sans, about as wide as what phones have, and DejaVu Sans, which is wider. It exits with 1 if a mail in
+the first one is longer than it may be.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+from playwright.sync_api import Browser, sync_playwright
+
+from digest.model.announcements import Kind
+from digest.model.messages import Digest, DigestEntry
+from digest.model.papers import Reason
+from digest.model.subscriptions import Grouping
+from digest.plan.order import arrange
+from digest.query import analyse, find_reasons, parse_query
+from digest.render.environments import Templates, find_shipped_templates
+from digest.render.mail import MailPapers, render_mail_text
+from digest.render.samples import SAMPLE_LINKS, make_coverage, make_digest
+from tests.battery.browser import find_chromium
+from tests.bench.papers import load_papers
+from tests.browser.conftest import FLAGS
+from tests.browser.looking import PHONE
+
+TUESDAY = datetime(2016, 8, 9, 0, 40, tzinfo=UTC)
+QUERIES = {
+    "quantum": "cat:quant-ph",
+    "mesoscopic": "cat:cond-mat.mes-hall",
+    "topology": "ti:topological OR abs:majorana OR abs:weyl",
+    "localization": 'abs:"many-body localization" OR ti:"time crystals"',
+    "people": 'au:"Leonard Susskind" OR au:"Michael Walter"',
+}
+FONTS = ("Liberation Sans", "DejaVu Sans")
+GOALS = {"14": 5.0, "63": 6.3}
+"""How many screens a mail of so many papers may take."""
+
+
+def find_entries(first: date, *names: str) -> list[DigestEntry]:
+    """Return the papers submitted from a day on that match saved queries, with the reasons."""
+    queries = {name: parse_query(QUERIES[name]) for name in names}
+    entries = []
+    for paper in load_papers()[1]:
+        day = paper.published.date()
+        ready = analyse(paper) if day >= first else None
+        found = {name: find_reasons(query, ready) for name, query in queries.items()} if ready else {}
+        if matched := tuple(name for name, reasons in found.items() if reasons):
+            reasons = tuple(Reason(one.clause, one.spans, name) for name in matched for one in found[name])
+            entries.append(DigestEntry(Kind.NEW, paper, "", matched, reasons, day + timedelta(days=1)))
+    return entries
+
+
+def compose(entries: Sequence[DigestEntry], title: str, slot: str = "2016-08-09", **checked: Any) -> Digest:  # noqa: ANN401 - fields of Coverage
+    """Make the digest of some papers as it is planned."""
+    ordered, groups = arrange(entries, Grouping.KIND, list(QUERIES))
+    coverage = make_coverage(len(entries), mailing=TUESDAY.date() - timedelta(days=1), new=615, checked_at=TUESDAY)
+    fields: dict[str, Any] = {
+        "queries": tuple(QUERIES.items()),
+        "planned_at": TUESDAY,
+        "coverage": replace(coverage, **checked),
+    }
+    return make_digest(ordered, groups=groups, title=title, slot=slot, **fields)
+
+
+def list_digests() -> dict[str, Digest]:
+    """Return digests by name: of some papers, of a week, and of a week of which papers may be missing."""
+    day, narrow = (
+        find_entries(date(2016, 8, 6), *QUERIES),
+        find_entries(date(2016, 8, 1), "topology", "localization"),
+    )
+    days: dict[str, Any] = {"since": date(2016, 8, 8), "mailing": date(2016, 8, 12), "mailings": 5}
+    late: dict[str, Any] = {"failure": "arXiv did not answer", "failing_since": TUESDAY}
+    return {
+        **{str(count): compose(narrow[:count], "Majorana and Weyl") for count in (1, 3)},
+        **{str(count): compose(day[:count], "Quantum group") for count in (14, 18, 63)},
+        "week": compose(narrow[:9], "Majorana and Weyl", "2016-W32", **days),
+        "catch-up": compose(day[:125], "Quantum group", **days, **late),
+    }
+
+
+def measure(browser: Browser, file: Path) -> list[float]:
+    """Take pictures of a mail beside its file, and return how many screens it takes in each font."""
+    page = browser.new_page()
+    page.goto(file.resolve().as_uri())
+    for width in (800, PHONE["width"]):
+        page.set_viewport_size({"width": width, "height": PHONE["height"]})
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)
+            page.screenshot(path=file.with_name(f"{file.stem}-{width}-{scheme}.png"), full_page=True)
+    screens = []
+    for font in FONTS:
+        page.add_style_tag(content=f"* {{ font-family: '{font}' !important }}")
+        screens.append(page.evaluate("document.documentElement.scrollHeight") / PHONE["height"])
+    page.close()
+    return screens
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def main(*, folder: Path) -> None:
+    """Write mails and their pictures into a folder, and print how many screens each takes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    papers, is_missed = MailPapers(Templates([], find_shipped_templates())), False
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=[*FLAGS, "--hide-scrollbars"])
+        for name, digest in list_digests().items():
+            mail, file = render_mail_text(papers, digest, SAMPLE_LINKS), folder / f"{name}.html"
+            file.write_text(mail.html, "utf-8")
+            file.with_suffix(".txt").write_text(f"{mail.subject}\n\n{mail.plain}", "utf-8")
+            screens = measure(browser, file)
+            is_missed |= screens[0] > GOALS.get(name, sys.maxsize)
+            told = ", ".join(f"{number:.2f} in {font}" for number, font in zip(screens, FONTS, strict=True))
+            click.echo(f"{name}: {len(digest.entries)} papers, {len(mail.html.encode()):,} bytes, screens: {told}")
+        browser.close()
+    sys.exit(is_missed)
+
+
+if __name__ == "__main__":
+    main()
