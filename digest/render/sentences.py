@@ -26,13 +26,14 @@ WORDS: Final = {
     "find": "confirm conclude demonstrate detect discover establish find found observe predict prove reveal show "
     "shown",
     "get": "achieve answer argue calculate characterise characterize classify compute constrain construct deduce "
-    "derive determine disprove estimate exclude explain extend gave generalise generalize given identify imply "
+    "derive determine disprove estimate exclude explain extend generalise generalize given identify imply "
     "improve indicate infer measure note obtain quantify realise realize reduce resolve solve suggest uncover "
     "verify",
-    "make": "build built create define describe design develop devise formulate implement introduce offer "
-    "present propose",
+    "make": "build built create define describe design develop devise formulate implement introduce present "
+    "propose",
     "aim": "address aim analyse analyze apply assess attempt compare concern consider deal discuss employ "
     "evaluate examine explore focus investigate look perform review revisit study survey test treat use",
+    "by": "as at by for from in of on to under with",
     "be": "are be been being is was were",
     "result": "algorithm analysis approach data experiment model method result simulation theorem theory",
 }
@@ -49,71 +50,64 @@ PHRASES: Final = {
     "results": "empirical, experiment, experimental, numerical, result, simulation, theorem",
     "that": "that",
     "here": "here",
-    "we": "we, i",
-    "our": "our",
+    "we": "we, i, our",
     "this paper": "the paper, this article, this letter, this note, this paper, this review, this study, this "
     "work",
     "^we": "^we, ^i",
     "^by means of": "^applying, ^based, ^building, ^by, ^combining, ^employing, ^through, ^using, ^via, ^with",
-    "^in particular": "^importantly, ^in particular, ^interestingly, ^more specifically, ^namely, ^notably, "
-    "^specifically",
+    "^in particular": "^importantly, ^in particular, ^interestingly, ^more specifically, ^notably, ^specifically",
     "^moreover": "^additionally, ^also, ^besides, ^furthermore, ^in addition, ^likewise, ^moreover, ^similarly",
-    "^finally": "^finally, ^last, ^lastly, ^second, ^secondly, ^third, ^thirdly",
+    "^finally": "^at last, ^finally, ^last, ^lastly, ^second, ^secondly, ^third, ^to conclude",
     "^but": "^but, ^conversely, ^however, ^in contrast, ^instead, ^nevertheless, ^on the other, ^yet",
-    "^therefore": "^accordingly, ^as a consequence, ^as a result, ^consequently, ^hence, ^so, ^then, ^therefore, "
-    "^thus",
-    "^this": "^by these, ^for these, ^for this, ^in such, ^in these, ^in this, ^such, ^that, ^the former, ^the "
-    "latter, ^the other, ^the proposed, ^the resulting, ^the same, ^these, ^this, ^those, ^to this, ^with this",
+    "^therefore": "^as a consequence, ^as a result, ^consequently, ^hence, ^so, ^then, ^therefore, ^thus",
+    "^this": "^such, ^that, ^the former, ^the latter, ^the other, ^the proposed, ^the resulting, ^the same, "
+    "^these, ^this, ^those, ^{by} such, ^{by} that, ^{by} these, ^{by} this, ^{by} those",
+    "such a": "our approach, our method, such a, such an, this approach, this method, this result",
+    "that this": "how such, how these, how this, if this, that such, that these {be}, that this {be}",
     "^it": "^he, ^it, ^its, ^she, ^their, ^they",
     "^it is found": "^it {be} {find}, ^it {be} {get}, ^it {be} known, ^it turns out",
     "also": "additional, also, as well, further, moreover",
     "flourish": "application, avenue, future, hope, implication, insight, interest, open the, opportunity, pave, "
     "perspective, possible, potential, promising, shed, tool, useful",
-    "is discussed": "are given, briefly, comment, describe, discuss, example, illustrate, is given, outline, "
-    "presented",
-    "recently": "attention, conventional, currently, decade, emerging, growing, past, recent, today, "
-    "traditional, years",
+    "is discussed": "are given, briefly, comment, describe, discuss, example, illustrate, is given, presented",
+    "recently": "attention, conventional, currently, decade, emerging, growing, recent, today, traditional, years",
+    "^recently": "^background, ^context, ^earlier, ^in recent, ^over the past, ^previous, ^recent, ^recently",
     "has been": "had been, has been, have been",
     "open": "conjecture, lack, limited, little, open, poorly, question, remain, unclear, unknown, unsolved",
-    "previous": "earlier, et al, existing, other, previous, previously, prior",
     "can": "ability, able, allow, can, capable, enable",
     "better than": "best, better, decrease, enhance, exceed, faster, fewer, greater, higher, improve, increase, "
     "larger, lower, outperform, reduce, reduction, smaller, state-of-the-art, stronger, superior, than, weaker",
-    "agrees": "agree, agreement, compatible, confirm, consistent, evidence, exclude, explain, match, reproduce, "
-    "ruled out",
+    "agrees": "agree, agreement, compatible, confirm, consistent, evidence, exclude, explain, match, ruled out",
     "if": "if, then, when, whenever",
     "unlike": "although, but, contrary, despite, even, in contrast, instead, rather, unlike, whereas, while, yet",
-    "implies": "conclude, conclusion, consequence, demonstrating, imply, indicate, reveal, showing, suggest, "
-    "therefore",
     "because": "arise, because, cause, depend, driven, due, induce, lead, originate, owing, results in, since",
+    "implies": "conclude, conclusion, consequence, imply, indicate, reveal, showing, suggest, therefore",
     "method": "algorithm, approach, framework, method, model, procedure, scheme, technique, tool",
-    "aims": "aim, attempt, explore, focus, goal, interested, investigate, motivated, objective, order to, "
-    "purpose, study",
+    "aims": "aim, explore, focus, goal, interested, investigate, motivated, objective, order to, purpose, study",
 }
 """Signals and the phrases that give them: `^` is the start of a sentence, `{find}` any word of that kind."""
 
 # fmt: off
 WEIGHTS: Final[dict[str, float]] = {
-    "we find": 0.48, "we get": 0.09, "we make": 0.46, "we aim": -0.39, "is studied": -0.27,
-    "finds that": 0.25, "results find": 0.67, "results": 0.20, "that": 0.26, "here": 0.52,
-    "we": 0.23, "our": -0.06, "this paper": 0.24, "^we": 0.11, "^by means of": 0.41,
-    "^in particular": -0.17, "^moreover": -0.40, "^finally": -0.00, "^but": -0.10, "^therefore": 0.00,
-    "^this": -0.05, "^it": 0.10, "^it is found": 0.42, "also": -0.31, "flourish": -0.06,
-    "is discussed": -0.13, "recently": -0.17, "has been": -0.27, "open": -0.12, "previous": 0.11,
-    "can": 0.20, "better than": 0.23, "agrees": 0.35, "if": 0.26, "unlike": 0.14,
-    "implies": 0.24, "because": 0.12, "method": 0.20, "aims": -0.27, "number": 0.23,
-    "formula": 0.24, "first": -0.15, "last but one": 0.33, "place": 0.48, "first of many": -0.37,
-    "short": -0.70, "length": 0.21, "title": 0.16, "most of title": 0.29, "new words": 0.14,
-    "like others": 0.54, "leans": -0.14, "finds first": 0.55, "found before": -0.26, "we first": 0.36,
-    "no we yet": -0.27,
+    "we find": 0.50, "we get": 0.11, "we make": 0.47, "we aim": -0.39, "is studied": -0.27,
+    "finds that": 0.26, "results find": 0.67, "results": 0.20, "that": 0.26, "here": 0.53,
+    "we": 0.23, "this paper": 0.24, "^we": 0.12, "^by means of": 0.47, "^in particular": -0.16,
+    "^moreover": -0.38, "^finally": 0.00, "^but": -0.09, "^therefore": 0.02, "^this": -0.02,
+    "such a": -0.15, "that this": -0.13, "^it": 0.08, "^it is found": 0.39, "also": -0.31,
+    "flourish": -0.06, "is discussed": -0.13, "recently": -0.17, "^recently": -0.50, "has been": -0.25,
+    "open": -0.12, "can": 0.21, "better than": 0.23, "agrees": 0.33, "if": 0.27,
+    "unlike": 0.14, "because": 0.13, "implies": 0.24, "method": 0.20, "aims": -0.27,
+    "number": 0.23, "formula": 0.24, "first": -0.14, "last but one": 0.33, "place": 0.47,
+    "first of many": -0.37, "short": -0.72, "length": 0.22, "title": 0.16, "most of title": 0.26,
+    "new words": 0.15, "like others": 0.58, "leans": -0.15, "finds first": 0.56, "found before": -0.27,
+    "we first": 0.36, "no we yet": -0.27,
 }
 # fmt: on
 """What each signal adds to a sentence's score; those that are no phrases are of `measure_sentences`."""
 
 _MATCH, _WORST_SECOND, _LEAST_NEW, _LEAST_NAMED = 0.3, 2.5, 0.3, 2
-"""What a match adds to a score. How much lower a second sentence's score may be, and what share of its words is
-new at least. How many words of the title a sentence must have if it leans on another.
-"""
+"""What a match adds to a score; how far below the best score a second may be; what share of its words must be new;
+how many words of the title a sentence must have that leans on another."""
 
 _KINDS: Final = {stem(word): f"{{{kind}}}" for kind, words in WORDS.items() for word in words.split()}
 _SKIPPED = re.compile(r"also|both|can|could|even|first|further|had|has|have|here|next|now|then|together|\w+ly")
@@ -124,11 +118,14 @@ for _signal, _phrases in PHRASES.items():
     for _phrase in re.sub(r"[a-z][\w'-]*(?!\})\b", lambda word: stem(word[0]), _phrases).split(", "):
         _SIGNALS.setdefault(_phrase, []).append(_signal)
 
+_LEANING = dict.fromkeys(("^moreover", "^finally", "^but", "^therefore", "that this"), "")
+_LEANING |= {"^this": "this paper", "^it": "^it is found"}
+"""Signals that a sentence leans on the one before it, and those that it does not: "It is found", "This paper"."""
+
 _TOKEN = re.compile(r"[a-z]+(?:[-'’][a-z]+)*|\d[\d.,]*")
-_CONTENT = re.compile(r"[^\W\d_]{3,}")
+_CONTENT = re.compile(r"[^\W\d_]{4,}|[A-Z]{2,3}")
 _EMPTY = re.compile(
-    "about|and|are|been|between|can|for|from|has|have|into|its|not|one|our|some|such|than|th(?:at|e|eir|ese|ey|is|ose)"
-    "|through|two|using|via|was|were|which|with"
+    "about|been|between|from|have|into|some|such|tha[nt]|the(?:ir|se|y)|th(?:is|ose|rough)|using|wh?ere|with"
 )
 """Words that say nothing about what a paper is about."""
 
@@ -146,34 +143,30 @@ _BEGINNING = re.compile(
     r"|Our|Since|Some|Such|Suppose|The[ny]?|Their|There|Th[eo]se|This|Thus|To|Under|Using|We|When|With)\b"
 )
 _NUMBERED = re.compile(
-    r"\b(?i:dim|eqn?s?|figs?|nos?|pp?|refs?|sect?s?|tab|thm|vol|jan|feb|aug|sept?|oct|nov|dec)\.\Z"
+    r"(?i)\b(?:dim|eqn?s?|figs?|nos?|pp?|refs?|sect?s?|tab|thm|vol|jan|feb|aug|sept|oct|nov|dec)\.\Z"
 )
-_NUMBER = re.compile(r"[\d(\[]|[A-Z]\b|[IVX]+\b")
+_NUMBER = re.compile(r"[\d(\[]|[B-Z]\b|[IVX]+\b")
 _HEADING = re.compile(
-    r"\W*(?:\d{1,2}|[a-z]|[ivx]+|(?:aim|conclusion|method|objective|result)s?|background|context)\W*",
-    re.IGNORECASE,
+    r"(?i)\W*(?:\d{1,2}|[a-z]|[ivx]+|(?:aim|conclusion|method|objective|result)s?|background|context)\W*"
 )
 """Text up to a full stop that ends no sentence: a short form, unless a word follows that only begins sentences, or
 one before a number; a heading or the number of an entry in a list, which belong to what follows.
 """
 
-_LINK = r"(?:also|and|been|but|can|further|have|here|is|it|then|was|which|\w+ly)"
-_FINDING = re.compile(
-    rf"\b(?:(?:we|i|results|simulations) (?:{_LINK} ){{0,3}}(\w+)|(?:{_LINK} ){{0,4}}(\w+) (?:how|that))\b",
-    re.IGNORECASE,
+_FINDING = re.compile(rf"(?i)\b(?:(?:we|i) (?:(?:{_SKIPPED.pattern}) ){{0,3}}(\w+)|(\w+) (?:how|that))\b")
+_SUBJECT = re.compile(
+    r"(?i)\b(?:and |but |here )*(?:we|i|it(?= (?:is|was|turns) )|our)\b|\band (?=\w+ (?:how|that)\b)"
 )
-_CLAUSE = re.compile("[,;:–—] ")
+"""Where a sentence says what was found, and where it may be cut in front: the reader must see who found it."""
 
 _UNTIDY = re.compile(
-    r"(?:^|.*[ (])(?:[a-z]{1,3}|been|between|from|have|into|more|such|tha[nt]|their|these|this|via|were|wh\w+|with"
-    r"|\W+|[\d.,]+)"
+    r"\(?(?:[a-z]{1,3}|been|between|from|have|into|more|such|tha[nt]|their|these|this|were|wh\w+|with|\W+|[\d.,]+)"
 )
-"""Text that breaks off before what its last word belongs to, such as a number before its unit."""
+"""A word that belongs to the next one, as a number to its unit: no text breaks off after it."""
 
 _LATE, _LEAST_DROPPED, _LEAST_TIDY, _LONGEST_SHORT_FORM = 40, 15, 0.7, 12
-"""A long sentence is shown from its finding if that begins no earlier than this. At least so many characters are
-cut: nobody should miss a single word. A tidy cut keeps this share of what is allowed.
-"""
+"""A long sentence is cut in front from here on; nobody should miss a single word, so more is cut; a tidy cut keeps
+this share of what is allowed."""
 
 _BEFORE, _BEHIND = "…\u00a0", "\u00a0…"
 """A no-break space keeps the ellipsis from a line of its own."""
@@ -218,13 +211,10 @@ def choose_snippet(
     read = _read_sentences(show_plain(title), plain)
     if not read:
         return ()
-    matched = {
-        at
-        for at, (place, *_) in enumerate(read)
-        for mark in marks
-        if max(place[0], mark[0]) < min(place[1], mark[1])
-    }
-    scores = [one.score + _MATCH * (at in matched) for at, one in enumerate(read)]
+    scores = [
+        score + _MATCH * any(mark.start < place.end and place.start < mark.end for mark in marks)
+        for place, score, *_ in read
+    ]
     best = max(range(len(read)), key=lambda at: (not read[at].leans, scores[at]))
     clear = [at for at, one in enumerate(read) if not one.leans or at == best + 1]
     adding = [at for at in clear if len(read[at].words - read[best].words) >= _LEAST_NEW * len(read[at].words) > 0]
@@ -259,11 +249,7 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
     for at, (sentence, own) in enumerate(zip(sentences, words, strict=True)):
         signals = _find_phrases(sentence)
         finds = not signals.isdisjoint(("we find", "finds that", "results find"))
-        says_we = not signals.isdisjoint(("we", "our", "this paper"))
-        leaning = signals & {"^moreover", "^finally", "^but", "^therefore", "^this", "^it"}
-        leaning -= (
-            {"^this"} if "this paper" in signals else {"^it"} if {"^it is found", "that"} <= signals else set()
-        )
+        says_we = not signals.isdisjoint(("we", "this paper"))
         alike = [len(own & other) / max(1, min(len(own), len(other))) for other in words if other is not own]
         told: dict[str, float] = {
             "number": any(letter.isdigit() for letter in sentence),
@@ -278,7 +264,7 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
             "most of title": shares[at] / most,
             "new words": min(1, len(own - named) / 15),
             "like others": sum(alike) / max(1, last),
-            "leans": bool(leaning),
+            "leans": any(start in signals and clear not in signals for start, clear in _LEANING.items()),
             "finds first": finds and not found_before,
             "found before": found_before,
             "we first": "we" in signals and not we_before,
@@ -319,7 +305,7 @@ def _find_phrases(sentence: str) -> set[str]:
 
 def _find_words(text: str) -> frozenset[str]:
     """Return the stems of the words that say what a text is about."""
-    return frozenset(stem(word) for word in _CONTENT.findall(text.lower()) if not _EMPTY.fullmatch(word))
+    return frozenset(stem(word) for word in map(str.lower, _CONTENT.findall(text)) if not _EMPTY.fullmatch(word))
 
 
 def _cut(plain: str, sentence: Range, limit: int) -> Range:
@@ -330,22 +316,18 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
     room = limit - len(_BEHIND)
     verbs = ((match.start(), match[1] or match[2]) for match in _FINDING.finditer(plain, begin, end))
     finding = next((at for at, verb in verbs if _KINDS.get(stem(verb.lower())) in {"{find}", "{get}"}), begin)
-    if finding - begin >= _LATE <= end - finding:
-        starts = [clause.end() for clause in _CLAUSE.finditer(plain, begin, finding)]
-        begin = next((start for start in starts if end - start <= room), finding)
+    subjects = [subject.start() for subject in _SUBJECT.finditer(plain, begin + _LATE, finding + _LATE)]
+    if subjects := [start for start in subjects if start <= finding and end - start > _LATE]:
+        begin = next((start for start in subjects if end - start <= room), subjects[-1])
         if end - begin <= room:
             return Range(begin, end)
         room -= len(_BEFORE)
     text = plain[begin:end]
     cuts = [at for at in range(room, 0, -1) if text[at] == " " and len(text) - at > _LEAST_DROPPED]
-    tidy = (at for at in cuts if at > room * _LEAST_TIDY and _is_tidy(text[:at]))
-    cut = next(tidy, 0) or next(iter(cuts), 0) or find_cut(text, room)
+    tidy = [at for at in cuts if at > room * _LEAST_TIDY and not _UNTIDY.fullmatch(text[:at].rpartition(" ")[2])]
+    whole = [at for at in tidy if text.count("(", 0, at) <= text.count(")", 0, at)]
+    cut = next(iter(whole or tidy or cuts), 0) or find_cut(text, room)
     return Range(begin, begin + len(text[:cut].rstrip(" ,;:-–—")))
-
-
-def _is_tidy(kept: str) -> bool:
-    """Return whether a text may end here: after no loose word, outside of brackets."""
-    return not _UNTIDY.fullmatch(kept) and all(kept.count(one) <= kept.count(other) for one, other in ("()", "[]"))
 
 
 def _join(segments: Iterable[Segment]) -> tuple[str, list[Range]]:
@@ -364,12 +346,11 @@ def _mark(plain: str, marks: Sequence[Range], chosen: Sequence[tuple[Range, Rang
     told, is_cut = 0, False
     for sentence, shown in chosen:
         begins_late = shown.start > sentence.start
-        if parts:
-            skips = not (is_cut or begins_late) and bool(plain[told : sentence.start].strip())
-            parts.append(Segment(f"{_BEHIND} " if skips else " ", is_marked=False))
+        skips = bool(parts and not is_cut and plain[told : sentence.start].strip())
+        gap = f"{_BEHIND} " if skips and not begins_late else " " if parts else ""
+        parts.append(Segment(gap + (_BEFORE if begins_late and not is_cut else ""), is_marked=False))
         told, is_cut = sentence.end, shown.end < sentence.end
         edges = sorted({*shown, *(at for mark in marks for at in mark if shown.start < at < shown.end)})
-        parts.append(Segment(_BEFORE if begins_late else "", is_marked=False))
         parts += [
             Segment(plain[start:end], any(mark.start <= start < mark.end for mark in marks))
             for start, end in pairwise(edges)
