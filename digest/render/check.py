@@ -12,7 +12,6 @@ from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, DeliveryState, Digest, Feed, Links, Share
 from digest.model.subscriptions import Destination
 from digest.render import contexts, coverage, digests, papers
-from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import POST_SUFFIX, find_context
 from digest.render.digests import write_page, write_post
 from digest.render.environments import SHIPPED_PREFIX, SLACK_FOLDER, Templates
@@ -20,7 +19,7 @@ from digest.render.feeds import write_content
 from digest.render.mail import MailPapers, render_mail_text
 from digest.render.papers import PaperView
 from digest.render.samples import EVENING, SAMPLE_LINKS, SAMPLES, list_samples
-from digest.render.slack import SlackParts, write_webhook_payload
+from digest.render.slack import SlackParts, compile_blocks, make_payload, write_webhook_payload
 from digest.render.terminal import write_terminal
 
 if TYPE_CHECKING:

@@ -495,14 +495,8 @@ def _fit_words(words: Iterable[tuple[str, bool]], room: int) -> Iterator[tuple[s
 
 def _split_words(segments: Iterable[Segment]) -> Iterator[tuple[str, bool]]:
     """Yield the words of a text, and whether any of their letters was met."""
-    word, is_met = "", False
-    for segment in segments:
-        for char in segment.text:
-            if not char.isspace():
-                word, is_met = word + char, is_met or segment.is_marked
-                continue
-            if cleaned := clean_text(word):
-                yield cleaned, is_met
-            word, is_met = "", False
-    if cleaned := clean_text(word):
-        yield cleaned, is_met
+    parts = list(segments)
+    met = [part.is_marked for part in parts for _ in part.text]
+    for word in re.finditer(r"\S+", "".join(part.text for part in parts)):
+        if cleaned := clean_text(word[0]):
+            yield cleaned, any(met[slice(*word.span())])

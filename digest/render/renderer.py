@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING, Any
 from digest.model.errors import DigestError
 from digest.model.messages import Delivery, Digest, Feed, Links, Message, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
-from digest.render.blocks import compile_blocks, make_payload
 from digest.render.contexts import POST_SUFFIX, AlarmContext, LetterContext
 from digest.render.digests import write_page, write_post
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
 from digest.render.mail import MailIdentity, MailPapers, write_digest_mail, write_digest_text
 from digest.render.mime import check_address, check_atom, write_mail, write_mailbox, write_subject
-from digest.render.slack import EVENT_TYPE, SlackParts, encode_payload, write_slack_payload, write_webhook_payload
+from digest.render.slack import (
+    EVENT_TYPE,
+    SlackParts,
+    compile_blocks,
+    encode_payload,
+    make_payload,
+    write_slack_payload,
+    write_webhook_payload,
+)
 from digest.render.terminal import write_terminal
 from digest.render.text import clean_markup, clean_text, flow_text
 from digest.render.webhook import write_alarm_event, write_digest_event

@@ -11,7 +11,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from digest.model.papers import Field, Paper, Span
+from digest.model.papers import Author, Field, Paper, Span
 from digest.model.subscriptions import Abstracts
 from digest.render.contexts import TerminalContext
 from digest.render.digests import group_papers, view_digest, view_papers
@@ -35,16 +35,11 @@ if TYPE_CHECKING:
     from digest.render.environments import Templates
 
 
-_TEXTS = (Field.TITLE, Field.ABSTRACT, Field.COMMENT, Field.JOURNAL_REF, Field.REPORT_NO)
 _FIELDS = {
-    Field.TITLE: "title",
-    Field.ABSTRACT: "abstract",
     Field.AUTHORS: "author",
-    Field.COMMENT: "comment",
     Field.JOURNAL_REF: "journal reference",
     Field.CATEGORIES: "category",
     Field.REPORT_NO: "report number",
-    Field.ID: "id",
     Field.DOIS: "DOI",
 }
 _INDENT = " " * 14
@@ -79,15 +74,10 @@ def quote_places(paper: Paper, spans: Iterable[Span], width: int) -> Iterator[tu
     for span in spans:
         by_field.setdefault((span.field, span.index), []).append((span.start, span.end))
     for (field, index), places in by_field.items():
-        text = _read(paper, field, index)
-        yield _FIELDS[field], cut_around(text, tuple(places), width)
-
-
-def _read(paper: Paper, field: Field, index: int) -> str:
-    value = getattr(paper, field)
-    if field in _TEXTS or field is Field.ID:
-        return str(value)
-    return str(getattr(value[index], "name", value[index]))
+        value = getattr(paper, field)
+        one = value[index] if isinstance(value, tuple) else value
+        text = one.name if isinstance(one, Author) else str(one)
+        yield _FIELDS.get(field, field.value), cut_around(text, tuple(places), width)
 
 
 def cut_around(text: str, spans: tuple[tuple[int, int], ...], width: int) -> str:

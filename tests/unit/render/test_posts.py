@@ -17,28 +17,11 @@ from digest.render.samples import SAMPLE_LINKS, SAMPLES
 from digest.render.text import markdown_escape, markdown_link
 from tests.unit.render.conftest import plan_digest
 
-_TEMPLATE = """\
-**{{ digest.title }}** {{ digest.count }}
-{% for paper in papers %}
-{{ link(paper.url, paper.full_title) }} {{ "x" * 300 }}
-{% endfor %}
-{{ rest.count }} more
-"""
-
 
 def _write(tmp_path: Path, template: str) -> Templates:
     (tmp_path / "chat").mkdir()
     (tmp_path / "chat" / "digest.md").write_text(template)
     return Templates([tmp_path], find_shipped_templates())
-
-
-def test_a_post_shows_as_many_papers_as_there_is_room_for_and_counts_the_others(tmp_path: Path) -> None:
-    templates = _write(tmp_path, _TEMPLATE)
-    digest = max(SAMPLES, key=lambda one: len(one.entries))
-    text = write_post(templates, "chat/digest.md", digest, Links())
-    shown = text.count("x" * 300)
-    assert LONGEST_POST - 500 < len(text) <= LONGEST_POST
-    assert text.endswith(f"{len(digest.entries) - shown} more")
 
 
 def test_discord_lists_titles_with_first_author_and_pdf_and_counts_the_others_by_heading() -> None:
