@@ -226,13 +226,6 @@ class PaperView:
         return f"{' … '.join(names)} ({len(authors):,})" if len(authors) > _FEW else ", ".join(names)
 
     @cached_property
-    def first_author(self) -> str:
-        """The first author by name, and whom a query asked for: `Ann Lee, Cy Roe et al.`."""
-        chosen, authors = {0, *sorted(find_matched_authors(self.entry))[:_MOST_MATCHED]}, self.entry.paper.authors
-        names = [shorten(show_plain(one.name), _LONGEST_NAME) for at, one in enumerate(authors) if at in chosen]
-        return ", ".join(filter(None, names)) + " et al." * (len(names) < len(authors))
-
-    @cached_property
     def last_names(self) -> str:
         """The authors in few words: `Piani`, `Chubb & Flammia`, `Kim … Waks (4)`, and whom a query asked for."""
         authors = self.entry.paper.authors
