@@ -20,7 +20,7 @@ from digest.render.coverage import (
     CoverageView,
     describe_coverage,
 )
-from digest.render.papers import KIND_TITLES, PaperView
+from digest.render.papers import PaperView
 from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten, show_plain
 
 if TYPE_CHECKING:
@@ -233,10 +233,10 @@ def _join_words(words: list[str], last: str) -> str:
 
 
 def _count_kinds(digest: Digest) -> str:
-    totals = Counter(entry.kind for entry in digest.entries)
+    totals = Counter(Kind.WITHDRAWAL if entry.is_withdrawn else entry.kind for entry in digest.entries)
     if totals.keys() <= {Kind.KNOWN} or digest.occasion.is_look_back:
         return ""
-    return ", ".join(f"{total:,} {KIND_TITLES[kind].lower()}" for kind, total in totals.items())
+    return ", ".join(f"{total:,} {kind}" for kind, total in totals.items())
 
 
 def view_papers(digest: Digest) -> tuple[PaperView, ...]:

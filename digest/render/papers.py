@@ -54,16 +54,6 @@ def _isolate(text: Markup) -> Markup:
     return Markup("<bdi>{}</bdi>").format(text) if _RIGHT_TO_LEFT.search(text) else text
 
 
-KIND_TITLES = {
-    Kind.NEW: "New",
-    Kind.CROSS_LIST: "Cross-listed",
-    Kind.REPLACEMENT: "Replaced",
-    Kind.WITHDRAWAL: "Withdrawn",
-    Kind.METADATA: "Edited",
-    Kind.KNOWN: "Recent papers",
-}
-"""Headings of a digest's groups."""
-
 _DATED = {Kind.CROSS_LIST: "cross-listed", Kind.METADATA: "edited"}
 """What happened on the later of two dates, where that is not that a version was announced."""
 
