@@ -21,7 +21,7 @@ from digest.model.papers import Field
 from digest.model.places import Link, find_links, find_place
 from digest.model.subscriptions import Abstracts
 from digest.query.words import fold, split_words, stem
-from digest.render.references import write_names
+from digest.render.references import cut_name, write_names
 from digest.render.revisions import LONGEST_MINOR, RevisionView, give_reason, join_summaries, view_revisions
 from digest.render.sentences import LONGEST_SNIPPET, choose_snippet
 from digest.render.text import (
@@ -193,7 +193,7 @@ class PaperView:
 
     @cached_property
     def short_authors(self) -> str:
-        """Up to three authors, `Ann Lee, Bo Yu`, or the first, whom a query asked for, and the last."""
+        """Up to three authors, `Ann Lee, Bo Yu`, or of more the last names: `Lee … Yu … Roe (12)`."""
         return self._join_authors(lambda name, _: name)
 
     @property
@@ -210,9 +210,10 @@ class PaperView:
     def _join_authors(self, show: Callable[[str, bool], str]) -> str:
         authors, met = self.entry.paper.authors, find_matched_authors(self.entry)
         few = range(len(authors)) if len(authors) <= _FEW else (0, *sorted(met)[:_MOST_MATCHED], len(authors) - 1)
-        names = [
-            show(shorten(show_plain(authors[one].name), _LONGEST_NAME), one in met) for one in dict.fromkeys(few)
-        ]
+        written = {one: show_plain(authors[one].name) for one in few}
+        if len(authors) > _FEW:
+            written = {one: cut_name(name).last if name else name for one, name in written.items()}
+        names = [show(shorten(name, _LONGEST_NAME), one in met) for one, name in written.items()]
         return f"{' … '.join(names)} ({len(authors):,})" if len(authors) > _FEW else ", ".join(names)
 
     @cached_property

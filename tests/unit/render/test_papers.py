@@ -16,7 +16,8 @@ MANY = tuple(Author(f"A{number}") for number in range(20))
 def test_up_to_three_authors_are_named_and_of_more_the_first_the_last_and_those_asked_for() -> None:
     assert PaperView(make_entry(authors=()), 1).short_authors == ""
     assert PaperView(make_entry(authors=MANY[:3]), 1).short_authors == "A0, A1, A2"
-    assert PaperView(make_entry(authors=MANY[:4]), 1).short_authors == "A0 … A3 (4)"
+    four = (Author("Ann van Lee"), *MANY[:2], Author("Cy Roe Jr."))
+    assert PaperView(make_entry(authors=four), 1).short_authors == "van Lee … Roe (4)"
     view = PaperView(make_entry(authors=MANY, found=((Field.AUTHORS, "A17"),)), 1)
     assert view.short_authors == "A0 … A17 … A19 (20)"
     assert view.short_authors_html == "A0 … <mark>A17</mark> … A19 (20)"
