@@ -84,6 +84,12 @@ def test_a_sentence_that_names_the_paper_or_nothing_leans_on_no_other(clear: str
     assert show(f"The market is often discussed. {said}") == said
 
 
+@pytest.mark.parametrize("others", ["Bo and Cyd proved", "Bo et al. found", "In 1890 the authors showed"])
+def test_what_others_found_is_not_shown_as_what_the_paper_found(others: str) -> None:
+    text = f"The market is often discussed. {others} that a glass clock runs 12% faster."
+    assert show(text, title="A clock of glass").startswith("The market")
+
+
 def test_a_long_opening_is_cut_in_front_of_what_was_found() -> None:
     assert show(f"{LONG}, we then prove that {LONG}.").startswith("…\u00a0we then prove that word0 ")
     end = "and here it is shown that all is well in the end."
