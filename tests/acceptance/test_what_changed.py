@@ -73,7 +73,8 @@ def test_a_digest_of_a_week_says_what_became_of_its_papers_though_nobody_asked_f
         (number, Kind.NEW) for number in (24, 23, 21, 22)
     ]
     subject, text = read_last_mail(here)
-    assert subject.endswith("(3–8 Mar)")
+    assert subject == "3 new, 1 withdrawn: Made-up paper 24"
+    assert "3–8 March 2026" in text
     assert "replaced on Thu 5 Mar (v2): accepted at a workshop; abstract: 1 word changed" in text
     assert "Withdrawn on Thu 5 Mar (v2): An error in Section 4." in text
 
