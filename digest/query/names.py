@@ -113,7 +113,7 @@ def spell_name(text: str) -> str:
     Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
     """
     every = list(map(spell_parts, text.replace("_", " ").split(",")))
-    pieces = [parts for parts in every if not is_generation("".join(parts))] or every
+    pieces = [parts for parts in every if len(every) == 1 or not is_generation("".join(parts))] or every
     last_parts, given_parts = (*pieces, [], [])[:2]
     if "," not in text and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
         given_parts = [last_parts.pop()]

@@ -464,7 +464,7 @@ class _Parser:
         return self._tokens[self._index]
 
     def _take(self, *operators: Operator) -> OperatorToken | None:
-        token = self._token
+        token = self._tokens[self._index]
         if isinstance(token, OperatorToken) and token.operator in operators:
             self._index += 1
             return token
@@ -511,10 +511,10 @@ class _Parser:
             self._source.note(NoteKind.READ_AS, start, message)
 
     def _is_at_end_of_conjunction(self) -> bool:
-        token = self._token
-        return isinstance(token, CloseToken | EndToken) or (
-            isinstance(token, OperatorToken) and token.operator is Operator.OR
-        )
+        token = self._tokens[self._index]
+        if isinstance(token, OperatorToken):
+            return token.operator is Operator.OR
+        return isinstance(token, (CloseToken, EndToken))
 
     def _note_missing_operator(self, operator: OperatorToken | None) -> None:
         if operator is not None or isinstance(self._token, OperatorToken):
@@ -578,7 +578,7 @@ class _Parser:
         return _negate(node) if is_negated else node
 
     def _read_operand(self, prefix: Prefix | None, depth: int, before: OperatorToken | None) -> Node | None:
-        match self._token:
+        match self._tokens[self._index]:
             case TermToken() as term:
                 self._index += 1
                 return read_condition(self._source, term, prefix)
@@ -643,6 +643,8 @@ def _negate(node: Node | None) -> Node | None:
 
 
 def _join(kind: type[And | Or], operands: list[Node | None]) -> Node | None:
+    if len(operands) == 1:
+        return operands[0]
     present = [operand for operand in operands if operand is not None]
     if len(present) > 1:
         return kind(tuple(present))

@@ -65,7 +65,7 @@ class Query:
 
 
 def _denies(node: Node) -> bool:
-    return isinstance(node, Not) or (isinstance(node, And | Or) and any(map(_denies, node.operands)))
+    return isinstance(node, Not) or (not isinstance(node, Condition) and any(map(_denies, node.operands)))
 
 
 def matches(query: Query | Node, paper: Paper | AnalysedPaper) -> bool:

@@ -83,6 +83,9 @@ class Operator(StrEnum):
     NOT = "NOT"
 
 
+_OPERATORS = dict(Operator.__members__)
+
+
 class OperatorToken(NamedTuple):
     """An operator; a `-` before a word is a NOT."""
 
@@ -204,7 +207,8 @@ class Scanner:
         yield EndToken(self._place)
 
     def _skip_blanks(self) -> int:
-        self._place = self._match(_BLANKS).end()
+        blanks = _BLANKS.match(self._text, self._place)
+        self._place = blanks.end() if blanks else self._place
         return self._place
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
@@ -240,11 +244,11 @@ class Scanner:
         if prefix is not None:
             return self._scan_value(prefix, start)
         word = self._take_bare(start)
+        if operator := _OPERATORS.get(word.upper()):
+            return OperatorToken(operator, start)
         if (found := _FIELD.match(self._text, start)) and (known := _LIKELY_MEANT.get(found[1].casefold())):
             hint = f"Did you mean {Prefix.ALL if found[2] else known}:? It stands before the parenthesis."
             self._source.fail(start, f"{word} is no field here", hint)
-        if word.upper() in Operator.__members__:
-            return OperatorToken(Operator[word.upper()], start)
         return TermToken(None, word, is_quoted=False, position=start, value_position=start)
 
     def _take_bare(self, start: int, prefix: Prefix = Prefix.ALL) -> str:
@@ -307,7 +311,7 @@ class Scanner:
         word = self._match(_WORD)[0]
         prefix = _PREFIX.match(word)
         is_prefix = prefix is not None and prefix[1].casefold() in PREFIXES
-        return is_prefix or word.startswith("-") or word.upper() in Operator.__members__
+        return is_prefix or word.startswith("-") or word.upper() in _OPERATORS
 
     def _refuse_prefix(self, name: str, start: int, behind: str) -> NoReturn:
         folded = name.casefold()

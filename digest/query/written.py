@@ -51,29 +51,29 @@ def straighten(text: str) -> str:
 
 def write_out(text: str) -> str:
     """Return a text with `cat:(… OR …)` for a row of categories, and `(…)` for a query between quotes."""
-    names = re.findall(_NAME, text)
+    name_pattern, label_pattern, row_pattern = _patterns()
+    names = name_pattern.findall(text)
     for name in dict.fromkeys(map(taxonomy.spell_name, names)):
         if title := re.escape(taxonomy.CATEGORIES.get(name, "")) * ("(" in text):  # as arXiv prints it
             text = re.sub(rf"(?i)\b{title} *\({name}\)|\b{name} *\({title}\)", f"cat:{name}", text)
     if names:
-        text = re.sub(rf"{_LABEL}(?={_NAME})", "cat:", text)
+        text = label_pattern.sub("cat:", text)
     if len(names) > 1 or _QUOTED_QUERY.search(text):
-        text = _pattern().sub(_write_out, text)
+        text = row_pattern.sub(_write_out, text)
     return _ALONE.sub(lambda found: found[1] or " OR ", text) if "|" in text else text
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    """Return the pattern of a row, or of a value that holds none; compiled at first use."""
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a name, a label, and a row or a value that holds none; compiled at first use."""
     one = rf"(?:(?i:cat)\s*:\s*)?(?:{_NAME}|[{_QUOTES}]\s*{_NAME}\s*[{_QUOTES}])"
     between = r"(?:\s*[,;|/\\+&•·・]+\s*(?:(?:and/or|and|or)\s+)?|\s+(?:and/or|[-*])\s+|\s+)"
     row = rf"(?P<row>{one}(?:{between}{one})+(?:\s+(?:and|or)\s+{one})?)"
     enclosed = rf"(?P<open>[\[{{<({_QUOTES}]\s*)?{row}(?(open)\s*[\]}}>){_QUOTES}])(?P<tail>\s*[,;|/\\+&.]+)?"
     begin = r"(?<![\w.:=/@#+'’])(?<!\w-)(?<!:\()(?:(?i:cat)\s*:\s*)?"
     quoted = rf'"[^"]*"|[{CURLY_QUOTES}][^"{CURLY_QUOTES}]*["{CURLY_QUOTES}]'
-    return re.compile(
-        rf"{begin}{enclosed}|(?:(?<!\w)[^\W\d]+\s*:\s*)?=*(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
-    )
+    row_or_value = rf"{begin}{enclosed}|(?:(?<!\w)[^\W\d]+\s*:\s*)?=*(?:{quoted})|(?<!\w)[^\W\d]+\s*:\s*[^\s(\"]+"
+    return re.compile(_NAME), re.compile(rf"{_LABEL}(?={_NAME})"), re.compile(row_or_value)
 
 
 def _write_out(found: re.Match[str]) -> str:
