@@ -136,8 +136,7 @@ class Link:
     url: str
 
 
-_HTML_SINCE = 202312
-"""The month from whose ids on arXiv shows papers as HTML."""
+_HTML_SINCE = 202312  # arXiv shows papers as HTML from the ids of this month on
 
 _HOSTS = {
     "Data": r"zenodo\.org|osf\.io|(?:[\w-]+\.)?figshare\.com|kaggle\.com|data(?:dryad|verse)[\w.-]*"
@@ -176,8 +175,7 @@ _LOOSE_SIGNS = (*".,;:!?*'\"\\]>…’”。", "\uff0c", "\uff1b", "\uff1a", "\u
 def find_links(paper: Paper) -> tuple[Link, ...]:
     """Return what a paper's id, abstract and comment link to beside its PDF, one address of a kind.
 
-    Code and data are known by their host, or by the words before an address. Other addresses are left out, and
-    so is whatever is no plain http(s) address.
+    Code and data are known by their host, or by the words before them. Any other address is left out.
     """
     found: dict[str, str] = {}
     if not paper.is_withdrawn and not paper.id.archive and paper.id.month >= _HTML_SINCE:
