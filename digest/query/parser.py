@@ -253,11 +253,12 @@ def _leave_out_sign(source: QuerySource, term: TermToken) -> None:
 
 def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition | None:
     _refuse_wildcard(source, term, _WILDCARD_IN_NAME.search(term.value), is_name=True)
-    if SEVERAL.search(term.value.rstrip(" ;")):
-        names = [f'au:"{name.strip()}"' for name in SEVERAL.split(term.value) if any(map(str.isalpha, name))]
-        message = f"{term.value!r} is more than one name"
-        source.fail(term.value_position, message, f"Write ({' AND '.join(names)}).")
     name = spell_name(term.value.rstrip(" ,;"))
+    for text in (term.value.rstrip(" ;"), name):  # signs of the one may hide what the other says
+        if SEVERAL.search(text):
+            names = [f'au:"{one.strip()}"' for one in SEVERAL.split(text) if any(map(str.isalpha, one))]
+            message = f"{term.value!r} is more than one name"
+            source.fail(term.value_position, message, f"Write ({' AND '.join(names)}).")
     if not name:
         _leave_out_sign(source, term)
         return None

@@ -178,6 +178,7 @@ REFUSED = [
     ('au:"Lin and Ng"', "Lin and", "is more than one name", 'Write (au:"Lin" AND au:"Ng").'),
     ('au:"Lin, Ng, Wu"', "Lin, Ng", "is more than one name", 'Write (au:"Lin").'),
     ('au:"Lin et al."', "Lin et", "is more than one name", 'Write (au:"Lin").'),
+    ('au:"Lin :and Ng"', "Lin :and", "is more than one name", 'Write (au:"lin" AND au:"ng").'),
     ("'cat:cs.PF'", "cat:", "cat: is no prefix here", "Write cat:cs.PF."),
     ("cat:cs.PF,abs:GPU", "abs:", "abs: is no prefix here", "Write (cat:cs.PF AND abs:GPU)."),
     ("abs:ti:GPU", "ti:", "ti: is no prefix here", "Write ti:GPU."),
