@@ -267,10 +267,15 @@ class DigestTrail:
 
     @property
     def hiding(self) -> tuple[Destination, ...]:
-        """Where it is only counted and linked, because `show` allows no more."""
-        places = dict.fromkeys(stored.delivery.destination for stored, _ in self.deliveries)
+        """Where it is only counted and linked, because `show` or a message allows no more."""
         is_within_cap = 0 < self.place <= self.digest.shown
-        return () if is_within_cap else tuple(place for place in places if place.is_capped)
+        hiding = (
+            one.destination
+            for one in self.telling
+            if (one.share and one.share.first + one.share.shown < self.place)
+            or (one.destination.is_capped and not is_within_cap)
+        )
+        return tuple(dict.fromkeys(hiding))
 
     @property
     def telling(self) -> tuple[Delivery, ...]:

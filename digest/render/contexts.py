@@ -143,13 +143,11 @@ class TerminalContext:
     Attributes:
         digest: the digest as a whole.
         groups: the papers listed, under their headings.
-        left: how many more there are.
         width: columns of the terminal.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
-    left: int
     width: int
 
 

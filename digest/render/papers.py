@@ -249,8 +249,9 @@ class PaperView:
         )
 
     def style_snippet(self, columns: int) -> str:
-        """Return one sentence in at most so many columns of a terminal, with marks for what was met."""
-        return _style_segments(self._choose_snippet(min(columns, LONGEST_SNIPPET), sentences=1))
+        """Return one sentence for two lines of a terminal of so many columns, with marks for what was met."""
+        room = 2 * columns - 6  # lines are broken between words
+        return _style_segments(self._choose_snippet(min(room, LONGEST_SNIPPET), sentences=1))
 
     @cached_property
     def snippet_mrkdwn(self) -> Mrkdwn:

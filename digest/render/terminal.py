@@ -43,8 +43,6 @@ _FIELDS = {
     Field.DOIS: "DOI",
 }
 _INDENT = " " * 14
-_RAGGED = 10
-"""Columns that two lines leave free at their ends, as they are broken between words."""
 
 
 def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> str:
@@ -57,7 +55,7 @@ def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> 
     lines: list[str] = []
     for number, entry in enumerate(entries, start=1):
         view = PaperView(entry, number)
-        snippet = view.style_snippet(2 * (width - len(_INDENT)) - _RAGGED)
+        snippet = view.style_snippet(width - len(_INDENT))
         said = (view.short_authors, view.place, view.categories, view.write_why(Abstracts.SHORT))
         about = styled(" · ".join(filter(None, said)), "dim")
         written = [f"  {view.id:<12}{view.title_styled}", cut_line(_INDENT + snippet, width, 2), _INDENT + about]
@@ -129,11 +127,8 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
         color: whether to use ANSI sequences.
         limit: how many papers are listed, None for all.
     """
-    papers = view_papers(digest)
-    listed, width = papers[:limit], max(width, NARROWEST)
-    groups, left = group_papers(digest, listed), len(papers) - len(listed)
-    context = TerminalContext(view_digest(digest), groups, left, width)
-    rendered = templates.render("terminal/digest.txt", context)
+    groups, width = group_papers(digest, view_papers(digest)[:limit]), max(width, NARROWEST)
+    rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), groups, width))
     lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, width)]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 

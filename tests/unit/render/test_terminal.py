@@ -52,7 +52,7 @@ def test_a_paper_takes_four_lines_at_most_by_its_title_two_and_none_is_too_wide(
 def test_as_much_of_an_abstract_is_shown_as_is_asked_for(renderer: Renderer, amount: str, lines: int) -> None:
     digest = make_digest([make_entry(1, found=(), abstract="We show it. " * 30)])
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
-    context = TerminalContext(view, group_papers(digest, view_papers(digest)), 0, 110)
+    context = TerminalContext(view, group_papers(digest, view_papers(digest)), 110)
     said = renderer.templates.render("terminal/digest.txt", context).split("\n")[2:-3]
     assert len([part for line in said for part in lay_out(line, 110)]) == lines
 
