@@ -12,7 +12,6 @@ from digest.model.messages import Form, Group
 from digest.model.papers import Field
 from digest.model.places import find_place
 from digest.model.subscriptions import Grouping
-from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -156,6 +155,12 @@ def is_minor(entry: DigestEntry) -> bool:
 
     A comment that does not fit what is shown of minor changes is none.
     """
+    from digest.render.revisions import (  # noqa: PLC0415 - only who tells a change pays for it
+        LONGEST_MINOR,
+        count_changed,
+        view_revisions,
+    )
+
     parts = {part.name: part for part in view_revisions(entry.before.paper, entry.paper)} if entry.before else {}
     changed = count_changed(parts["abstract"].pieces) if "abstract" in parts else 0
     comment = parts["comment"].summary if "comment" in parts else ""
