@@ -1,24 +1,20 @@
-"""Pages as long as arXiv's longest, to measure with: of real papers where there are any, else of made-up ones.
+"""Made-up papers, and pages of them as long as arXiv's longest, to measure with; and how real papers are read.
 
-Real ones come from the folder `DIGEST_REAL_DATA` names. Made-up ones are written by the fake arXiv, in
-arXiv's own formats; their abstracts are as long as real ones (1,320 characters in the mean).
+The fake arXiv writes them in arXiv's own formats; their abstracts are as long as real ones (1,320 characters in
+the mean).
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import random
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import cycle, islice
-from pathlib import Path
+from itertools import islice
 
 from digest.model.papers import ArxivId, Author, Paper
-from tests.fakes.archive import DemoPaper, show
+from tests.fakes.archive import DemoPaper
 from tests.fakes.oai import answer_oai
 from tests.fakes.search import write_page
 from tests.fakes.writing import Writer
@@ -27,18 +23,7 @@ ATOM_SIZE, OAI_SIZE = 2_000, 2_500
 REAL = os.environ.get("DIGEST_REAL_DATA", "")
 NOW = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 
-_RAW_PAGES = (
-    "oai_current/listrecords_all_arXivRaw.xml",
-    "oai_legacy/scirate_ListRecords_arXivRaw_2014-01-16_1000rec.xml",
-)
-_RECORD = re.compile(rb"<record>.*?</record>\s*", re.DOTALL)
 _TITLES_OF_A_WRITER = 200
-
-
-def fixtures(pattern: str) -> dict[str, bytes]:
-    """Return real answers by name, none where there is no real data."""
-    root = Path(REAL, "data", "fixtures")
-    return {path.name: path.read_bytes() for path in sorted(root.glob(pattern))} if REAL else {}
 
 
 def write_atom_page(papers: list[Paper]) -> bytes:
@@ -77,15 +62,6 @@ def _make_up() -> Iterator[DemoPaper]:
         )
 
 
-def load_atom_page() -> tuple[str, bytes]:
-    """Return what it is made of, and a page of `ATOM_SIZE` entries."""
-    if not REAL:
-        return "made-up papers", write_atom_page([show(paper) for paper in made_up_papers(ATOM_SIZE)])
-    with gzip.open(Path(REAL, "data", "papers_2016-08_09.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        papers = [read_kept(json.loads(line)) for line in islice(lines, ATOM_SIZE)]
-    return "real papers of August 2016", write_atom_page(papers)
-
-
 def read_kept(kept: dict[str, object]) -> Paper:
     """Return a paper of the real data."""
 
@@ -107,18 +83,4 @@ def read_kept(kept: dict[str, object]) -> Paper:
         comment=text("comment"),
         journal_ref=text("journal_ref"),
         dois=tuple(text("doi").split()),
-    )
-
-
-def load_oai_page() -> tuple[str, bytes]:
-    """Return what it is made of, and a page of `OAI_SIZE` entries with authors and texts in TeX."""
-    if not REAL:
-        return "made-up papers", write_oai_page(made_up_papers(OAI_SIZE))
-    pages = [Path(REAL, "data", "fixtures", name).read_bytes() for name in _RAW_PAGES]
-    entries = [entry for page in pages for entry in _RECORD.findall(page)]
-    body = pages[0]
-    first, behind = body.index(b"<record>"), body.rindex(b"</record>") + len(b"</record>")
-    return (
-        f"{len(entries):,} real papers of all years, in turn",
-        body[:first] + b"".join(islice(cycle(entries), OAI_SIZE)) + body[behind:],
     )
