@@ -377,7 +377,7 @@ def _describe(
     width = max(map(len, named), default=0)
     texts = [one.text for one in due.revisions if one.name == one.text]
     return {
-        "name": [subscription.name + (f" · “{subscription.title}”" if subscription.title else "")],
+        "name": [f"{subscription.name} · “{subscription.title}”"],
         "follows": [*(f"{name:<{width}}  {text}" for name, text in named.items()), *texts],
         "to": [_describe_place(here, place) for place in places],
         "when": [str(subscription.cadence)],

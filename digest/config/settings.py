@@ -185,7 +185,12 @@ class MailSettings:
         "The address every digest comes from.",
         name="from",
     )
-    from_name: str = declare(values.read_line, "Digest", "The sender's name.")
+    from_name: str = declare(
+        values.read_line,
+        "Digest",
+        "The sender of letters and alarms. A digest comes from its list, with this in brackets unless it is"
+        " `Digest`.",
+    )
     smtp: str = declare(
         addresses.read_smtp_url,
         "smtp://localhost:25",
@@ -524,7 +529,7 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.read_line,
         "",
-        "The title of its digests. Default: its name.",
+        "The title of its digests, and their sender. Default: its name, `Perf team` for `perf-team`.",
         name="title",
     ),
     Setting(

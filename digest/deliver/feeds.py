@@ -31,7 +31,7 @@ _SPAN = timedelta(days=FEED_DAYS)
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
     """Make a subscription's feed from what is committed."""
     subscription = due.subscription
-    owner = FeedOwner(due.id, subscription.title or subscription.name, due.created_at)
+    owner = FeedOwner(due.id, subscription.title, due.created_at)
     wordings = _read_wordings(queries.load_wordings(conn, due.id))
     return plan_feed(owner, load_matched(conn, due), wordings, _make_setting(conn, site, self_url))
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from digest.model import secrets
 from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
-from digest.model.subscriptions import EVERYTHING, Destination
+from digest.model.subscriptions import EVERYTHING, Destination, write_title
 from digest.plan.turns import next_due
 from digest.store import database as token_store
 from digest.store import subscribers as subscriber_store
@@ -61,7 +61,9 @@ def find_departure(conn: Connection, token: str) -> Departure | None:
     has_left = stored.subscription in left or EVERYTHING in left
     since = subscriber_store.load_undoable(conn, destination, stored.subscription) if has_left else None
     undo_until = since + UNDO if since else None
-    return Departure(destination, stored.subscription, title or stored.subscription, has_left, undo_until)
+    return Departure(
+        destination, stored.subscription, title or write_title(stored.subscription), has_left, undo_until
+    )
 
 
 def leave_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Departure | None:

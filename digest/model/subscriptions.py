@@ -32,6 +32,13 @@ NAME_RULE = (
 )
 """What `NAME` takes, in words."""
 
+
+def write_title(name: str) -> str:
+    """Write a name as a title: `Perf team` for `perf-team`."""
+    words = re.sub("[-_]+", " ", name).strip()
+    return words[:1].upper() + words[1:]
+
+
 _LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
 """Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
 
@@ -211,7 +218,7 @@ class Subscription:
         queries: names of saved queries; see `SavedQuery`.
         show: how many papers a message shows; None for all.
         look_back: how many days the first digest of a saved query goes back; 0 for no first digest.
-        title: what a digest is called; the name where none is given.
+        title: what people see of it everywhere; its name written as a title if none is given.
         exclude: queries; it never shows what they match.
         exclude_papers: papers it never shows, in any version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
@@ -237,6 +244,10 @@ class Subscription:
     archive: Archive = Archive.LINK
     joinable: bool = False
     shared: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", write_title(self.name))
 
     @property
     def has_digests(self) -> bool:

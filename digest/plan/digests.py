@@ -80,7 +80,7 @@ def plan_digest(
     excludes = subscription.exclude or subscription.exclude_papers
     return Digest(
         subscription=subscription.name,
-        title=subscription.title or subscription.name,
+        title=subscription.title,
         slot=slot,
         occasion=occasion,
         planned_at=now,

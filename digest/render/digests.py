@@ -114,7 +114,7 @@ def view_digest(digest: Digest) -> DigestView:
     day, long_day = name_slot(digest)
     return DigestView(
         subscription=clean_text(digest.subscription),
-        title=shorten(clean_text(digest.title or digest.subscription), _LONGEST_NAME),
+        title=shorten(clean_text(digest.title), _LONGEST_NAME),
         day=day,
         long_day=long_day,
         count=len(digest.entries),

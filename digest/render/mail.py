@@ -94,6 +94,7 @@ class MailPapers:
 
 
 _SUBJECT_TITLE = 72
+_USUAL_NAME = "Digest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def _list_fields(
     sender, read_by = check_address(identity.from_address), _find_reading_address(links)
     fields = [
         ("Date", format_datetime(identity.date)),
-        ("From", write_mailbox(identity.from_name, sender)),
+        ("From", write_mailbox(_name_sender(digest.title, identity.from_name), sender)),
         *([("Reply-To", read_by)] if read_by and read_by != sender else ()),
         ("To", check_address(delivery.destination.address)),
         ("Subject", write_subject(subject)),
@@ -162,6 +163,11 @@ def _list_fields(
         ("X-Auto-Response-Suppress", "All"),
         ("Feedback-ID", write_feedback_id(digest.occasion, domain)),
     ]
+
+
+def _name_sender(title: str, name: str) -> str:
+    """Return a digest's sender: its list, and in brackets the operator's name for the sender if it says more."""
+    return title if name in (title, _USUAL_NAME) else f"{title} ({name})"
 
 
 def _find_reading_address(links: Links) -> str:

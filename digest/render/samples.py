@@ -93,7 +93,7 @@ def make_digest(entries: Sequence[DigestEntry], **fields: Any) -> Digest:  # noq
     groups = (Group(title, len(list(found)), said, is_by_query) for (title, said), found in runs)
     digest = Digest(
         subscription="demo-team",
-        title="demo-team",
+        title="Demo team",
         slot="mailing:2026-11-19",
         occasion=Occasion.SCHEDULED,
         planned_at=EVENING,

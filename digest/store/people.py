@@ -180,7 +180,7 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
         Membership(
             row.id,
             row.name,
-            row.title or row.name,
+            row.title,
             row.origin,
             row.is_joined,
             left.get(EVERYTHING) or left.get(row.name),

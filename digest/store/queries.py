@@ -75,7 +75,7 @@ def _read_place(row: Row[Any]) -> FeedPlace:
     return FeedPlace(
         key=row.id,
         name=row.name,
-        title=row.title or row.name,
+        title=row.title,
         generation=row.feed_generation,
         is_open=not any(closed),
         excluded=(row.exclude_queries, row.exclude_papers),

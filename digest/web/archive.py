@@ -91,7 +91,7 @@ def _look_back(conn: Connection, site: Site, due: DueSubscription, search: str, 
         past, go_on = search_past(conn, maker, name, query, before)
     asked = {"q": search} if query else {}
     return ArchiveContext(
-        title=clean_text(due.subscription.title or name),
+        title=clean_text(due.subscription.title),
         queries=tuple(view_query(one.name, one.text) for one in due.revisions),
         past=tuple(past),
         search=search,
@@ -106,7 +106,7 @@ def list_public_archives(conn: Connection, site: Site) -> tuple[tuple[str, str],
     """Return the title and the address of each archive that everybody may find, once it holds a digest."""
     maker, base = make_links(conn, site.config), site.config.web.base_url.rstrip("/")
     public = (one for one in site.config.subscriptions if one.archive is Archive.PUBLIC)
-    found = [(one.title or one.name, maker.archive_token(one.name)) for one in public]
+    found = [(one.title, maker.archive_token(one.name)) for one in public]
     return tuple((title, f"{base}/a/{it}") for title, it in found if load_token(conn, secrets.token_hash(it)))
 
 

@@ -77,7 +77,7 @@ def fill_form(
         given={name: given.get(name, usual.get(name, ())) for name in _FIELDS},
         days=DAYS,
         kinds=KINDS,
-        joins={one.name: one.title or one.name for one in people.list_offered(config)},
+        joins={one.name: one.title for one in people.list_offered(config)},
         home=config.web.base_url,
     )
 
@@ -132,7 +132,7 @@ def show_request(request: Request) -> Response:
     wish, offered = signup.wish, people.list_offered(shell.site.config)
     times = "" if before is not None and before.keeps_times else wish.cadence
     own = [(people.TITLE, times, "")] if wish.queries else []
-    joined = [(one.title or one.name, str(one.cadence), "") for one in offered if one.name in wish.joins]
+    joined = [(one.title, str(one.cadence), "") for one in offered if one.name in wish.joins]
     return _show(request, "confirm.html", signup, [*own, *joined])
 
 
@@ -174,7 +174,7 @@ def _describe(due: DueSubscription, now: datetime) -> tuple[str, str, str]:
     zone = ZoneInfo(choose_zone(subscription.cadence, subscription.quiet_hours))
     following = write_with_zone(due.next_due_at, zone, now) if due.next_due_at and not is_paused else ""
     times = f"{subscription.cadence}{', but paused now' * is_paused}"
-    return subscription.title or subscription.name, times, following
+    return subscription.title, times, following
 
 
 def _show(

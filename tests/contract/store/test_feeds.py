@@ -36,8 +36,8 @@ def test_feeds_are_listed_by_name_and_other_subscriptions_are_not(store: Store) 
         make_subscription("mail-only"),
     )
     assert places(store) == [
-        FeedPlace(ids["ant"], "ant", "ant", 0, is_open=True, excluded=NOTHING),
-        FeedPlace(ids["zebra"], "zebra", "zebra", 0, is_open=True, excluded=NOTHING),
+        FeedPlace(ids["ant"], "ant", "Ant", 0, is_open=True, excluded=NOTHING),
+        FeedPlace(ids["zebra"], "zebra", "Zebra", 0, is_open=True, excluded=NOTHING),
     ]
 
 
@@ -45,10 +45,10 @@ def test_a_new_address_shows_as_a_new_generation_and_a_revoked_one_as_closed(sto
     (key,) = subscribe(store, make_subscription(destinations=(FEED,))).values()
     with store.begin() as conn:
         revoke_feed(conn, key, NOW)
-    assert places(store) == [FeedPlace(key, "team", "team", 0, is_open=False, excluded=NOTHING)]
+    assert places(store) == [FeedPlace(key, "team", "Team", 0, is_open=False, excluded=NOTHING)]
     with store.begin() as conn:
         bump_feed_generation(conn, key)
-    assert places(store) == [FeedPlace(key, "team", "team", 1, is_open=True, excluded=NOTHING)]
+    assert places(store) == [FeedPlace(key, "team", "Team", 1, is_open=True, excluded=NOTHING)]
 
 
 def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(store: Store) -> None:

@@ -96,18 +96,18 @@ def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing
 def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
     path = path_in_mail(desk)
     page = desk.http.get(path).text
-    assert "Unsubscribe from perf-team?" in page
+    assert "Unsubscribe from Perf team?" in page
     assert ("r…@example.org" in page, "reader@" in page) == (True, False)
-    assert "<h1>You are unsubscribed from perf-team.</h1>" in desk.http.post(path, data=ONE_CLICK).text
+    assert "<h1>You are unsubscribed from Perf team.</h1>" in desk.http.post(path, data=ONE_CLICK).text
     again = desk.http.get(path)
-    assert (again.status_code, "<h1>You are already unsubscribed from perf-team.</h1>" in again.text) == (
+    assert (again.status_code, "<h1>You are already unsubscribed from Perf team.</h1>" in again.text) == (
         200,
         True,
     )
     assert 'value="leave"' not in again.text
     with desk.site.store.begin() as conn:
         resubscribe(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
-    assert "Unsubscribe from perf-team?" in desk.http.get(path).text
+    assert "Unsubscribe from Perf team?" in desk.http.get(path).text
 
 
 def test_a_token_made_for_something_else_ends_nothing(desk: Desk) -> None:
@@ -138,7 +138,7 @@ def test_whatever_else_a_scanner_posts_ends_nothing(desk: Desk) -> None:
 def test_the_button_on_the_page_leads_where_leaving_happens(desk: Desk) -> None:
     answer = desk.press(desk.http.get(path_in_mail(desk)))
     assert answer.request.url.path == path_in_mail(desk)
-    assert "You are unsubscribed from perf-team." in answer.text
+    assert "You are unsubscribed from Perf team." in answer.text
     with desk.site.store.read() as conn:
         assert conn.execute(select(suppressions.c.reason)).scalars().all() == ["page"]
     assert recipients_of_next_mailing(desk) == ["second@example.org"]
@@ -150,8 +150,8 @@ def test_leaving_is_undone_on_its_page_and_only_what_comes_later_is_sent(desk: D
     page = desk.http.get(path)
     assert "undo it here until Fri 27 Nov." in page.text
     answer = desk.press(page)
-    assert "<h1>You are subscribed to perf-team again.</h1>" in answer.text
-    assert "<h1>You are subscribed to perf-team again.</h1>" in desk.press(page).text, "twice is as once"
+    assert "<h1>You are subscribed to Perf team again.</h1>" in answer.text
+    assert "<h1>You are subscribed to Perf team again.</h1>" in desk.press(page).text, "twice is as once"
     with desk.site.store.read() as conn:
         assert conn.execute(select(suppressions)).all() == []
         assert conn.execute(select(consents.c.how).where(consents.c.event == "returned")).scalars().all() == [
@@ -167,7 +167,7 @@ def test_after_seven_days_the_page_says_whom_to_ask(desk: Desk) -> None:
     page = desk.http.get(path)
     desk.world.clock.sleep(timedelta(hours=1).total_seconds())
     for late in (desk.press(page), desk.http.get(path)):
-        assert "<h1>You are already unsubscribed from perf-team.</h1>" in late.text
+        assert "<h1>You are already unsubscribed from Perf team.</h1>" in late.text
         assert ("<form" in late.text, 'write to <a href="mailto:ops@example.org">' in late.text) == (False, True)
 
 

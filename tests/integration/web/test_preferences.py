@@ -152,7 +152,7 @@ def test_an_address_that_is_nobodys_is_answered_with_the_same_page_whatever_it_w
 def test_the_operators_subscriptions_are_read_only_and_can_be_left(house: House) -> None:
     path = house.path(READER)
     page = house.open(path)
-    assert "perf-team The next digest comes Saturday 21 November at 02:00 UTC." in page.text
+    assert "Perf team The next digest comes Saturday 21 November at 02:00 UTC." in page.text
     assert "The operator of this service decides when this comes." in page.text
     assert not any(page.has(action) for action in ("save", "pause", "resume", "delete"))
     before = house.dump()
@@ -164,9 +164,9 @@ def test_the_operators_subscriptions_are_read_only_and_can_be_left(house: House)
         )
     assert house.dump() == before
     left = page.press("leave", TEAM)
-    assert left.said == "You are unsubscribed from perf-team."
+    assert left.said == "You are unsubscribed from Perf team."
     assert [address for address, _ in until_monday(house)] == ["second@example.org"]
-    assert house.open(path).press("undo", TEAM).said == "You are subscribed to perf-team again."
+    assert house.open(path).press("undo", TEAM).said == "You are subscribed to Perf team again."
 
 
 def test_nobody_gets_first_saved_queries_of_their_own_where_the_operator_admits_them_not(

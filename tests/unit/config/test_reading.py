@@ -88,7 +88,7 @@ def test_a_subscription_inherits_the_defaults_and_may_say_otherwise(load: Load, 
     team, mail, static = load(WHOLE, top="", DIGEST_SLACK_TOKEN="xoxb-1").subscriptions
     weekdays = Cadence(CadenceKind.CLOCK, frozenset(range(5)), time(9), "Europe/Berlin")
     assert (team.cadence, team.kinds, team.when_empty, team.show, team.look_back, team.title) == (
-        weekdays, (Kind.NEW, Kind.REPLACEMENT), WhenEmpty.NOTE, 10, 7, "",
+        weekdays, (Kind.NEW, Kind.REPLACEMENT), WhenEmpty.NOTE, 10, 7, "Perf team",
     )  # fmt: skip
     assert (mail.cadence, mail.show, mail.look_back, mail.title) == (
         Cadence(CadenceKind.CLOCK, frozenset(range(7)), time(7, 30), "Europe/Berlin"), None, 0, "GPUs",
