@@ -5,7 +5,6 @@ that obeys no style sheet: once as Chromium darkens pages by itself, once with a
 but you can say whether it is good: look at each. What can be said by a machine is checked on the way, and
 exits with 1: nothing is fetched, nothing is wider than the phone, and a screen reader is told headings in
 their order. `--readme` paints the two in the README instead. All papers are made up.
-`--measure` tells how much room real papers take on a phone; `DIGEST_REAL_DATA` names the folder that has them.
 """
 
 from __future__ import annotations
@@ -15,24 +14,17 @@ import email.policy
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from datetime import timedelta
-from itertools import islice, pairwise
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import click
-import pytest
 
-from digest.model.announcements import Kind
-from digest.model.messages import Delivery, DeliveryState, DigestEntry
-from digest.model.papers import Paper
+from digest.model.messages import Delivery, DeliveryState
 from digest.model.subscriptions import Destination
-from digest.query import Query, analyse, find_reasons, matches, parse_query
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, quiet_digests
 from tests.battery.browser import Browser, Sight, View, find_chromium
-from tests.integration.query.test_real_papers import read_papers
 from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest
 
 PHONE, DESK = 360, 1_000
@@ -48,16 +40,6 @@ VIEWS = {
 }
 README = {"mail-desk.png": (View(800), 838, 1.25), "mail-phone-dark.png": (View(390, is_dark=True), 893, 1.75)}
 """The README's pictures: how they are looked at, and how much of them is shown, and how finely."""
-
-SCREEN = (390, 844)
-"""The phone that room is measured on."""
-
-QUERIES = {"gpu": "ti:GPU OR abs:GPU", "deep learning": 'all:"deep learning"', "parallel": "cat:cs.DC"}
-MEASURED, TOGETHER, FULL = 100, 14, 40
-"""How many real papers are measured, and how many of them make one mail, and one as full as it gets."""
-
-MOST_HIGH, LEAST_BEGUN, MOST_SCREENS, MOST_BYTES = 260, 4, 5, 90_000
-"""What a paper, a first screen, a mail and its HTML may take."""
 
 _GITHUB = Path(__file__).parents[2] / ".github"
 
@@ -108,62 +90,6 @@ def make_mails() -> Iterator[tuple[str, str]]:
         yield name, read_html(renderer.render(digest, DELIVERY, SAMPLE_LINKS, IDENTITY).body)
 
 
-def match_papers(most: int) -> list[DigestEntry]:
-    """Return the first real papers that `QUERIES` match, as a digest has them."""
-    try:
-        papers = read_papers("data", "papers_2016-08_09.jsonl.gz")
-    except pytest.skip.Exception as error:
-        raise click.ClickException(str(error)) from error
-    queries = {name: parse_query(text) for name, text in QUERIES.items()}
-    met = (entry for paper in papers if (entry := match_paper(paper, queries)).queries)
-    return list(islice(met, most))
-
-
-def match_paper(paper: Paper, queries: Mapping[str, Query]) -> DigestEntry:
-    """Return a paper with the queries that match it, found on the evening after it was submitted."""
-    ready = analyse(paper)
-    names = tuple(name for name, query in queries.items() if matches(query, ready))
-    reasons = tuple(replace(reason, query=name) for name in names for reason in find_reasons(queries[name], ready))
-    return DigestEntry(
-        Kind.NEW, paper, "", names, reasons, (paper.published + timedelta(days=1)).date(), int(paper.id.number)
-    )
-
-
-def measure(browser: Browser) -> dict[str, tuple[float, bool]]:
-    """Measure mails of real papers on a phone: each figure, and whether it is good enough."""
-    entries, renderer = match_papers(MEASURED), Renderer()
-    highs: list[float] = []
-    begun, screens, sizes = [], [], []
-    for start in range(0, len(entries), TOGETHER):
-        together = entries[start : start + TOGETHER]
-        digest = make_digest(together, title="GPU computing", queries=tuple(QUERIES.items()))
-        mail = renderer.render(digest, DELIVERY, SAMPLE_LINKS, IDENTITY).body
-        sight = browser.look(read_html(mail), View(SCREEN[0]), wanted="td.paper, .foot")
-        highs += [after - before for before, after in pairwise(sight.tops)]
-        if len(together) == TOGETHER:
-            begun.append(sum(top < SCREEN[1] for top in sight.tops[:-1]))
-            screens.append(sight.height / SCREEN[1])
-            sizes.append(measure_html(mail))
-    full = make_digest(entries[:FULL], title="GPU computing", queries=tuple(QUERIES.items()))
-    size = measure_html(renderer.render(full, DELIVERY, SAMPLE_LINKS, IDENTITY).body)
-    high = sum(highs) / len(highs)
-    return {
-        f"papers measured, of {len(entries)}": (len(highs), len(highs) == MEASURED),
-        "CSS pixels a paper takes on average": (high, high <= MOST_HIGH),
-        "papers begun on the first screen at least": (min(begun), min(begun) >= LEAST_BEGUN),
-        f"screens that a mail of {TOGETHER} papers takes at most": (max(screens), max(screens) <= MOST_SCREENS),
-        f"bytes of HTML of a mail of {TOGETHER} papers at most": (max(sizes), max(sizes) < MOST_BYTES),
-        f"bytes of HTML of a mail of {FULL} papers": (size, size < MOST_BYTES),
-    }
-
-
-def measure_html(raw: bytes) -> int:
-    """Return the size of a mail's HTML part as it is sent."""
-    part = email.message_from_bytes(raw, policy=email.policy.default).get_body(("html",))
-    assert part is not None
-    return len("\r\n".join(str(part.get_payload()).splitlines()))
-
-
 def look_at(browser: Browser, html: str, name: str) -> Sight:
     """Look at a mail in one of `VIEWS`."""
     view = VIEWS[name]
@@ -197,8 +123,7 @@ def find_faults(sight: Sight, width: int) -> list[str]:
 @click.option("--to", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path("pictures"))
 @click.option("--only", default="", help="The mail of this name alone.")
 @click.option("--readme", is_flag=True, help="Paint the pictures of the README into .github.")
-@click.option("--measure", "measures", is_flag=True, help="Say how much room real papers take on a phone.")
-def main(*, folder: Path, only: str, readme: bool, measures: bool) -> None:
+def main(*, folder: Path, only: str, readme: bool) -> None:
     """Paint mails."""
     path = find_chromium()
     if path is None:
@@ -212,11 +137,6 @@ def main(*, folder: Path, only: str, readme: bool, measures: bool) -> None:
                 (_GITHUB / name).write_bytes(picture)
                 click.echo(f"{_GITHUB / name}: {len(picture) / 1000:.0f} KB")
             return
-        if measures:
-            figures = measure(browser)
-            for said, (figure, is_good) in figures.items():
-                click.echo(f"{figure:9,.1f}  {said}{'' if is_good else ': NOT GOOD ENOUGH'}")
-            raise SystemExit(0 if all(is_good for _, is_good in figures.values()) else 1)
         folder.mkdir(parents=True, exist_ok=True)
         for mail, html in make_mails():
             if only not in ("", mail):
