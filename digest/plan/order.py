@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from digest.model.messages import DigestEntry
     from digest.model.papers import ArxivId
 
-    _Rank: TypeAlias = tuple[int, int, int, int, int]
+    _Rank: TypeAlias = tuple[int, int, int, int, int, int]
 
 MOST_WITH_TWO, MOST_WITH_ONE = 8, 25
 """Up to so many papers are shown with two sentences each, and with one; of more than that the title is shown."""
@@ -56,11 +56,18 @@ _WEIGHTY = re.compile(
 """What makes more than a minor change of a comment."""
 
 _NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
+_OFTEN = 3
+"""An abstract that has the words of a query so often is about them; more often says no more."""
+
 _SEVERAL_WORDS = re.compile(r'\w+:=?"[^"]*\s[^"]*"')
 """A clause on a phrase, or on a name of several parts, as canonical text."""
 
 _NAMES = ("au:", "author:")
-_AUTHORS, _TITLE = Field.AUTHORS, Field.TITLE  # each mention of an enumeration's member is a call
+_AUTHORS, _TITLE, _ABSTRACT = (
+    Field.AUTHORS,
+    Field.TITLE,
+    Field.ABSTRACT,
+)  # each mention of an enumeration's member is a call
 
 
 def arrange(
@@ -185,15 +192,17 @@ def rank_entries(entries: Iterable[DigestEntry]) -> list[DigestEntry]:
 
 
 def _rank(entry: DigestEntry) -> _Rank:
-    """Rank an entry, the smallest first, by followed authors, saved queries, title, where it appears, clauses."""
-    names = words = 0
+    """Rank an entry, the smallest first: followed authors, saved queries, title, mentions, where it appears."""
+    names = words = mentions = 0
     for reason in entry.reasons:
         fields = [span.field for span in reason.spans]
         if _AUTHORS in fields:
             names = max(names, 1 + _names_somebody_whole(reason.clause))
         if _TITLE in fields:
             words = max(words, 1 + _has_several_words(reason.clause))
-    return -names, -len(entry.queries), -words, -bool(find_place(entry.paper)), -entry.clauses
+        mentions += fields.count(_ABSTRACT)
+    about = min(mentions, _OFTEN)
+    return -names, -len(entry.queries), -words, -about, -bool(find_place(entry.paper)), -entry.clauses
 
 
 def say_why_first(entry: DigestEntry) -> str:
