@@ -133,20 +133,24 @@ _EMPTY = re.compile(
 """Words that say nothing about what a paper is about."""
 
 _ENDING = re.compile(
-    r"[.!?][\"'”’)\]]*\s+(?=[\"'“\u2018(\[]*(?:[^\W_a-z]|[a-z]-\w|[a-z]+[A-Z])|\(?(?:[a-h]|[ivx]+)\) )"
-    r"|[\u3002\uff01\uff1f]\s*"
+    r"[.!?…][\"'”’)\]]*\s+(?!\d+(?:, | ?\()\d)"  # no volume and page
+    r"(?=[\"'“\u2018(\[]*(?:[^\W_a-z]|[a-z]-\w|[a-z]+[A-Z])|\(?(?:[a-h]|[ivx]+)\) )"
+    r"|(?<=[a-z]{2})[.!?](?=[A-Z][a-z]* )|[\u3002\uff01\uff1f\u061f\u0964]\s*"
 )
 _SHORT_FORM = re.compile(
-    r"(?:\b(?i:a\.k\.a|al|approx|ca|cf|dept|dr|e\.g|i\.e|jr|lett|mr|phys|prof|resp|rev|st|univ|viz|vs|w\.r\.t)"
-    r"|\b(?:Ann|Appl|Astron|Astrophys|Class|Commun|Condens|Int|Math|Mod|Mon|Nat|Not|Nucl|Proc|Sci|Soc|Trans)"
+    r"(?:\b(?i:a\.k\.a|al|approx|ca|cf|dept|dr|e\.g|i\.e|i\.i\.d|jr|lett|mrs?|phys|prof|resp|rev|st|univ|viz|vs|w\.r\.t)"
+    r"|\b(?:Acad|Adv|Amer|Anal|Ann|Appl|Arch|Astron|Astrophys|Bull|Chem|Class|Comm|Commun|Comput|Condens|Eur|Funct|Int"
+    r"|Mat|Mater|Math|Mech|Mod|Mon|Ms|Mt|Nat|Natl|Not|Nucl|Proc|Rep|Sci|Ser|Soc|Stat|Theor|Trans)"
     r"|(?<![\w$])[A-Z])\.\Z"
 )
 _BEGINNING = re.compile(
-    "(?:Al(?:l|so)|An|As|At|Based|Both|By|Each|Finally|First|For|From|Hence|Here|However|If|In|It|Its|Let|Moreover|On"
-    r"|Our|Since|Some|Such|Suppose|The[ny]?|Their|There|Th[eo]se|This|Thus|To|Under|Using|We|When|With)\b"
+    r"(?:A(?= [a-z])|Al(?:l|so)|Among|An|As|Assume|At|Based|Besides|Both|But|By|Consider|Denote|Each|Finally"
+    r"|First|For|From|Furthermore|Given|Hence|Here|However|If|In|It|Its|Let|Moreover|Next|On|Our|Results"
+    r"|Several|Since|Some|Such|Suppose|The[ny]?|Their|There|Therefore|Th[eo]se|This|Thus|To|Two|Under|Using|We"
+    r"|When|With)\b"
 )
 _NUMBERED = re.compile(
-    r"(?i)\b(?:dim|eqn?s?|figs?|nos?|pp?|refs?|sect?s?|tab|thm|vol|jan|feb|aug|sept|oct|nov|dec)\.\Z"
+    r"(?i)\b(?:alg|app|chap|cor|def|dim|eqn?s?|ex|figs?|lem|nos?|pp?|prop|refs?|sect?s?|tab|thm|vol|jan|feb|mar|apr|aug|sept|oct|nov|dec)\.\Z"
 )
 _NUMBER = re.compile(r"[\d(\[]|[B-Z]\b|[IVX]+\b")
 _HEADING = re.compile(
@@ -158,18 +162,19 @@ one before a number; a heading or the number of an entry in a list, which belong
 
 _FINDING = re.compile(rf"(?i)\b(?:(?:we|i) (?:(?:{_SKIPPED.pattern}) ){{0,3}}(\w+)|(\w+) (?:how|that))\b")
 _SUBJECT = re.compile(
-    r"(?i)\b(?:and |but |here )*(?:we|i|it(?= (?:is|was|turns) )|our)\b|\band (?=\w+ (?:how|that)\b)"
+    r"(?i)\b(?:and |but |here )*(?:we|i(?!\))|it(?= (?:is|was|turns) )|our)\b|\band (?=\w+ (?:how|that)\b)"
 )
 """Where a sentence says what was found, and where it may be cut in front: the reader must see who found it."""
 
 _UNTIDY = re.compile(
-    r"\(?(?:[a-z]{1,3}|been|between|from|have|into|more|such|tha[nt]|their|these|this|were|wh\w+|with|\W+|[\d.,]+)"
+    r"\(?(?:[a-z]{1,3}|been|between|from|have|into|more|such|tha[nt]|their|these|this|were|wh\w+|with|\W+"
+    r"|(?:\S*[=<>≤≥±~])?[\d.,]+)"
 )
 """A word that belongs to the next one, as a number to its unit: no text breaks off after it."""
 
-_LATE, _LEAST_DROPPED, _LEAST_TIDY, _LONGEST_SHORT_FORM = 40, 15, 0.7, 12
-"""A long sentence is cut in front from here on; nobody should miss a single word, so more is cut; a tidy cut keeps
-this share of what is allowed."""
+_LATE, _LEAST_DROPPED, _LEAST_TIDY, _LONGEST_SHORT_FORM, _MOST_READ = 40, 12, 0.7, 12, 100
+"""A long sentence is cut in front from here on; nobody should miss a single word, so two are cut; a tidy cut keeps
+this share of what is allowed; no abstract has so many sentences, each of which is compared with all others."""
 
 _BEFORE, _BEHIND = "…\u00a0", "\u00a0…"
 """A no-break space keeps the ellipsis from a line of its own."""
@@ -281,7 +286,7 @@ def measure_sentences(title: str, sentences: Sequence[str]) -> list[dict[str, fl
 @lru_cache(1_024)
 def _read_sentences(title: str, plain: str) -> tuple[_Sentence, ...]:
     """Read an abstract; one paper is shown in several media and to many readers."""
-    named, places = _find_words(title), split_sentences(plain)
+    named, places = _find_words(title), split_sentences(plain)[:_MOST_READ]
     read: list[_Sentence] = []
     texts = [plain[slice(*place)] for place in places]
     for place, text, signals in zip(places, texts, measure_sentences(title, texts), strict=True):
@@ -326,9 +331,9 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
             return Range(begin, end)
         room -= len(_BEFORE)
     text = plain[begin:end]
-    cuts = [at for at in range(room, 0, -1) if text[at] == " " and len(text) - at > _LEAST_DROPPED]
+    cuts = [at for at in range(room, 0, -1) if text[at] == " " and " " in text[at + 1 : -_LEAST_DROPPED]]
     tidy = [at for at in cuts if at > room * _LEAST_TIDY and not _UNTIDY.fullmatch(text[:at].rpartition(" ")[2])]
-    whole = [at for at in tidy if text.count("(", 0, at) <= text.count(")", 0, at)]
+    whole = [at for at in tidy if sum(map(text[:at].count, "([{")) <= sum(map(text[:at].count, ")]}"))]
     cut = next(iter(whole or tidy or cuts), 0) or find_cut(text, room)
     return Range(begin, begin + len(text[:cut].rstrip(" ,;:-–—")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -95,11 +96,19 @@ def test_a_long_opening_is_cut_in_front_of_what_was_found() -> None:
     end = "and here it is shown that all is well in the end."
     assert show(f"{LONG}, {end}") == f"…\u00a0{end}"
     assert show(f"In this paper we prove that {LONG}.").startswith("In this paper we prove")
+    assert show(f"{LONG}, we then: i) prove that {LONG}.").startswith("…\u00a0we then: i) prove that word0 ")
 
 
-@pytest.mark.parametrize(
-    "end", ["and x problem.", "and a (long remark, late)", "of the other side", "by 12.5 GeV."]
-)
+def test_an_abstract_of_a_thousand_sentences_takes_no_time() -> None:
+    start = process_time()
+    assert show("1. 2 a. " * 1_250, sentences=2)
+    assert process_time() - start < 0.5
+
+
+CUT = "and x problem.|and a (long remark, late)|of the other side|by T=12.5 GeV.|at nanostructures.|of [b, late]"
+
+
+@pytest.mark.parametrize("end", CUT.split("|"))
 def test_a_cut_drops_more_than_a_word_and_leaves_no_word_hanging(end: str) -> None:
     text = f"Below {LONG[:164]} {end}"
     assert re.search("word2[0-4]\u00a0…$", show(text, limit=len(text) - 2))
@@ -109,7 +118,9 @@ SPLIT = """See Phys. Rev. B 38, 427.|Parts (i) and (ii), i.e. all.|Fig. 3 and Eq
 By Bo et al.|The end.|J. A. Smith came.|A. Turing left.|No. 3 fell.|Red vs. Blue in St. Petersburg, approx. 30.
 1. Do this.|2. Do that.|(a) One.|(b) Two.|The U.S. Army, a.k.a. it.|Of 3.14 at http://a.b/c.html.|By arXiv:16.01.
 Vitamin C.|The answer is no.|We go.|p-adic too.|Aims. To see.|Results: We saw.|He said "Go."|Then (he went.)|Off
-一。|二\uff01|Mon. Not. R. Astron. Soc. 455, 1.|In 60 K.|At 0.4 K. Smith fell?|Yes!|Without a stop"""
+一。|二\uff01|Mon. Not. R. Astron. Soc. 455, 1.|In 60 K.|At 0.4 K. Smith fell?|Yes!|Without a stop
+It ends.|We glue it.|On and on…|Then no more.|J. Stat. Mech. 11, 2 by Mrs. Bo.|For i.i.d. Gaussian G.|Next Cor. 3.
+All of A.|A few.|At Mt. Wilson in Mar. 2016.|It took 5 ms.|Sand in J. Foo 9 (2016) and Bar. 29 (2008).|هل؟|है।|Ok"""
 
 
 @pytest.mark.parametrize("text", SPLIT.splitlines())
