@@ -47,13 +47,14 @@ _END = re.compile(
     r"""\s?[;()\[\]"“”]|\Z|\s(?:-{1,3}|[–—])\s|(?<!Phys\.)(?<!Physics):\s|\s(?=\d+\s*\+?\s*(?:p[ap]?g|pp|fig|table))"""
     # A full stop ends it, unless a short word stands before it: "Phys. Rev. Lett".
     r"|\.(?=\s*(?:\d|v\d|arXiv|http|doi|DOI|An?\s[a-z]|The\s|This|These|We\s|It\s|In\s|All\s|Our|See|Also|Codes?\s"
-    r"|Comments?\s|Version|Updated|Revised|Added|Minor|Inclu|Contain|Supple|Submi|Accepted|Published|Title|Fig|Soft|Source|\Z))"
+    r"|Comments?\s|Version|Updated|Revised|Added|Minor|Inclu|Contain|Supple|Submi|Accepted|Published|Title|Fig|Soft|Source|\Z"
+    r"|Copyright|Correct|Extended|Final|Fixed))|(?:(?<=[a-z]{4}s)(?<!phys)(?<!Condens)|(?<=Matter))\.(?!\w)"
     rf"|(?<!\b[A-Z]){''.join(rf'(?<![A-Z][a-z]{{{letters}}})' for letters in range(1, 7))}\.(?!\w)"
     r"|,(?!\s(?:19|20)\d\d\b|\s(?:[A-Z][\w-]+,?\s){0,2}and\s(?:the\s)?[A-Z])"
     rf"|\s(?:on\s|in\s)?(?:\d{{4}}\s)?(?:\d\d?\w*\s)?{_MONTH}|\s(?:on|in)\s(?=\d)|(?<=\d\d\d\d)\sin\s"
     r"|\s(?!(?!(?:as|by|has|is|it|our|pp|see|via|was|we)\b)[a-z]{1,3}\b|from|workshop|conference|proceedings|symposium|track"
     r"|journal|letters?|review|special|issue|section|school|meeting|physics|sciences?|theory|matter|mechanics|systems"
-    r"|research|[ld]['’]|f\S+ur|[&A-Z\d'’`\\])"
+    r"|research|[ld]['’]|f\S*[uü]r|reine|angewandte|[&A-Z\d'’`\\])"
 )
 _LOOSE = re.compile(r"(?:[\s,:.'’`&+-]|\s(?:[Vv]ol(?:ume)?|[Nn]o|[a-z]{1,4}))+\Z")
 _NAME = re.compile(
@@ -73,8 +74,9 @@ _BEFORE = re.compile(
 """A place that stands before its verb: "Phys. Rev. B, in press"."""
 
 _BARE = re.compile(
-    r"(?:\A|[.;,(]\s?|\bin\s)((?:Findings\sof\s)?(?:[A-Z][\w/]*\s)?(?!\w*TeX|MSC|AMS|PACS|IS[SB]N|PDG|SDSS|LHC|CMS|ATLAS|DOI)"
-    r"[A-Z][\w&/-]*[A-Z][\w&/-]*[\s–-]?(?:(?:19|20)\d\d|\s?['’]\d\d)"
+    rf"(?:\A|[.;,(]\s?|\b(?:in|at)\s)(?!{_MONTH})((?:Findings\sof\s)?(?:[A-Z][\w/]*\s)?"
+    r"(?!\w*TeX|JPEG|MSC|AMS|PACS|IS[SB]N|PDG|SDSS|LHC|CMS|ATLAS|DOI)"
+    r"[A-Z][\w&/-]*[A-Z][\w&/-]*[\s–-]?(?:(?:19|20)\d\d|(?:\s?['’]|(?<=[AC]AI)-)\d\d)"
     r"(?:\s(?i:oral|spotlight|highlight|poster|main|findings|workshop|camera[- ]ready)(?:\s[^.;,()]{1,44})?)?)"
     r"(?=\s*(?:\Z|[.;,()]))"
 )
@@ -106,8 +108,8 @@ def _read_place(text: str) -> str:
             place = _cut_place("".join(_BEFORE.findall(before)))
         if place and _is_sure(before):
             found.setdefault(verb, f"{verb} {place}")
-    bare = _BARE.search(text)
-    if not found and bare and _is_sure(text[: bare.start(1)]) and not re.search("(?i)submi|review|reject", text):
+    bare = None if re.search("(?i)submi|review|reject|thesis", text) else _BARE.search(text)
+    if not found and bare and _is_sure(text[: bare.start(1)]):
         return bare[1]
     return next((found[verb] for verb in _VERBS if verb in found), "")
 
@@ -156,7 +158,9 @@ _HOST = re.compile(
     rf"(?:www\.)?(?:{'|'.join(f'({hosts})' for hosts in _HOSTS.values())})(?![\w.@:-])", re.IGNORECASE
 )
 _ADDRESS = re.compile(
-    rf"(?:https?://|(?<![\w./@-])(?=[\w.-]+/)(?={_HOST.pattern}))(?:(?!https?://)[^\s<>\"{{}}|^`])+", re.IGNORECASE
+    rf"(?:https?://|(?<![\w./@-])(?=[\w.-]+/)(?={_HOST.pattern}))"
+    r"(?:(?!https?://)[^\s<>\"{}|^`\u200b\u3002\uff09\uff0c\uff1a\uff1b])+",
+    re.IGNORECASE,
 )
 _PLAIN = re.compile(
     r"(https?)://(?!(?:\w+\.)*(?:arxiv|creativecommons)\.org\b)(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d{1,5})?"
@@ -169,7 +173,7 @@ _TEX = (
     (re.compile(r"\\([_%#&])"), r"\1"),
     (re.compile(r"(https?://(?:(?:www\.)?git(?:hub|lab)\.com/)?)\s+(?=[\w-]+[./]\w)"), r"\1"),  # a broken line
 )
-_LOOSE_SIGNS = (*".,;:!?*'\"\\]>…’”。", "\uff0c", "\uff1b", "\uff1a", "\uff09", "'s", "’s")
+_LOOSE_SIGNS = (*".,;:!?*$'\"\\]>…’”", "'s", "’s")
 
 
 def find_links(paper: Paper) -> tuple[Link, ...]:
