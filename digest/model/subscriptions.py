@@ -12,6 +12,7 @@ from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.papers import ArxivId
+from digest.model.taxonomy import is_archive, is_category, spell_name
 
 EVERYTHING = ""
 """In place of a subscription's name: all of them, for good."""
@@ -34,7 +35,9 @@ NAME_RULE = (
 
 
 def write_title(name: str) -> str:
-    """Write a name as a title: `Perf team` for `perf-team`."""
+    """Write a name as a title: `Perf team` for `perf-team`, `cs.LG` for `cs.lg`."""
+    if is_category(name) or is_archive(name):
+        return spell_name(name)
     words = re.sub("[-_]+", " ", name).strip()
     return words[:1].upper() + words[1:]
 
