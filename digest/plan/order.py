@@ -51,7 +51,7 @@ _FEW_WORDS = 5
 _MINOR_PARTS = {"comment", "journal reference", "DOI", "categories", "abstract"}
 _WEIGHTY = re.compile(
     r"(?i)\b(?:error|errat|corrigend|incorrect|wrong|mistake|flaw|gap|retract|major|substantial|significant|exten[ds]"
-    r"|expan|rewrit|additional|result|proof|theorem)"
+    r"|expan|rewrit|additional|appendi|experiment|result|proof|theorem)"
 )
 """What makes more than a minor change of a comment."""
 

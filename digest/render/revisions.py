@@ -116,11 +116,12 @@ UNCHANGED = "title, authors and abstract as before"
 """Said of a new version that reads like the one before: only what it holds has changed."""
 
 _CLAUSE = re.compile(r"(?<=[;,.])\s+")
-_LENGTHS = re.compile(r"(?i)\W*\d+\s*\+?\s*(?:[\w-]+ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}")
+_LENGTHS = re.compile(r"(?i)\W*(?:v\d+\W+)?\d+\s*\+?\s*(?:[\w-]+ )?(?:pages?|pp|fig(?:ure)?s?|tables?)\b.{0,16}")
 _JOURNAL = re.compile(r"(?:\D{3,}?(?=,|[\s(]*\d|\Z)|.*)")
-_OF_VERSION = re.compile(r"(?i)\A\W*v(?:ersion)?\s?\d+\W+(?!version)")
+_OF_VERSION = re.compile(r"(?i)\A\W*v(?:er(?:sion)?\b\.?)?\s?\d+\W+(?!version)")
 _WITHDRAWN = re.compile(
-    r"(?i)\A(?:th(?:is|e) \w+ (?:has been|is|was) )?withdrawn(?: by (?:the )?\w+(?:\(s\))?)?[\s.,:;]*(?=\w)"
+    r"(?i)\A(?:\d+ pages.{0,40} )?(?:th(?:is|e) \w+ (?:has been|is|was) )?withdrawn"
+    r"(?> by (?:(?:the|all|arXiv) )*\w+(?:\(s\))?)?[\s.,:;]*(?=\w)"
 )
 """What a comment says before the reason of a withdrawal."""
 
@@ -188,7 +189,7 @@ def _view_comment(before: Paper, after: Paper) -> RevisionView:
     place = find_place(replace(after, comment=said, journal_ref=""))
     if place and said.lower().startswith(place.split()[0].lower()) and not re.search("[;,]", said):
         said = place
-    summary = shorten(said, _LONGEST_COMMENT) or "comment shortened"
+    summary = shorten(said, _LONGEST_COMMENT) or "comment edited"
     return RevisionView("comment", summary, _compare_texts(before.comment, after.comment))
 
 

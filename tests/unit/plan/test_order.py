@@ -162,6 +162,7 @@ WORDS = make_paper().abstract
         ({"comment": "Major revision"}, False),
         ({"comment": "Theorem 2 was wrong"}, False),
         ({"comment": "v2: an extended version"}, False),
+        ({"comment": "v2: new experiments"}, False),
         ({"comment": "The assumption of Lemma 3 is stated, and its proof is longer"}, False),
         ({"title": "Another title"}, False),
         ({"authors": ()}, False),

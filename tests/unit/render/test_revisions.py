@@ -160,6 +160,8 @@ def view(kind: Kind, label: str, paper: Paper, before: Paper | None) -> PaperVie
         ({"comment": "9 pages, v2: typos corrected"}, "typos corrected"),
         ({"comment": "12 pages, 3 figures. A sign is mended in the proof."}, "A sign is mended in the proof"),
         ({"comment": "12 pages"}, "12 pages"),
+        ({"comment": "; ;"}, "comment edited"),
+        ({"comment": "v2: 12 pages; ver. 2: accepted to PRB"}, "accepted at PRB"),
         ({"comment": "v2; Accepted for publication in Physical Review B"}, "accepted at Physical Review B"),
         ({"comment": "Accepted in PRB, and much added"}, "Accepted in PRB, and much added"),
         ({"title": "Else"}, "title was “Tail latency below 10⁻³ s on shared GPUs”"),
@@ -199,6 +201,9 @@ def test_the_comment_comes_first_and_all_of_it_stays_one_line() -> None:
         ("Withdrawn by the authors: it was off by ten", "it was off by ten"),
         ("", "the authors give no reason"),
         ("Withdrawn.", "Withdrawn."),
+        ("This paper has been withdrawn by the author.", "by the author."),
+        ("Withdrawn by arXiv administrators due to overlap", "due to overlap"),
+        ("9 pages, submitted to ApJ This paper has been withdrawn by all authors: it is wrong", "it is wrong"),
     ],
 )
 def test_a_withdrawal_gives_the_authors_reason_or_says_that_there_is_none(comment: str, reason: str) -> None:
