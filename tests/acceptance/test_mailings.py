@@ -235,7 +235,7 @@ def test_a_digest_after_a_pause_names_the_mailings_it_covers_and_how_many_papers
     assert [entry.paper.id.number for entry in entries] == turns
     plain = here.mail.mails[-1].message.get_body(("plain",))
     assert plain is not None
-    assert "Covers 2 announcements, 3–4 March" in plain.get_content()
+    assert "20 new · 3–4 March 2026" in plain.get_content()
 
 
 def test_a_weekly_digest_covers_the_mailings_since_the_one_before(
@@ -324,7 +324,7 @@ def test_a_mail_that_makes_up_for_a_missed_turn_bears_the_day_of_its_last_papers
     )
     plain = here.mail.mails[-1].message.get_body(("plain",))
     assert plain is not None
-    assert "Wednesday 4 March 2026\nCovers 2 announcements, 3–4 March\n" in plain.get_content().replace("\r", "")
+    assert "8 new · 3–4 March 2026" in plain.get_content()
 
 
 @pytest.mark.parametrize("is_run", [False, True])
