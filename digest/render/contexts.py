@@ -69,10 +69,12 @@ class MailPaperContext:
             place on the digest's page, or to arXiv if there is none.
         abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is `full`, what
             authors say beside it is shown, too.
+        letters: so many of a title that stands alone there is room for, without names; 0 for all, with names.
     """
 
     paper: PaperView
     abstracts: Abstracts
+    letters: int = 0
 
 
 @dataclass(frozen=True, slots=True)

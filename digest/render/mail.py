@@ -36,7 +36,7 @@ from digest.render.mime import (
     write_subject,
     write_uris,
 )
-from digest.render.papers import PaperView
+from digest.render.papers import LONGEST_TITLE, PaperView
 from digest.render.text import clean_markup, clean_text, flow_text, shorten, wrap_text
 
 
@@ -62,10 +62,19 @@ _HTML = "email/digest.html"
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What is shown: the first `papers` ones, and so much of each abstract."""
+    """What is shown: the first `papers` ones, and so much of each abstract.
+
+    Attributes:
+        letters: so many of each title that stands alone, without names; 0 for the whole title with them.
+    """
 
     papers: int
     abstracts: Abstracts
+    letters: int = 0
+
+
+TITLED = 250
+"""So many papers are named by their titles, even if these must be cut."""
 
 
 KEPT = 512
@@ -79,14 +88,16 @@ class MailPapers:
         self.templates = templates
         self._render = lru_cache(KEPT)(self._render_anew)
 
-    def render(self, paper: PaperView, abstracts: Abstracts, page: str = "") -> tuple[Markup, str]:
-        """Return a paper's HTML and text, with so much of its abstract; `#paper` is its place on a page."""
-        html, text = self._render(replace(paper, number=0, heading=""), abstracts)
+    def render(
+        self, paper: PaperView, abstracts: Abstracts, page: str = "", letters: int = 0
+    ) -> tuple[Markup, str]:
+        """Return a paper's HTML and text, with so much of it as `Fit` says; `#paper` is its place on a page."""
+        html, text = self._render(replace(paper, number=0, heading=""), abstracts, letters)
         url = escape(f"{page}#paper-{paper.number}" if page else paper.url)
         return Markup(html.replace('"#paper"', f'"{url}"')), text  # noqa: S704 - escaped by its template
 
-    def _render_anew(self, paper: PaperView, abstracts: Abstracts) -> tuple[str, str]:
-        context = MailPaperContext(paper, abstracts)
+    def _render_anew(self, paper: PaperView, abstracts: Abstracts, letters: int) -> tuple[str, str]:
+        context = MailPaperContext(paper, abstracts, letters)
         name = "title" if paper.form is Form.TITLE else "paper"
         html = self.templates.render(f"email/{name}.html", context).strip()
         text = self.templates.render(f"email/{name}.txt", context)
@@ -197,16 +208,22 @@ class _Frame:
     def fit(self) -> tuple[str, Fit]:
         """Render the HTML part with as much as a mail has room for, and return how much that is.
 
-        Without room for all whole abstracts the papers are shown as planned; then the last ones are left out.
+        Without room for all whole abstracts the papers are shown as planned. Of many papers, names and the ends
+        of long titles go next; then the last papers are left out.
         """
         render = cache(self._render_html)
 
         def measure(fit: Fit) -> int:
-            return len(render(fit).encode())
+            html = render(fit)
+            return len(html.encode()) + html.count("\n")  # the lines of a mail end in two characters
 
         wanted = Fit(self._digest.shown, self._digest.abstracts)
         if wanted.abstracts is Abstracts.FULL and measure(wanted) > BUDGET:
             wanted = replace(wanted, abstracts=Abstracts.SHORT)
+        many = replace(wanted, papers=min(wanted.papers, TITLED))
+        if measure(many) > BUDGET:
+            most = find_most(LONGEST_TITLE, lambda letters: measure(replace(many, letters=letters)) <= BUDGET)
+            wanted = replace(wanted, letters=most)
         most = find_most(wanted.papers, lambda papers: measure(replace(wanted, papers=papers)) <= BUDGET)
         fit = replace(wanted, papers=most)
         if (size := measure(fit)) > BUDGET:
@@ -225,11 +242,12 @@ class _Frame:
         shown = self._papers[: fit.papers]
         if fit.abstracts is Abstracts.FULL:  # of titles, too
             shown = tuple(replace(one, form=Form.SENTENCE) if one.form is Form.TITLE else one for one in shown)
+        page = self._links.web_view
         return MailContext(
             digest=self._view,
             groups=group_papers(self._digest, shown),
             fragments={
-                one.number: self._render_paper(one, fit.abstracts, self._links.web_view)[part] for one in shown
+                one.number: self._render_paper(one, fit.abstracts, page, fit.letters)[part] for one in shown
             },
             rest=view_rest(self._papers[fit.papers :], self._links.web_view),
             links=self._links,

@@ -31,7 +31,7 @@ TAGS = {
 }
 ATTRIBUTES = {
     *("lang", "dir", "charset", "name", "content", "class", "style", "href", "id", "role"),
-    *("width", "valign", "cellpadding"),
+    *("width", "valign", "cellpadding", "link", "vlink"),
 }
 OURS = (*(f"https://arxiv.org/{form}/2611." for form in ("abs", "pdf", "html")), "https://digest.example.org/")
 HIDDEN = re.compile(
