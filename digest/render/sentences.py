@@ -325,8 +325,10 @@ def _cut(plain: str, sentence: Range, limit: int) -> Range:
     verbs = ((match.start(), match[1] or match[2]) for match in _FINDING.finditer(plain, begin, end))
     finding = next((at for at, verb in verbs if _KINDS.get(stem(verb.lower())) in {"{find}", "{get}"}), begin)
     subjects = [subject.start() for subject in _SUBJECT.finditer(plain, begin + _LATE, finding + _LATE)]
-    if subjects := [start for start in subjects if start <= finding and end - start > _LATE]:
+    if subjects := [start for start in subjects if start <= finding]:
         begin = next((start for start in subjects if end - start <= room), subjects[-1])
+        if end - begin <= _LATE:  # too little without what it ends
+            begin = plain.find(" ", end - room, begin) + 1 or begin
         if end - begin <= room:
             return Range(begin, end)
         room -= len(_BEFORE)

@@ -95,6 +95,7 @@ def test_a_long_opening_is_cut_in_front_of_what_was_found() -> None:
     assert show(f"{LONG}, we then prove that {LONG}.").startswith("…\u00a0we then prove that word0 ")
     end = "and here it is shown that all is well in the end."
     assert show(f"{LONG}, {end}") == f"…\u00a0{end}"
+    assert re.fullmatch("…\u00a0word.{160,}, we prove none\\.", show(f"{LONG}, we prove none."))
     assert show(f"In this paper we prove that {LONG}.").startswith("In this paper we prove")
     assert show(f"{LONG}, we then: i) prove that {LONG}.").startswith("…\u00a0we then: i) prove that word0 ")
 
