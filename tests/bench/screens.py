@@ -2,7 +2,7 @@
 
 `python -m tests.bench.screens FOLDER` takes screens of 390 × 844 CSS pixels without a scroll bar, in two fonts:
 Liberation Sans, about as wide as what phones have, and DejaVu Sans, which is wider. It exits with 1 if a mail in
-the first one is longer than it may be.
+one of them is longer than it may be.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def main(*, folder: Path) -> None:
             file.write_text(mail.html, "utf-8")
             file.with_suffix(".txt").write_text(f"{mail.subject}\n\n{mail.plain}", "utf-8")
             screens = measure(browser, file)
-            is_missed |= screens[0] > GOALS.get(name, sys.maxsize)
+            is_missed |= max(screens) > GOALS.get(name, sys.maxsize)
             told = ", ".join(f"{number:.2f} in {font}" for number, font in zip(screens, FONTS, strict=True))
             click.echo(f"{name}: {len(digest.entries)} papers, {len(mail.html.encode()):,} bytes, screens: {told}")
         browser.close()
