@@ -100,8 +100,8 @@ def arrange(
             reasons = tuple(map(say_why_first, first))
             groups.append((Group("Read first", len(first), Form.SENTENCE, reasons=reasons), first))
         shown = [entry for entry in shown if entry not in first]
-    for part in (shown, news[show:] if show is not None else []):
-        groups += _divide(part, group_by, queries, form)
+    groups += _divide(shown, group_by, queries, form)
+    groups += _divide(news[show:] if show else [], group_by, queries, Form.TITLE)
     groups += [(Group(title, len(told), form), told) for (title, form), told in changes.items() if told]
     return tuple(entry for _, members in groups for entry in members), tuple(group for group, _ in groups)
 

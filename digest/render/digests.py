@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
 from digest.model.errors import TemplateError
-from digest.model.messages import Coverage, Digest, Form, Links, Occasion
+from digest.model.messages import Coverage, Digest, DigestEntry, Form, Links, Occasion
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.query import parse_query
 from digest.render.contexts import PageContext, PostContext
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_NAME = 120
+_FIRST_NEWS = (Kind.NEW, Kind.CROSS_LIST, Kind.KNOWN)
 _LONGEST_PART = 60
 _LONGEST_QUERY = 300
 
@@ -233,10 +234,18 @@ def _join_words(words: list[str], last: str) -> str:
 
 
 def _count_kinds(digest: Digest) -> str:
-    totals = Counter(Kind.WITHDRAWAL if entry.is_withdrawn else entry.kind for entry in digest.entries)
-    if totals.keys() <= {Kind.KNOWN} or digest.occasion.is_look_back:
+    kinds = {entry.kind for entry in digest.entries}
+    if kinds <= {Kind.KNOWN} or digest.occasion.is_look_back:
         return ""
+    totals = Counter(map(_name_kind, digest.entries))
     return ", ".join(f"{total:,} {kind}" for kind, total in totals.items())
+
+
+def _name_kind(entry: DigestEntry) -> str:
+    """Return what a paper is counted as; one that was replaced before its reader met it is no new version."""
+    if entry.is_withdrawn:
+        return Kind.WITHDRAWAL
+    return entry.kind if entry.tells_change or entry.kind in _FIRST_NEWS else "first time here"
 
 
 def view_papers(digest: Digest) -> tuple[PaperView, ...]:

@@ -102,9 +102,10 @@ WEIGHTS: Final[dict[str, float]] = {
 # fmt: on
 """What each signal adds to a sentence's score; those that are no phrases are of `measure_sentences`."""
 
-_MATCH, _WORST_SECOND, _LEAST_NEW, _LEAST_NAMED = 0.3, 2.5, 0.3, 2
-"""What a match adds to a score; how far below the best score a second may be; what share of its words must be new;
-how many words of the title a sentence must have that leans on another."""
+_MATCH, _CUT, _WORST_SECOND, _LEAST_NEW, _LEAST_NAMED = 0.3, -0.4, 2.5, 0.3, 2
+"""What a match adds to a score, and a cut at the end if only one sentence is shown; how far below the best score a
+second may be; what share of its words must be new; how many words of the title a sentence must have that leans on
+another."""
 
 _KINDS: Final = {stem(word): f"{{{kind}}}" for kind, words in WORDS.items() for word in words.split()}
 _SKIPPED = re.compile(r"also|both|can|could|even|first|further|had|has|have|here|next|now|then|together|\w+ly")
@@ -219,16 +220,19 @@ def choose_snippet(
     read = _read_sentences(show_plain(title), plain)
     if not read:
         return ()
+    cuts = [_cut(plain, one.place, limit) for one in read]
     scores = [
-        score + _MATCH * any(mark.start < place.end and place.start < mark.end for mark in marks)
-        for place, score, *_ in read
+        score
+        + _MATCH * any(mark.start < place.end and place.start < mark.end for mark in marks)
+        + _CUT * (sentences == 1 and cut.end < place.end)
+        for (place, score, *_), cut in zip(read, cuts, strict=True)
     ]
     best = max(range(len(read)), key=lambda at: (not read[at].leans, scores[at]))
     clear = [at for at, one in enumerate(read) if not one.leans or at == best + 1]
     adding = [at for at in clear if len(read[at].words - read[best].words) >= _LEAST_NEW * len(read[at].words) > 0]
     second = max(adding, key=lambda at: scores[at], default=best)
     chosen = sorted({best, second} if sentences > 1 and scores[second] >= scores[best] - _WORST_SECOND else {best})
-    return _mark(plain, marks, [(read[at].place, _cut(plain, read[at].place, limit)) for at in chosen])
+    return _mark(plain, marks, [(read[at].place, cuts[at]) for at in chosen])
 
 
 def split_sentences(plain: str) -> tuple[Range, ...]:
