@@ -145,11 +145,13 @@ class TerminalContext:
     Attributes:
         digest: the digest as a whole.
         groups: the papers listed, under their headings.
+        rest: the others, which are counted.
         width: columns of the terminal.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
+    rest: RestView
     width: int
 
 

@@ -163,7 +163,9 @@ class SlackParts:
 
 
 def _list_forms(digest: Digest) -> tuple[Form, ...]:
-    """Return in which forms a thread may tell the papers, the fullest first."""
+    """Return in which forms a thread may tell the papers, the fullest first; of changes there is one alone."""
+    if all(entry.tells_change for entry in digest.entries[: digest.shown]):
+        return (Form.TITLE,)
     if digest.abstracts is Abstracts.FULL:
         return Form.ABSTRACT, Form.SENTENCE, Form.TITLE
     is_long = any(group.form is Form.TITLE for group in digest.groups)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from digest.model.papers import Author, Field, Paper, Span
 from digest.model.subscriptions import Abstracts
 from digest.render.contexts import TerminalContext
-from digest.render.digests import group_papers, view_digest, view_papers
+from digest.render.digests import group_papers, view_digest, view_papers, view_rest
 from digest.render.papers import PaperView
 from digest.render.text import (
     END,
@@ -122,13 +122,15 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
     """Write a digest for a terminal of `width` columns.
 
     Args:
-        digest: what is shown; its cap does not count here.
+        digest: what is shown.
         width: columns, at least 40.
         color: whether to use ANSI sequences.
-        limit: how many papers are listed, None for all.
+        limit: how many of the papers shown are listed, None for all of them.
     """
-    groups, width = group_papers(digest, view_papers(digest)[:limit]), max(width, NARROWEST)
-    rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), groups, width))
+    papers, width = view_papers(digest), max(width, NARROWEST)
+    listed = papers[: digest.shown][:limit]
+    groups, rest = group_papers(digest, listed), view_rest(papers[len(listed) :], "")
+    rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), groups, rest, width))
     lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, width)]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 
@@ -136,7 +138,8 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
 def lay_out(line: str, width: int) -> list[str]:
     """Lay one logical line out within `width` columns.
 
-    What stands behind a tab gets a line of its own, or the rest of the second line where the title takes two.
+    What follows a tab gets a line of its own, or the rest of the second line if the title takes two.
+    Its first part, up to " · ", is never cut.
     """
     title, _, about = line.partition("\t")
     title, about = title.rstrip(" "), about.strip(" ")
@@ -146,7 +149,8 @@ def lay_out(line: str, width: int) -> list[str]:
     if len(lines) == 1:
         return [title, cut_line(indent + about, width)]
     rest = [lines[1], *(line.removeprefix(indent) for line in lines[2:])]
-    return [lines[0], cut_line(f"{cut_line(' '.join(rest), width - width // 3)} · {about}", width)]
+    room = max(width // 3, measure(f" · {about.partition(' · ')[0]}{_CUT}"))
+    return [lines[0], cut_line(f"{cut_line(' '.join(rest), width - room)} · {about}", width)]
 
 
 def cut_line(line: str, width: int, most: int = 1) -> str:

@@ -15,7 +15,7 @@ from digest.model.papers import Author, Field, Span
 from digest.model.subscriptions import Abstracts
 from digest.render import Renderer
 from digest.render.contexts import TerminalContext
-from digest.render.digests import group_papers, view_digest, view_papers
+from digest.render.digests import group_papers, view_digest, view_papers, view_rest
 from digest.render.samples import make_digest, make_entry
 from digest.render.terminal import cut_around, lay_out, quote_places, write_papers
 from digest.render.text import apply_styles, strip_styles, styled
@@ -43,6 +43,7 @@ def test_a_paper_takes_four_lines_at_most_by_its_title_two_and_none_is_too_wide(
         paper = lines[: lines.index("")]
         assert blank == ""
         assert 1 <= len(paper) <= most + entry.tells_change
+        assert str(entry.paper.id) in "".join(paper), "the id is never cut"
         assert all(cell_len(re.sub(r"\x1b(?:\[[\d;]*m|\]8;;[^\x1b]*\x1b\\)", "", line)) <= width for line in lines)
         assert ("\x1b]8;;https://arxiv.org/abs/" in paper[0]) is color
         assert all(line.count("\x1b]8;;\x1b") * 2 == line.count("\x1b]8;;") for line in paper), "each line ends it"
@@ -52,7 +53,7 @@ def test_a_paper_takes_four_lines_at_most_by_its_title_two_and_none_is_too_wide(
 def test_as_much_of_an_abstract_is_shown_as_is_asked_for(renderer: Renderer, amount: str, lines: int) -> None:
     digest = make_digest([make_entry(1, found=(), abstract="We show it. " * 30)])
     view = replace(view_digest(digest), abstracts=Abstracts(amount))
-    context = TerminalContext(view, group_papers(digest, view_papers(digest)), 110)
+    context = TerminalContext(view, group_papers(digest, view_papers(digest)), view_rest((), ""), 110)
     said = renderer.templates.render("terminal/digest.txt", context).split("\n")[2:-3]
     assert len([part for line in said for part in lay_out(line, 110)]) == lines
 
@@ -60,7 +61,9 @@ def test_as_much_of_an_abstract_is_shown_as_is_asked_for(renderer: Renderer, amo
 def test_so_many_papers_are_listed_in_all_and_the_others_counted(renderer: Renderer) -> None:
     text = renderer.render_terminal(plan_digest(63), width=80, color=False, limit=10)
     assert [int(number) for number in re.findall(r"(?m)^ {1,2}(\d+)  ", text)] == list(range(1, 11))
-    assert "\n     … 53 more\n" in text
+    assert re.search(r"\n     … 53 more \(cs\.\wA \d+ · [^)]*\)\n", text)
+    capped = renderer.render_terminal(replace(plan_digest(63), shown=10), width=80, color=False, limit=None)
+    assert capped == text
 
 
 def test_long_lines_are_broken_under_their_own_beginning() -> None:
