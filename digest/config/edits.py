@@ -181,9 +181,9 @@ def read_assignment(text: str) -> tuple[str, object]:
     if settings[key].read in (read_queries, read_followed):  # commas belong to a query
         return key, word or None
     value = parse_variable(word, [] if key == "to" else settings[key].default)
-    return key, (
-        [*map(str, map(read_destination, value))] if key == "to" and isinstance(value, list) else value
-    ) or None
+    if key == "to" and isinstance(value, list):
+        value = [*map(str, map(read_destination, value))]
+    return key, None if value in ("", []) else value
 
 
 def compare_texts(before: str, after: str, name: str) -> list[str]:

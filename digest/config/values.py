@@ -140,7 +140,7 @@ def read_days(value: object) -> int:
 
 def read_retention(value: object) -> int:
     """Read a time span in days, 0 for `never`."""
-    return 0 if value in ("never", "0", 0) else read_days(value)
+    return 0 if str(value) in ("never", "0") else read_days(value)
 
 
 def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:

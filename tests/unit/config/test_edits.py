@@ -138,6 +138,7 @@ def test_what_is_not_there_is_no_more_taken_out() -> None:
 def test_values_are_read_by_what_the_settings_take() -> None:
     read = edits.read_assignment
     assert read("show=20") == ("show", 20)
+    assert read("show=0") == ("show", 0), "to be refused as -3 is: only nothing takes a setting out"
     assert read("show = all") == ("show", "all")
     assert read("kinds=new, replaced") == ("kinds", ["new", "replaced"])
     assert read('kinds=["new"]') == ("kinds", ["new"])

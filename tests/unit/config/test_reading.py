@@ -192,6 +192,7 @@ def test_every_default_can_be_read_and_every_setting_has_its_field_and_variable(
         ("[defaults]\nshow = 0", "defaults.show: must be a whole number from 1", ""),
         ("[defaults]\nshow = true", "defaults.show: must be a whole number from 1", ""),
         ('[defaults]\nshow = "40"', "defaults.show: must be a whole number from 1", ""),
+        ("[store]\nforget_unmatched_after = false", "must be a time of 0 to 365 days", ""),
         ("[defaults]\nlook_back = -1", "defaults.look_back: must be a time of 0 to 365 days", ""),
         ('[defaults]\nwhen_empty = "sleep"', "'sleep' is not one of skip, note, always", ""),
         ("mail = 5", "arxiv.mail: there is no such setting", "[arxiv] takes"),
