@@ -176,9 +176,6 @@ def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:
         yield distinct[start : start + _LIST_LIMIT]
 
 
-_WIDTH = 8
-
-
 def pack(ids: Iterable[int]) -> bytes:
     """Return ids as bytes, sorted, each once."""
     packed = array("q", sorted(set(ids)))
@@ -198,11 +195,6 @@ def unpack(blob: bytes) -> tuple[int, ...]:
     if sys.byteorder == "big":
         packed.byteswap()
     return tuple(packed)
-
-
-def count_packed(blob: bytes) -> int:
-    """Return how many ids a blob holds."""
-    return len(blob) // _WIDTH
 
 
 POOL = 10

@@ -5,14 +5,16 @@ A text that can't be read means nothing: until it is mended, the query goes on a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, insert, select, update
 
+from digest.model.announcements import Kind
 from digest.model.messages import DayCount
 from digest.model.subscriptions import (
     FILE,
@@ -22,9 +24,10 @@ from digest.model.subscriptions import (
     SubscriptionState,
     Wording,
 )
-from digest.store.dialect import count_packed, take_turn
+from digest.store.dialect import in_chunks, take_turn, unpack
 from digest.store.papers import MATCHED, STORED, load_mark
 from digest.store.schema import (
+    changes,
     match_runs,
     query_matches,
     query_revisions,
@@ -222,7 +225,10 @@ def _read_stored(row: Row[Any]) -> StoredQuery:
 
 
 def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
-    """Return how many papers entered a saved query of the file per UTC day since a moment, but for empty days."""
+    """Return how many papers entered a saved query of the file per UTC day since a moment, but for empty days.
+
+    What the first check stored as known is older, and is not counted: no subscription gets it either.
+    """
     which = (saved_queries.c.name == name, saved_queries.c.origin == FILE, match_runs.c.matched_at >= since)
     found = (
         select(query_matches.c.new, match_runs.c.matched_at)
@@ -232,9 +238,14 @@ def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayC
         .where(*which)
         .order_by(match_runs.c.id)
     )
-    counts: dict[Any, int] = {}
-    for row in conn.execute(found):
-        counts[row.matched_at.date()] = counts.get(row.matched_at.date(), 0) + count_packed(row.new)
+    entered = [(row.matched_at.date(), unpack(row.new)) for row in conn.execute(found)]
+    counts, known = Counter[date](), set[int]()
+    for chunk in in_chunks(id_ for _, ids in entered for id_ in ids):
+        known.update(
+            conn.scalars(select(changes.c.id).where(changes.c.id.in_(chunk), changes.c.kind == Kind.KNOWN))
+        )
+    for day, ids in entered:
+        counts[day] += len({*ids} - known)
     return [DayCount(day, papers) for day, papers in counts.items() if papers]
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import select
 
+from digest.model.announcements import Kind
 from digest.model.messages import DayCount
 from digest.model.subscriptions import QueryOutcome
 from digest.store import Store, matches, queries
@@ -134,9 +135,11 @@ def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
 def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(store: Store) -> None:
     sync(store, {"perf": PERF, "gpu": GPU})
     perf, gpu = active(store)["perf"][0], active(store)["gpu"][0]
+    (old,) = (change.id for change in store_papers(store, [make_paper(1)], kind=Kind.KNOWN))
     with store.begin() as conn:
         first = matches.begin_match_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")
-        matches.save_query_matches(conn, first, {perf: QueryOutcome((3, 1), (2,), (4,)), gpu: QueryOutcome((5,))})
+        entered = QueryOutcome((3, old, 6), (2,), (4,))
+        matches.save_query_matches(conn, first, {perf: entered, gpu: QueryOutcome((5,))})
     sync(store, {"perf": GPU, "gpu": GPU})
     edited = active(store)["perf"][0]
     with store.begin() as conn:
