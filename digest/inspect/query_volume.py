@@ -84,7 +84,7 @@ def describe_matches(matched: Iterable[DayCount], began_at: datetime, now: datet
 
 
 def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
-    """Say how much a query brings: `about 3 papers a week; most on Tue 17 Nov: 9`.
+    """Say how much a query brings: `about 3 papers a week (most on Tue 17 Nov: 9)`.
 
     The rate is that of whole days; what came of days that are only begun is said apart.
     """
@@ -93,8 +93,8 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
     said = describe_rate(total, sum(map(has_mailing, span.whole)), len(span.whole))
     best = max(span.whole, key=lambda day: counts[day], default=None)
     if best is not None and counts[best] > 1:
-        said += f"; most on {write_day(best, span.dates[-1])}: {counts[best]:,}"
-    return said + (f"; on the days since, {count(so_far, 'paper')} so far" if so_far else "")
+        said += f" (most on {write_day(best, span.dates[-1])}: {counts[best]:,})"
+    return said + (f"; on the days since, {so_far:,} more so far" if so_far else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,11 +39,11 @@ def test_papers_are_counted_by_the_day_of_submission() -> None:
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ((3, 3, 3), "9 papers in 3 days; most on Sun 1 Nov: 3"),
-        ((0, 9, 3, 0), "12 papers in 4 days; most on Mon 2 Nov: 9"),
+        ((3, 3, 3), "9 papers in 3 days (most on Sun 1 Nov: 3)"),
+        ((0, 9, 3, 0), "12 papers in 4 days (most on Mon 2 Nov: 9)"),
         ((1, 0, 0, 0, 0, 0, 0), "about 1 paper a week"),
         ((1, *[0] * 29), "about 1 paper a month"),
-        ((9, *[2] * 29), "about 3 papers a day; most on Sun 1 Nov: 9"),
+        ((9, *[2] * 29), "about 3 papers a day (most on Sun 1 Nov: 9)"),
         ((0, 0), "0 papers in 2 days"),
     ],
 )
@@ -70,7 +70,7 @@ def test_days_that_are_only_begun_are_no_part_of_the_rate_and_said_apart() -> No
     span, papers = submit(2, 4, 1)
     begun = DaySpan(span.whole[:2], span.whole[2:])
     assert describe_volume(begun, papers) == (
-        "6 papers in 2 days; most on Mon 2 Nov: 4; on the days since, 1 paper so far"
+        "6 papers in 2 days (most on Mon 2 Nov: 4); on the days since, 1 more so far"
     )
 
 
