@@ -56,7 +56,7 @@ def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> 
     for number, entry in enumerate(entries, start=1):
         view = PaperView(entry, number)
         snippet = view.style_snippet(width - len(_INDENT))
-        said = (view.short_authors, view.place, view.categories, view.write_why(Abstracts.SHORT))
+        said = (view.change, view.short_authors, view.place, view.categories, view.write_why(Abstracts.SHORT))
         about = styled(" · ".join(filter(None, said)), "dim")
         written = [f"  {view.id:<12}{view.title_styled}", cut_line(_INDENT + snippet, width, 2), _INDENT + about]
         lines += [part for line in written if line.strip() for part in lay_out(line, width)]

@@ -139,3 +139,5 @@ def test_papers_are_written_with_what_was_met_and_few_names() -> None:
     assert "[GPUs] and find that four in five begin with a copy" in shown
     assert lines[-1].lstrip().startswith("Example0 … Example8 (9) · cs.PF +1")
     assert max(map(len, lines)) <= 100
+    gone = replace(entry, paper=replace(entry.paper, is_withdrawn=True))
+    assert "withdrawn (v1): " in write_papers([gone], width=100, color=False)
