@@ -14,6 +14,7 @@ from digest.model.errors import TemplateError
 from digest.model.messages import Coverage, Digest, DigestEntry, Form, Links, Occasion
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.query import parse_query
+from digest.query.tree import Prefix, walk_conditions
 from digest.render.contexts import PageContext, PostContext
 from digest.render.coverage import (
     CoverageState,
@@ -208,12 +209,12 @@ def _explain_empty_trial(digest: Digest) -> str:
             f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as Digest reads it."
             " `digest explain PAPER QUERY` says which clause each fails."
         )
-    if parse_query(digest.queries[0][1]).futility:
-        return f"arXiv has no paper that matches {text}."
-    return (
-        f"arXiv has no paper that matches {text}. Try another word, a wider one (GPU OR accelerator, transf*),"
-        " or leave a clause out."
-    )
+    query, nothing = parse_query(digest.queries[0][1]), f"arXiv has no paper that matches {text}."
+    if query.futility:
+        return nothing
+    if all(condition.prefix in (Prefix.AUTHOR, Prefix.PERSON) for condition in walk_conditions(query.tree)):
+        return f"{nothing} Try another spelling of the name, or the family name alone."
+    return f"{nothing} Try another word, a wider one (GPU OR accelerator, transf*), or leave a clause out."
 
 
 def _name_queries(digest: Digest, last: str) -> str:

@@ -67,13 +67,14 @@ def test_a_query_that_can_bring_nothing_ends_with_why(digest: Shell) -> None:
     said = digest("try", "cat:cs.CVV")
     assert "Try another word" not in said.out
     assert said.lines[-1] == "This brings nothing: 'cs.CVV' is not a category of arXiv; perhaps cs.CV is meant."
+    assert "Try another spelling of the name" in digest("try", "au:Zzyzxova").out
 
 
 @pytest.mark.usefixtures("world")
 def test_other_words_that_bring_the_most_are_named(digest: Shell) -> None:
     done = digest("try", "abs:overlooks", "--json")
     (note,) = json.loads(done.out)["notes"]
-    assert json.loads(done.out)["volume"].startswith("about 1 paper a day; ")
+    assert json.loads(done.out)["volume"].startswith("about 1 paper a day (")
     assert note.startswith('abs:overlooks also finds "overlooked"; ')
     assert f"\nnote: {note}\n" in done.err
     assert json.loads(digest("try", "abs:=overlooks", "--json").out)["papers"] == []
