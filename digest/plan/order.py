@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from digest.model.announcements import Kind
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from digest.model.messages import DigestEntry
     from digest.model.papers import ArxivId
 
-    _Rank: TypeAlias = tuple[int, int, int, int, int, int]
+    _Rank: TypeAlias = tuple[int, ...]
 
 MOST_WITH_TWO, MOST_WITH_ONE = 8, 25
 """Up to so many papers are shown with two sentences each, and with one; of more than that the title is shown."""
@@ -28,7 +27,7 @@ READ_FIRST = 5
 """Papers that come before all headings of a long digest."""
 
 _SMALL = 3
-"""A category with fewer papers has no heading of its own, but its archive may have one."""
+"""A category with fewer papers has no heading of its own: such papers are listed under "Others"."""
 
 KIND_ORDER = (Kind.NEW, Kind.KNOWN, Kind.CROSS_LIST, Kind.REPLACEMENT, Kind.METADATA, Kind.WITHDRAWAL)
 """Of a paper with several changes the first of these counts."""
@@ -58,16 +57,6 @@ _WEIGHTY = re.compile(
 _NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 _OFTEN = 3
 """An abstract that has the words of a query so often is about them; more often says no more."""
-
-_SEVERAL_WORDS = re.compile(r'\w+:=?"[^"]*\s[^"]*"')
-"""A clause on a phrase, or on a name of several parts, as canonical text."""
-
-_NAMES = ("au:", "author:")
-_AUTHORS, _TITLE, _ABSTRACT = (
-    Field.AUTHORS,
-    Field.TITLE,
-    Field.ABSTRACT,
-)  # each mention of an enumeration's member is a call
 
 
 def arrange(
@@ -115,9 +104,13 @@ def _divide(
         places = {name: place for place, name in enumerate(queries)}
         find_heading = _find_query
     elif form is Form.TITLE:
-        find_heading = _name_categories(entries)
-        totals = Counter(map(find_heading, entries))
-        places = {name: -total for name, total in totals.items() if name != _OTHERS}
+        totals = Counter(entry.paper.primary_category for entry in entries)
+        places = {name: -total for name, total in totals.items() if total >= _SMALL}
+
+        def find_heading(entry: DigestEntry) -> str:
+            category = entry.paper.primary_category
+            return category if category in places else _OTHERS
+
     else:
         places = {title: place for place, title in enumerate(_HEADINGS.values())}
         find_heading = lambda entry: _HEADINGS[entry.kind]  # noqa: E731 - as the others
@@ -138,23 +131,6 @@ _OTHERS = "Others"
 def _find_query(entry: DigestEntry) -> str:
     """Return the saved query a paper is shown under: the first it matches, in the subscription's order."""
     return entry.queries[0] if entry.queries else _OTHERS
-
-
-def _name_categories(entries: Iterable[DigestEntry]) -> Callable[[DigestEntry], str]:
-    """Return what names the heading of a paper: its primary category, or, if few have that, its archive."""
-    primary = Counter(entry.paper.primary_category for entry in entries)
-    archives: Counter[str] = Counter()
-    for category, total in primary.items():
-        archives[category.partition(".")[0]] += total * (total < _SMALL)
-
-    def name(entry: DigestEntry) -> str:
-        category = entry.paper.primary_category
-        if primary[category] >= _SMALL:
-            return category
-        archive = category.partition(".")[0]
-        return archive if archives[archive] >= _SMALL else _OTHERS
-
-    return name
 
 
 def is_minor(entry: DigestEntry) -> bool:
@@ -193,38 +169,21 @@ def rank_entries(entries: Iterable[DigestEntry]) -> list[DigestEntry]:
 
 def _rank(entry: DigestEntry) -> _Rank:
     """Rank an entry, the smallest first: followed authors, saved queries, title, mentions, where it appears."""
-    names = words = mentions = 0
-    for reason in entry.reasons:
-        fields = [span.field for span in reason.spans]
-        if _AUTHORS in fields:
-            names = max(names, 1 + _names_somebody_whole(reason.clause))
-        if _TITLE in fields:
-            words = max(words, 1 + _has_several_words(reason.clause))
-        mentions += fields.count(_ABSTRACT)
-    about = min(mentions, _OFTEN)
-    return -names, -len(entry.queries), -words, -about, -bool(find_place(entry.paper)), -entry.clauses
+    met = Counter(span.field for reason in entry.reasons for span in reason.spans)
+    told = bool(met[Field.AUTHORS]), len(entry.queries), bool(met[Field.TITLE]), min(met[Field.ABSTRACT], _OFTEN)
+    return (*(-one for one in told), -bool(find_place(entry.paper)), -entry.clauses)
 
 
 def say_why_first(entry: DigestEntry) -> str:
     """Say why a paper is to be read before others; "" for no reason."""
     spans = [span for reason in entry.reasons for span in reason.spans]
-    authors = dict.fromkeys(span.index for span in spans if span.field is _AUTHORS)
+    authors = dict.fromkeys(span.index for span in spans if span.field is Field.AUTHORS)
     said = ["by " + ", ".join(entry.paper.authors[index].name for index in authors)] if authors else []
     if len(entry.queries) > 1:
         number = len(entry.queries)
         said.append(f"in {_NUMBERS.get(number, number)} of your queries")
-    if any(span.field is _TITLE for span in spans):
+    if any(span.field is Field.TITLE for span in spans):
         said.append("your words in its title")
     if place := find_place(entry.paper):
         said.append(place)
     return ", ".join(said)
-
-
-@lru_cache(maxsize=2**14)
-def _has_several_words(clause: str) -> bool:
-    return _SEVERAL_WORDS.fullmatch(clause) is not None
-
-
-@lru_cache(maxsize=2**14)
-def _names_somebody_whole(clause: str) -> bool:
-    return clause.startswith(_NAMES) and _has_several_words(clause)
