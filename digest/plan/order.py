@@ -13,7 +13,7 @@ from digest.model.places import find_place
 from digest.model.subscriptions import Grouping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from digest.model.messages import DigestEntry
     from digest.model.papers import ArxivId
@@ -26,6 +26,7 @@ MOST_WITH_TWO, MOST_WITH_ONE = 8, 25
 READ_FIRST = 5
 """Papers that come before all headings of a long digest."""
 
+_OTHERS = "Others"
 _SMALL = 3
 """A category with fewer papers has no heading of its own: such papers are listed under "Others"."""
 
@@ -99,38 +100,28 @@ def _divide(
     entries: Sequence[DigestEntry], group_by: Grouping, queries: Sequence[str], form: Form
 ) -> list[tuple[Group, list[DigestEntry]]]:
     """Put papers that are new to the reader under saved queries, kinds, or, if they are many, categories."""
-    find_heading: Callable[[DigestEntry], str]
-    if group_by is Grouping.QUERY:
-        places = {name: place for place, name in enumerate(queries)}
-        find_heading = _find_query
-    elif form is Form.TITLE:
-        totals = Counter(entry.paper.primary_category for entry in entries)
-        places = {name: -total for name, total in totals.items() if total >= _SMALL}
+    totals = Counter(entry.paper.primary_category for entry in entries)
 
-        def find_heading(entry: DigestEntry) -> str:
-            category = entry.paper.primary_category
-            return category if category in places else _OTHERS
+    def find_heading(entry: DigestEntry) -> str:
+        if group_by is Grouping.QUERY:
+            return entry.queries[0] if entry.queries else _OTHERS  # the first that it matches
+        category = entry.paper.primary_category
+        if form is Form.TITLE:
+            return category if totals[category] >= _SMALL else _OTHERS
+        return _HEADINGS[entry.kind]
 
-    else:
-        places = {title: place for place, title in enumerate(_HEADINGS.values())}
-        find_heading = lambda entry: _HEADINGS[entry.kind]  # noqa: E731 - as the others
     by_heading: dict[str, list[DigestEntry]] = defaultdict(list)
     for entry in entries:
         by_heading[find_heading(entry)].append(entry)
-    titles = sorted(by_heading, key=lambda title: (places.get(title, len(entries)), title))
+    places = {title: place for place, title in enumerate((*queries, *_HEADINGS.values()))}
+    if group_by is not Grouping.QUERY and form is Form.TITLE:
+        places = {title: -total for title, total in totals.items()}
+    titles = sorted(by_heading, key=lambda title: (places.get(title, len(places)), title))
     is_name = group_by is Grouping.QUERY or form is Form.TITLE
     return [
         (Group(title, len(by_heading[title]), form, is_name and title != _OTHERS), by_heading[title])
         for title in titles
     ]
-
-
-_OTHERS = "Others"
-
-
-def _find_query(entry: DigestEntry) -> str:
-    """Return the saved query a paper is shown under: the first it matches, in the subscription's order."""
-    return entry.queries[0] if entry.queries else _OTHERS
 
 
 def is_minor(entry: DigestEntry) -> bool:
