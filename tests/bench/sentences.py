@@ -16,16 +16,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from digest.render.sentences import PHRASES, choose_snippet, measure_sentences, split_sentences
 from digest.render.text import show_plain
 from tests.bench.installations import say
 
-Numbers = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Numbers: TypeAlias = npt.NDArray[np.float64]
+
 DRAWS, FOLDS = 6, 5
 PENALTY = 200.0
 """Of the squares of the weights, for signals of spread 1; between 150 and 300 the estimate is the same."""
@@ -40,7 +42,7 @@ class Judged(NamedTuple):
 
     title: str
     sentences: list[str]
-    good: Numbers
+    good: list[float]
 
 
 def read_judged(path: Path) -> list[Judged]:
@@ -49,7 +51,7 @@ def read_judged(path: Path) -> list[Judged]:
     for line in path.read_text(encoding="utf-8").splitlines():
         told = json.loads(line)
         texts = [show_plain(text) for text in told["sentences"]]
-        good = np.array([number in told["good"] for number in range(1, len(texts) + 1)], float)
+        good = [float(number in told["good"]) for number in range(1, len(texts) + 1)]
         judged.append(Judged(show_plain(told["title"]), texts, good))
     return judged
 
@@ -76,6 +78,8 @@ def _shares(shown: str, sentence: str) -> bool:
 
 def fit_weights(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
     """Return a weight for each signal: a logistic regression, the squares of the weights held down."""
+    import numpy as np  # noqa: PLC0415 - only who fits weights needs it
+
     table, good = np.vstack(measured), np.concatenate([one.good for one in judged])
     spread = np.maximum(table.std(0), _LEAST_SPREAD)
     table = np.c_[(table - table.mean(0)) / spread, np.ones(len(table))]
@@ -90,6 +94,8 @@ def fit_weights(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Number
 
 def estimate(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
     """Return for each draw the shares of abstracts whose best sentence, and one of whose best two, is good."""
+    import numpy as np  # noqa: PLC0415 - only who fits weights needs it
+
     shares = []
     for draw in range(DRAWS):
         order = np.random.default_rng(draw).permutation(len(judged))
@@ -99,7 +105,7 @@ def estimate(measured: Sequence[Numbers], judged: Sequence[Judged]) -> Numbers:
             known = [at for at in range(len(judged)) if at not in held]
             weights = fit_weights([measured[at] for at in known], [judged[at] for at in known])
             for at in held:
-                good = judged[at].good[np.argsort(-(measured[at] @ weights), kind="stable")]
+                good = np.array(judged[at].good)[np.argsort(-(measured[at] @ weights), kind="stable")]
                 right.append((good[0], good[:2].max()))
         shares.append(np.mean(right, axis=0))
     return np.array(shares)
@@ -115,6 +121,8 @@ def main(arguments: Sequence[str]) -> int:
         say(f"{len(judged)} abstracts: right {one:.1%}, one of two {two:.1%}; split as readers did {alike:.1%}")
         say(f"{took * 1e3:.2f} ms an abstract, chosen from twice")
         return 0
+    import numpy as np  # noqa: PLC0415 - only who fits weights needs it
+
     signals = [measure_sentences(one.title, one.sentences) for one in judged]
     names = list(dict.fromkeys((*PHRASES, *(name for one in signals for told in one for name in told))))
     measured = [np.array([[told.get(name, 0.0) for name in names] for told in one]) for one in signals]

@@ -83,7 +83,7 @@ def test_whoever_leaves_gets_nothing_more_whatever_the_file_says_until_they_retu
     world.clock.set(datetime(2026, 11, 24, 8, 5, tzinfo=UTC))
     digest("run", expect=4)  # old@ is told too, and dies again
     assert mails_to(world, SECOND) == before + 1
-    assert "1 replaced:" in str(world.mail.mails[-1].message["Subject"])
+    assert "1 first time here:" in str(world.mail.mails[-1].message["Subject"])
 
 
 @pytest.mark.usefixtures("world")

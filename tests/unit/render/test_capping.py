@@ -91,7 +91,8 @@ def test_each_medium_shows_so_many_and_counts_and_links_the_rest(
     page = RENDERER.render_page(digest, links)
     assert page.count('id="paper-') == len(digest.entries), "nothing is cut on a page"
     terminal = RENDERER.render_terminal(digest, width=96, color=False, limit=None)
-    assert all(f"Paper no. {number:03d}." in terminal for number in range(1, len(digest.entries) + 1))
+    assert all(f"Paper no. {number}." in terminal for number in titles)
+    assert (f"{hidden} more" in terminal) is (hidden > 0)
     event = json.loads(RENDERER.render(digest, deliver("webhook:lab"), links, IDENTITY).body)["data"]
     assert all(paper["is_shown"] is (paper["number"] <= digest.shown) for paper in event["papers"])
     assert len(event["papers"]) + event["rest"]["count"] == len(digest.entries)

@@ -46,7 +46,7 @@ def test_without_any_way_to_leave_no_dead_link_is_printed(write: Write) -> None:
 def test_a_subject_says_how_many_and_the_first_title_and_on_a_quiet_day_the_date(write: Write) -> None:
     assert read_subject(write(quiet_digests()["quiet"])) == "No new papers (Thu 19 Nov)"
     long = make_digest((make_entry(title="One of many words " * 9), make_entry(2, kind=Kind.REPLACEMENT)))
-    assert read_subject(write(long)) == f"1 new, 1 replaced: {'One of many words ' * 3}One of many …"
+    assert read_subject(write(long)) == f"1 new, 1 first time here: {'One of many words ' * 3}One of many …"
 
 
 def test_the_hidden_beginning_says_what_the_subject_does_not(write: Write) -> None:
