@@ -183,7 +183,7 @@ class Group:
         count: how many papers.
         form: how much is said of each.
         is_name: its title is the name of a category or a saved query.
-        reasons: for each of its papers, why it is to be read first; () in other groups.
+        reasons: why each of its papers comes first; () in other groups.
     """
 
     title: str

@@ -55,6 +55,7 @@ _WEIGHTY = re.compile(
 )
 """What makes more than a minor change of a comment."""
 
+_FEW_AUTHORS = 3  # of a collaboration a query may ask for hundreds
 _NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 _OFTEN = 3
 """An abstract that has the words of a query so often is about them; more often says no more."""
@@ -166,9 +167,9 @@ def _rank(entry: DigestEntry) -> _Rank:
 
 
 def say_why_first(entry: DigestEntry) -> str:
-    """Say why a paper is to be read before others; "" for no reason."""
+    """Say why a reader should read a paper before others; "" for no reason."""
     spans = [span for reason in entry.reasons for span in reason.spans]
-    authors = dict.fromkeys(span.index for span in spans if span.field is Field.AUTHORS)
+    authors = sorted({span.index for span in spans if span.field is Field.AUTHORS})[:_FEW_AUTHORS]
     said = ["by " + ", ".join(entry.paper.authors[index].name for index in authors)] if authors else []
     if len(entry.queries) > 1:
         number = len(entry.queries)

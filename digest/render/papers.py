@@ -79,7 +79,7 @@ class PaperView:
         under: the saved query it stands under; "" where the headings are kinds of announcement.
         is_of_one_query: its digest has one saved query, whose name would stand at every paper.
         form: how much is said of it: `two sentences`, `one sentence`, `title`, `change` or `minor`.
-        why_first: why it is to be read before the others, in words; "" if it is not.
+        why_first: why it comes before the others, in words; "" if it does not.
         heading: what it stands under.
     """
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 30}
-MOST_FILES, MOST_LINES = 207, {"digest": 49_125, "tests": 57_815}
+MOST_FILES, MOST_LINES = 207, {"digest": 49_125, "tests": 57_816}
 HEAVY = (
     "alembic",
     "anyio",
