@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
-FULLEST = {"digest/cli": 30}
-MOST_FILES, MOST_LINES = 207, {"digest": 49_125, "tests": 57_816}
+FULLEST = {"digest/cli": 32}
+MOST_FILES, MOST_LINES = 218, {"digest": 51_000, "tests": 60_000}
 HEAVY = (
     "alembic",
     "anyio",

@@ -1,0 +1,1 @@
+"""What somebody cares about: libraries read, liked papers, how near a paper is to them, and why."""

@@ -1,0 +1,79 @@
+"""Libraries: papers that somebody keeps elsewhere, by which digests are put in order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from digest.model.errors import ConfigurationError
+from digest.model.papers import ArxivId
+
+ZOTERO = "zotero:"
+
+_ZOTERO_SOURCE = re.compile(r"zotero:(group/)?(\d{1,12})(?:/(.+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPaper:
+    """One paper of a library, as its source says.
+
+    Attributes:
+        title: plain or TeX, "" if only its id is known.
+        abstract: "" if the source has none.
+        arxiv_id: None if it has none, or none is given.
+        doi: without `https://doi.org/`, in small letters; "" for none.
+        collection: where in the library it is: a collection's path, such as `Thesis/Chapter 2`; "" for its top.
+    """
+
+    title: str
+    abstract: str = ""
+    arxiv_id: ArxivId | None = None
+    doi: str = ""
+    collection: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryReading:
+    """What a source held when it was read.
+
+    Attributes:
+        troubles: what could not be read, one sentence each, with its line where there is one.
+        version: tells this state from another: a hash of the file, or Zotero's version.
+    """
+
+    papers: tuple[LibraryPaper, ...]
+    troubles: tuple[str, ...] = ()
+    version: str = ""
+
+
+class Opinion(StrEnum):
+    """What a person said of one paper: show more like it, or less."""
+
+    MORE = "more"
+    LESS = "less"
+
+
+@dataclass(frozen=True, slots=True)
+class ZoteroSource:
+    """A library at Zotero: a person's or a group's, whole or one collection with those below it."""
+
+    number: int
+    is_group: bool = False
+    collection: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `zotero:1234567`, `zotero:group/98765` or `zotero:1234567/Thesis/Chapter 2`.
+
+        Raises:
+            ConfigurationError: it names no library.
+        """
+        found = _ZOTERO_SOURCE.fullmatch(text)
+        if found is None:
+            raise ConfigurationError(
+                f"{text!r} names no library at Zotero",
+                hint="Write zotero:1234567 (your user id), zotero:group/98765, or zotero:1234567/Collection.",
+            )
+        return cls(int(found[2]), is_group=bool(found[1]), collection=(found[3] or "").strip("/"))
