@@ -1,0 +1,95 @@
+"""How near papers are to a library, in whole numbers, and in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from digest.interest.nearness import Interest, PaperText, Texts, Weights, find_least, leave_out
+from digest.query import PaperIndex
+from tests.unit.made_up import make_paper
+
+QUBITS = ("Surface codes for noisy qubits", "We correct errors of superconducting qubits by surface codes.")
+GALAXIES = ("Dwarf galaxies with dark haloes", "Rotation curves of dwarf galaxies show dark matter.")
+GRAPHS = ("Colouring of sparse graphs", "Every sparse graph has a colouring with few colours.")
+LIBRARY = [QUBITS, GALAXIES, GRAPHS, ("Lattice surgery on surface codes", "Qubits are merged and split.")]
+TEX = (r"$\Lambda$CDM and $f(R)$", r"$x_{i} \rightarrow \infty$")
+NEARER = ("Decoding surface codes", "A decoder for superconducting qubits in the presence of noise.")
+FARTHER = ("Stars in dwarf galaxies", "Stellar populations of nearby galaxies.")
+WEIGHTS = Weights().count([*LIBRARY, NEARER, FARTHER, TEX])
+EVERYTHING = [*LIBRARY, NEARER, FARTHER, TEX, ("", ""), ("Qubits", "")]
+
+
+def test_a_paper_that_shares_more_rare_words_is_nearer() -> None:
+    nearer, farther, alien = Interest(WEIGHTS, [QUBITS]).measure([NEARER, FARTHER, ("Zeta", "")])
+    assert nearer > farther >= alien == 0
+
+
+@pytest.mark.parametrize("weights", [Weights(), WEIGHTS])
+def test_every_paper_of_the_library_is_its_own_nearest(weights: Weights) -> None:
+    interest = Interest(weights, LIBRARY)
+    assert [interest.find_nearest(paper) for paper in LIBRARY] == [0, 1, 2, 3]
+
+
+def test_the_order_of_the_library_does_not_matter() -> None:
+    shuffled = [LIBRARY[place] for place in (2, 0, 3, 1)]
+    assert Interest(WEIGHTS, shuffled).measure(EVERYTHING) == Interest(WEIGHTS, LIBRARY).measure(EVERYTHING)
+
+
+def test_measures_are_whole_numbers() -> None:
+    assert {type(one) for one in Interest(WEIGHTS, LIBRARY).measure(EVERYTHING)} == {int}
+
+
+@pytest.mark.parametrize("paper", EVERYTHING)
+def test_a_paper_that_counts_against_never_brings_itself_nearer(paper: PaperText) -> None:
+    before = Interest(WEIGHTS, LIBRARY, [FARTHER]).measure([paper])
+    assert Interest(WEIGHTS, LIBRARY, [paper]).measure([paper]) <= Interest(WEIGHTS, LIBRARY).measure([paper])
+    assert Interest(WEIGHTS, LIBRARY, [FARTHER, FARTHER, paper]).measure([paper]) <= before
+
+
+def test_weights_come_back_from_their_bytes() -> None:
+    kept = Weights.from_bytes(WEIGHTS.to_bytes())
+    assert kept.papers == 7
+    assert Interest(kept, LIBRARY).measure(EVERYTHING) == Interest(WEIGHTS, LIBRARY).measure(EVERYTHING)
+
+
+def test_counting_goes_on_where_it_stopped() -> None:
+    parted = Weights().count(EVERYTHING[:4]).count(EVERYTHING[4:])
+    assert parted.to_bytes() == Weights().count(EVERYTHING).to_bytes()
+
+
+@pytest.mark.parametrize("library", [[], [("", "")], [QUBITS]])
+def test_a_text_without_words_is_near_nothing(library: list[PaperText]) -> None:
+    interest = Interest(WEIGHTS, library)
+    assert interest.measure([("", ""), ("of the", "")]) == [0, 0]
+    assert interest.find_nearest(("", "")) is None
+    assert interest.explain(("", "")) == []
+
+
+def test_papers_an_index_has_read_need_no_second_reading() -> None:
+    papers = [make_paper(title=title, abstract=abstract) for title, abstract in EVERYTHING]
+    interest = Interest(WEIGHTS, LIBRARY)
+    assert interest.measure(Texts(PaperIndex(papers).list_texts())) == interest.measure(EVERYTHING)
+
+
+@pytest.mark.parametrize("paper", EVERYTHING)
+def test_the_words_that_carry_nearness_are_words_of_the_paper(paper: PaperText) -> None:
+    carrying = Interest(WEIGHTS, LIBRARY).explain(paper)
+    assert len(carrying) <= 3
+    assert 0 <= sum(share for _, share in carrying) <= 1.000001
+    assert all(word in " ".join(paper) for written, _ in carrying for word in written.split())
+
+
+def test_a_pair_is_told_as_two_words() -> None:
+    assert Interest(WEIGHTS, [QUBITS]).explain(NEARER)[0][0] == "surface codes"
+
+
+def test_the_top_tenth_ends_at_its_smallest_nearness() -> None:
+    assert find_least(range(1, 101)) == 91
+    assert find_least([5, 7]) == 7
+    assert find_least([0] * 20) == find_least([]) == find_least([-3, -4]) == 1
+
+
+def test_each_paper_of_a_library_is_measured_against_the_others() -> None:
+    alone = [Interest(WEIGHTS, LIBRARY[:at] + LIBRARY[at + 1 :]).measure([LIBRARY[at]])[0] for at in range(4)]
+    assert leave_out(WEIGHTS, LIBRARY) == alone
+    assert leave_out(WEIGHTS, [QUBITS]) == [0]
