@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit, urlunsplit
 from digest.config.values import read_each, read_line, read_lines, suggest
 from digest.model.clock import LOOPBACK_HOSTS
 from digest.model.errors import ConfigurationError, UsageError
+from digest.model.libraries import ZOTERO
 from digest.model.people import Signup
 from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, normalise_address
 
@@ -333,6 +334,11 @@ def resolve_destinations(places: Iterable[Destination], folder: Path) -> tuple[D
         else place
         for place in places
     )
+
+
+def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:
+    """Return sources of libraries, files by their absolute paths."""
+    return tuple(one if one.startswith(ZOTERO) else str(folder / expand_home(one)) for one in sources)
 
 
 def _split(url: str) -> SplitResult | None:

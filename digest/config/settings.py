@@ -252,6 +252,19 @@ class SlackSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ZoteroSettings:
+    """How libraries at Zotero are read."""
+
+    key: str = declare(
+        values.read_line,
+        "",
+        "The key that reads your library at Zotero, made at zotero.org/settings/keys. Public groups need none.",
+        secrecy=Secrecy.SECRET,
+    )
+    url: str = declare(addresses.read_http_url, "https://api.zotero.org/", "Zotero's Web API.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebSettings:
     """Where feeds and pages are served by `digest serve`."""
 
@@ -351,6 +364,19 @@ class DefaultSettings:
         'How papers are grouped: by "kind" (in a digest of more than 25 papers by category), or by the first saved'
         ' "query" that they match.',
     )
+    library: tuple[str, ...] = declare(
+        values.read_sources,
+        [],
+        "Papers you keep: a file (BibTeX, RIS, CSL-JSON, or ids of papers), zotero:1234567, zotero:group/98765,"
+        " zotero:1234567/Collection, or a list of them. Papers near them come first.",
+        resolve=addresses.resolve_sources,
+    )
+    not_like: tuple[str, ...] = declare(
+        values.read_sources,
+        [],
+        "Papers whose like come later, in the same forms.",
+        resolve=addresses.resolve_sources,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +436,7 @@ class Config:
     network: NetworkSettings
     mail: MailSettings
     slack: SlackSettings
+    zotero: ZoteroSettings
     web: WebSettings
     alarms: AlarmSettings
     defaults: DefaultSettings
@@ -457,6 +484,7 @@ TABLES: dict[str, type] = {
     "network": NetworkSettings,
     "mail": MailSettings,
     "slack": SlackSettings,
+    "zotero": ZoteroSettings,
     "web": WebSettings,
     "alarms": AlarmSettings,
     "defaults": DefaultSettings,
@@ -539,6 +567,18 @@ SUBSCRIPTION: tuple[Setting, ...] = (
         name="exclude",
     ),
     Setting(values.read_paper_ids, [], "The ids of papers it never shows, in any version.", name="exclude_papers"),
+    Setting(
+        values.read_queries,
+        [],
+        "A query or a list of queries, as texts or by name. What they match comes before the rest.",
+        name="read_first",
+    ),
+    Setting(
+        values.read_queries,
+        [],
+        "A query or a list of queries. What they match comes after the rest, whatever else it matches.",
+        name="read_last",
+    ),
     Setting(
         values.choose_from(Archive),
         "link",

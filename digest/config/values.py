@@ -14,6 +14,7 @@ from digest.model import taxonomy
 from digest.model.announcements import DELIVERABLE_KINDS, Kind
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.errors import ConfigurationError, UsageError
+from digest.model.libraries import ZOTERO, ZoteroSource
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import NAME, NAME_RULE
 
@@ -213,6 +214,16 @@ def read_followed(value: object) -> tuple[str, ...]:
                 hint='Give it a name: [queries] NAME = "…", and follow = "NAME".',
             )
     return followed
+
+
+def read_sources(value: object) -> tuple[str, ...]:
+    """Read sources of libraries: paths, and libraries at Zotero."""
+    sources = read_lines(value)
+    for source in sources:
+        if source.startswith(ZOTERO):
+            ZoteroSource.parse(source)
+    refuse_repeats(sources)
+    return sources
 
 
 def complete_word(text: str) -> str:

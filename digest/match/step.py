@@ -14,6 +14,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from digest.interest.step import Interests
 from digest.match.rules import (
     Exclusion,
     choose_first_digest,
@@ -37,6 +38,7 @@ from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
 from digest.store import subscriptions as subscription_store
+from digest.store.libraries import save_least
 from digest.store.matches import FirstDigest
 
 _PAPERS_AT_ONCE: Final = 4_000
@@ -216,6 +218,9 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     if not changes:
         return False
     outcomes = match_changes(changes, revisions)
+    with site.store.read() as conn:
+        days = {change.announced for change in changes if change.kind is Kind.NEW}
+        leasts = Interests().measure_days(conn, days)
     at = site.clock.now()
     with site.store.begin() as conn:
         now_at = match_store.load_matched_mark(conn, hold=True)
@@ -228,6 +233,8 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
             conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
         )
         match_store.save_query_matches(conn, run_id, outcomes)
+        for day, least in leasts.items():
+            save_least(conn, day, least)
         kind_of = {change.id: change.kind for change in changes}
         overtaken = find_overtaken(conn, site.config.arxiv.source, changes)
         by_id = {change.id: change for change in changes}

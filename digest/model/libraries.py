@@ -56,6 +56,21 @@ class Opinion(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """How near a paper is to what somebody keeps and likes.
+
+    Attributes:
+        nearness: more is nearer; it compares papers for one subscription alone.
+        is_top: it is in the top tenth of its announcement.
+        title: of the nearest paper in the library; "" if only dislikes are known.
+    """
+
+    nearness: int
+    is_top: bool
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class ZoteroSource:
     """A library at Zotero: a person's or a group's, whole or one collection with those below it."""
 

@@ -127,6 +127,8 @@ class DigestEntry:
         change_id: the change this entry reports.
         before: the text its reader had; None for papers that are new to the reader.
         sequel: what became of it since; None where nothing did.
+        near: if it is in the top tenth of its announcement by nearness to the subscription's library, to what:
+            `like “Title of the nearest”`; "" else.
     """
 
     kind: Kind
@@ -138,6 +140,7 @@ class DigestEntry:
     change_id: int = 0
     before: StoredText | None = None
     sequel: Sequel | None = None
+    near: str = ""
 
     @property
     def tells_change(self) -> bool:

@@ -64,6 +64,9 @@ SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 
 _PLACES = "Write mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, file:… or console."
 
+_OWN_PLACES = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
+"""Destinations that show nothing to anybody but their owner."""
+
 FEED_SUFFIXES = (".atom", ".xml", ".json")
 
 
@@ -228,6 +231,10 @@ class Subscription:
         archive: who finds its past digests.
         joinable: people may join it by themselves, on the first page.
         shared: several people read each of its addresses, so none of them can end it for all by a link.
+        library: sources of papers by which its digests are put in order: paths, and libraries at Zotero.
+        not_like: sources of papers whose like come later.
+        read_first: queries; what they match comes before the rest.
+        read_last: queries; what they match comes after the rest.
     """
 
     name: str
@@ -247,6 +254,10 @@ class Subscription:
     archive: Archive = Archive.LINK
     joinable: bool = False
     shared: bool = False
+    library: tuple[str, ...] = ()
+    not_like: tuple[str, ...] = ()
+    read_first: tuple[str, ...] = ()
+    read_last: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.title:
@@ -256,6 +267,13 @@ class Subscription:
     def has_digests(self) -> bool:
         """Whether anything is sent to it; feeds alone need no digest."""
         return any(not destination.is_pulled for destination in self.destinations)
+
+    @property
+    def has_one_reader(self) -> bool:
+        """Whether nobody but its owner reads it: then it may name titles of a library."""
+        kinds = [place.kind for place in self.destinations if place.kind not in _OWN_PLACES]
+        is_open = self.shared or self.joinable or self.archive is Archive.PUBLIC
+        return not is_open and (not kinds or kinds == [DestinationKind.MAIL])
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from digest.model.messages import (
 )
 from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import Destination, DueSubscription
-from digest.plan.order import KIND_ORDER, arrange
+from digest.plan.order import KIND_ORDER, Precedence, arrange
 from digest.query import analyse, find_reasons, matches
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def plan_digest(
     now: datetime,
     load_later: Callable[[], Mapping[int, Sequence[StoredChange]]] = dict,
     make: EntryMaker | None = None,
+    judge: Callable[[Sequence[DigestEntry]], tuple[Sequence[DigestEntry], Precedence]] | None = None,
 ) -> Digest:
     """Freeze one digest.
 
@@ -58,6 +59,7 @@ def plan_digest(
         load_later: returns what else was found of papers by their keys, though the subscription does not ask for
             it; called only if the digest stands for several announcements.
         make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
+        judge: says what of its entries comes first and last, and what they are near to.
     """
     subscription = due.subscription
     by_paper: dict[int, list[StoredChange]] = {}
@@ -71,12 +73,10 @@ def plan_digest(
         sequel = find_sequel(found, later.get(key, ()), occasion)
         return (make or make_entry)(Shown(found, occasion, seen.get(key), sequel), readable)
 
-    entries, groups = arrange(
-        [tell(key, found) for key, found in by_paper.items()],
-        subscription.group_by,
-        [name for name, _ in texts],
-        subscription.show,
-    )
+    made: Sequence[DigestEntry] = [tell(key, found) for key, found in by_paper.items()]
+    made, precedence = judge(made) if judge else (made, Precedence())
+    names = [name for name, _ in texts]
+    entries, groups = arrange(made, subscription.group_by, names, subscription.show, precedence)
     excludes = subscription.exclude or subscription.exclude_papers
     return Digest(
         subscription=subscription.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from digest.model.announcements import Kind
@@ -13,8 +14,9 @@ from digest.model.places import find_place
 from digest.model.subscriptions import Grouping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from digest.model.libraries import Near
     from digest.model.messages import DigestEntry
     from digest.model.papers import ArxivId
 
@@ -61,8 +63,30 @@ _OFTEN = 3
 """An abstract that has the words of a query so often is about them; more often says no more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Precedence:
+    """What a subscription puts first and last, by the ids of papers.
+
+    Attributes:
+        first: the query of `read_first` that each paper matches.
+        last: those that `read_last` matches.
+        nearness: how near each paper is to the subscription's library.
+    """
+
+    first: Mapping[ArxivId, str] = field(default_factory=dict)
+    last: Collection[ArxivId] = ()
+    nearness: Mapping[ArxivId, int] = field(default_factory=dict)
+
+
+_NO_PRECEDENCE = Precedence()
+
+
 def arrange(
-    entries: Iterable[DigestEntry], group_by: Grouping, queries: Sequence[str], show: int | None = None
+    entries: Iterable[DigestEntry],
+    group_by: Grouping,
+    queries: Sequence[str],
+    show: int | None = None,
+    precedence: Precedence = _NO_PRECEDENCE,
 ) -> tuple[tuple[DigestEntry, ...], tuple[Group, ...]]:
     """Return the entries of a digest in the order it tells them, and the headings they have.
 
@@ -73,8 +97,9 @@ def arrange(
         group_by: what the headings of papers that are new to the reader are.
         queries: names of the saved queries in the subscription's order.
         show: how many are shown at most; None for all. The others come last, under headings of their own.
+        precedence: what comes before and after the rest.
     """
-    ranked = rank_entries(entries)
+    ranked = rank_entries(entries, precedence)
     news = [entry for entry in ranked if not entry.tells_change]
     changes: dict[tuple[str, Form], list[DigestEntry]] = {heading: [] for heading in _CHANGES}
     for entry in ranked:
@@ -86,9 +111,9 @@ def arrange(
         form = Form.TWO_SENTENCES if len(shown) <= MOST_WITH_TWO else Form.SENTENCE
     groups: list[tuple[Group, list[DigestEntry]]] = []
     if form is Form.TITLE:
-        first = [entry for entry in shown if say_why_first(entry)][:READ_FIRST]
+        first = [entry for entry in shown if say_why_first(entry, precedence)][:READ_FIRST]
         if first:
-            reasons = tuple(map(say_why_first, first))
+            reasons = tuple(say_why_first(entry, precedence) for entry in first)
             groups.append((Group("Read first", len(first), Form.SENTENCE, reasons=reasons), first))
         shown = [entry for entry in shown if entry not in first]
     groups += _divide(shown, group_by, queries, form)
@@ -143,7 +168,7 @@ def is_minor(entry: DigestEntry) -> bool:
     return is_small and len(comment) <= LONGEST_MINOR and not _WEIGHTY.search(comment)
 
 
-def rank_entries(entries: Iterable[DigestEntry]) -> list[DigestEntry]:
+def rank_entries(entries: Iterable[DigestEntry], precedence: Precedence = _NO_PRECEDENCE) -> list[DigestEntry]:
     """Return entries, the most telling first; equal ones of several announcements take turns, newest first."""
 
     def find_number(entry: DigestEntry) -> tuple[int, int, ArxivId]:
@@ -153,24 +178,47 @@ def rank_entries(entries: Iterable[DigestEntry]) -> list[DigestEntry]:
     turns: Counter[object] = Counter()
     ranked = []
     for entry in sorted(entries, key=find_number):
-        rank = _rank(entry)
+        rank = _rank(entry, precedence)
         turns[rank, entry.announced] += 1
         ranked.append((rank, turns[rank, entry.announced], find_number(entry), entry))
     return [entry for *_, entry in sorted(ranked, key=lambda one: one[:3])]
 
 
-def _rank(entry: DigestEntry) -> _Rank:
-    """Rank an entry, the smallest first: followed authors, saved queries, title, mentions, where it appears."""
+def _rank(entry: DigestEntry, precedence: Precedence) -> _Rank:
+    """Rank an entry, the smallest first.
+
+    In this order count: what is read last, followed authors, what is read first, nearness, saved queries, the
+    title, mentions, and where it appears.
+    """
+    id_ = entry.paper.id
     met = Counter(span.field for reason in entry.reasons for span in reason.spans)
-    told = bool(met[Field.AUTHORS]), len(entry.queries), bool(met[Field.TITLE]), min(met[Field.ABSTRACT], _OFTEN)
-    return (*(-one for one in told), -bool(find_place(entry.paper)), -entry.clauses)
+    wanted = bool(met[Field.AUTHORS]), id_ in precedence.first, precedence.nearness.get(id_, 0)
+    told = len(entry.queries), bool(met[Field.TITLE]), min(met[Field.ABSTRACT], _OFTEN)
+    return (
+        int(id_ in precedence.last),
+        *(-one for one in (*wanted, *told)),
+        -bool(find_place(entry.paper)),
+        -entry.clauses,
+    )
 
 
-def say_why_first(entry: DigestEntry) -> str:
+def say_near(near: Near, *, is_owner: bool) -> str:
+    """Say to what a paper is near; titles of a library are for its owner alone."""
+    if not is_owner:
+        return "near the library of this list"
+    return f"like “{near.title}”" if near.title else ""
+
+
+def say_why_first(entry: DigestEntry, precedence: Precedence) -> str:
     """Say why a reader should read a paper before others; "" for no reason."""
+    id_ = entry.paper.id
+    if id_ in precedence.last:
+        return ""
     spans = [span for reason in entry.reasons for span in reason.spans]
     authors = sorted({span.index for span in spans if span.field is Field.AUTHORS})[:_FEW_AUTHORS]
     said = ["by " + ", ".join(entry.paper.authors[index].name for index in authors)] if authors else []
+    said += [f"you read {precedence.first[id_]} first"] if id_ in precedence.first else []
+    said += [entry.near] if entry.near else []
     if len(entry.queries) > 1:
         number = len(entry.queries)
         said.append(f"in {_NUMBERS.get(number, number)} of your queries")

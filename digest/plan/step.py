@@ -13,12 +13,14 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from digest.match.rules import choose_sample, read_exclusion, readable
+from digest.interest.step import Interests
+from digest.match.rules import choose_sample, read_exclusion, read_saved, readable
 from digest.model.announcements import Kind, StoredChange, mailing_moment, mailings_between
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Occasion, Seen
-from digest.model.subscriptions import ActiveRevision, DueSubscription, WhenEmpty
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, WhenEmpty
 from digest.plan.digests import (
     Shown,
     find_last_papers,
@@ -29,12 +31,14 @@ from digest.plan.digests import (
     plan_digest,
 )
 from digest.plan.links import LinkMaker, make_links, remember_tokens
+from digest.plan.order import Precedence, say_near
 from digest.plan.restored import take_as_sent
 from digest.plan.turns import Turn, TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
 from digest.poll.coverage import load_coverage, reach_back
 from digest.poll.installation import Site
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
+from digest.query import matches as matches_query
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
@@ -69,6 +73,9 @@ class Drafts:
         self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
         self._maker: LinkMaker | None = None
         self._scope = ""
+        self._interests = Interests()
+        written = site.config.subscriptions
+        self._open = {one.name for one in written if not one.has_one_reader}
 
     def maker(self, conn: Connection) -> LinkMaker:
         """Return what makes this installation's addresses."""
@@ -139,6 +146,7 @@ class Drafts:
         occasion: Occasion,
         is_missed: bool = False,
         earlier: Sequence[EarlierDigest] = (),
+        to: Sequence[Destination] | None = None,
     ) -> DigestDraft:
         """Make the digest of one subscription.
 
@@ -148,6 +156,7 @@ class Drafts:
             is_missed: it is sent as the turn before the last, and covers the announcement before the last, as far
                 as no paper is of the last.
             earlier: without matches to show, what was sent before; see `load_earlier`.
+            to: destinations; None for all of the subscription.
 
         Raises:
             DigestError: it cannot be planned, such as for a template that fails.
@@ -183,16 +192,41 @@ class Drafts:
             now=self.now,
             load_later=partial(_load_later, conn, changes),
             make=make,
+            judge=partial(self._judge, conn, due),
         )
         self.maker(conn)
         plans = plan_deliveries(
             digest,
-            due.subscription.destinations,
+            due.subscription.destinations if to is None else to,
             lambda destination: self._site.renderer.divide(digest, destination),
             scope=f"{self._scope}:{due.id}",
         )
         consumed = [row.match_run_id for row in rows]
         return digest_store.DigestDraft(due.id, digest, plans, consumed)
+
+    def _judge(
+        self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]
+    ) -> tuple[Sequence[DigestEntry], Precedence]:
+        """Say what of a digest comes first and last, and what is near to what its reader keeps and likes."""
+        wanted = due.subscription
+        near = self._interests.judge(conn, due, entries)
+        is_owner = wanted.has_one_reader and wanted.name not in self._open
+        reasons = {id_: say_near(one, is_owner=is_owner) for id_, one in near.items() if one.is_top}
+        if reasons:
+            entries = [replace(entry, near=reasons.get(entry.paper.id, "")) for entry in entries]
+        first, last = (self._find_first(named, entries) for named in (wanted.read_first, wanted.read_last))
+        return entries, Precedence(first, last.keys(), {id_: one.nearness for id_, one in near.items()})
+
+    def _find_first(self, named: Iterable[str], entries: Iterable[DigestEntry]) -> dict[ArxivId, str]:
+        """Return the first that is met of some queries, each as a text or by its name, by paper."""
+        texts = {query.name: query.text for query in self._site.config.queries}
+        read = [(name, query) for name in named if (query := read_saved(texts.get(name, name)))]
+        found: dict[ArxivId, str] = {}
+        for entry in entries if read else ():
+            ready = self._ready.get(entry.change_id) or analyse(entry.paper)
+            met = next((name for name, query in read if matches_query(query, ready)), None)
+            found |= {entry.paper.id: met} if met is not None else {}
+        return found
 
     def _reach_back(
         self,
@@ -385,11 +419,10 @@ def _plan_welcome(drafts: Drafts, due: DueSubscription, conn: Connection) -> Pla
     rows = leave_out_excluded(conn, due, had)
     if not (places and rows):
         return PlanReport()
-    due = replace(due, subscription=replace(due.subscription, destinations=places))
     drafts.read(conn, rows)
     rows = drafts.sample(due, rows)
     slot = f"new:{drafts.now.isoformat()}"
-    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST)
+    draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST, to=places)
     return _save(conn, drafts, [(due, replace(draft, consumed=()))])
 
 

@@ -300,6 +300,7 @@ def _freeze_entry(entry: DigestEntry, text: int) -> dict[str, Any]:
         "announced": entry.announced,
         "before": entry.before and entry.before.key,
         "sequel": sequel and (sequel.kind, sequel.day, sequel.before.key, sequel.after.key),
+        "near": entry.near,
     }
 
 
@@ -358,6 +359,7 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
         change_id=frozen["change"],
         before=StoredText(papers[before], before) if before else None,
         sequel=_thaw_sequel(papers, *sequel) if sequel else None,
+        near=frozen["near"],
     )
 
 

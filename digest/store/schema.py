@@ -5,7 +5,7 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, Table, UniqueConstraint, text
+from sqlalchemy import Column, Date, Index, Integer, Table, UniqueConstraint, text
 
 from digest.store import dialect as col
 
@@ -367,6 +367,7 @@ subscriptions = Table(
     col.number("look_back"),
     col.text("exclude_queries"),
     col.text("exclude_papers"),
+    *(col.text(name) for name in ("library", "not_like", "read_first", "read_last")),
     col.text("quiet_hours"),
     col.text("group_by"),
     col.moment("next_due_at", nullable=True, index=True),
@@ -467,4 +468,42 @@ installation = Table(
     col.text("secret"),
     col.moment("created_at"),
     col.moment("sent_until", nullable=True),
+)
+
+libraries = Table(
+    "libraries",
+    col.metadata,
+    col.key(),
+    col.text("source", unique=True),
+    col.text("version"),
+    col.moment("read_at", nullable=True),
+    col.moment("asked_at", nullable=True),
+    col.text("trouble"),
+    col.json_columns("troubles"),
+)
+
+library_papers = Table(
+    "library_papers",
+    col.metadata,
+    col.reference("library_id", "libraries.id", primary_key=True),
+    col.number("position", primary_key=True),
+    *(col.text(name) for name in ("arxiv_id", "doi", "title", "abstract", "collection", "opinion")),
+    col.moment("asked_at", nullable=True),
+)
+
+word_counts = Table(
+    "word_counts",
+    col.metadata,
+    col.key(),
+    col.moment("made_at"),
+    col.number("papers"),
+    col.blob("counts"),
+)
+
+near_days = Table(
+    "near_days",
+    col.metadata,
+    Column("announced_on", Date, primary_key=True),
+    col.reference("subscription_id", "subscriptions.id", primary_key=True),
+    col.big("least"),
 )

@@ -177,6 +177,10 @@ def write_exclusion(subscription: Subscription) -> dict[str, str]:
     }
 
 
+_ORDERING = ("library", "not_like", "read_first", "read_last")
+"""Columns that keep by what its digests are put in order, one source or query a line."""
+
+
 def bump_feed_generation(conn: Connection, subscription_id: int) -> int:
     """Give a feed a new address, also where it was revoked; return the new generation."""
     generation = subscriptions.c.feed_generation + 1
@@ -267,6 +271,10 @@ def _read_one(row: Row[Any], places: Sequence[Row[Any]], links: Sequence[Row[Any
             exclude=tuple(row.exclude_queries.splitlines()),
             exclude_papers=tuple(map(ArxivId.parse, row.exclude_papers.split())),
             quiet_hours=read_quiet_hours(row.quiet_hours),
+            library=tuple(row.library.splitlines()),
+            not_like=tuple(row.not_like.splitlines()),
+            read_first=tuple(row.read_first.splitlines()),
+            read_last=tuple(row.read_last.splitlines()),
         ),
         state=row.state,
         next_due_at=row.next_due_at,
@@ -555,6 +563,7 @@ def list_settings(subscription: Subscription) -> dict[str, Any]:
         "group_by": subscription.group_by,
         "quiet_hours": str(subscription.quiet_hours or ""),
         **write_exclusion(subscription),
+        **{name: "\n".join(getattr(subscription, name)) for name in _ORDERING},
     }
 
 

@@ -222,7 +222,7 @@ def test_a_mistake_is_named_with_its_file_key_and_mending(
             "test_clock: there is no such setting",
             "DIGEST_TEST_CLOCK alone",
         ),
-        ("[other]\n", "other: there is no such table", "There are templates, arxiv, store, network, mail, slack"),
+        ("[else]\n", "else: there is no such table", "There are templates, arxiv, store, network, mail, slack"),
         ('templates = "nowhere"\n', "templates: there is no folder", "remove `templates`"),
         ("mail = 5\n", "mail: must be a table, not a whole number", "Write [mail]."),
         ("arxiv = 5\n", "arxiv: must be a table", "Write [arxiv]."),

@@ -15,7 +15,15 @@ from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry, StoredText
 from digest.model.papers import ArxivId, Field, Reason, Span
 from digest.model.subscriptions import Grouping
-from digest.plan.order import MOST_WITH_ONE, MOST_WITH_TWO, READ_FIRST, arrange, is_minor, say_why_first
+from digest.plan.order import (
+    MOST_WITH_ONE,
+    MOST_WITH_TWO,
+    READ_FIRST,
+    Precedence,
+    arrange,
+    is_minor,
+    say_why_first,
+)
 from tests.conftest import IS_NIGHTLY
 from tests.unit.made_up import FOUND, make_paper
 
@@ -128,7 +136,7 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
     assert [group.title for group in groups] == ["Read first", "cs.PF"]
     crowd = make_entry("2611.90005", authors=tuple(f"Ada {number}" for number in range(300)))
     asked = Reason("au:ada", tuple(Span(Field.AUTHORS, 0, 3, number) for number in range(300)))
-    assert say_why_first(replace(crowd, reasons=(asked,))) == "by Ada 0, Ada 1, Ada 2"
+    assert say_why_first(replace(crowd, reasons=(asked,)), Precedence()) == "by Ada 0, Ada 1, Ada 2"
     assert arrange(many(40, "ti:GPUs"), Grouping.KIND, QUERIES)[1][0].count == READ_FIRST
 
 

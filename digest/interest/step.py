@@ -1,0 +1,121 @@
+"""Says how near papers are to the libraries and likes of subscriptions, as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from digest.model.libraries import LibraryPaper, Near, Opinion
+from digest.model.messages import DigestEntry
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import DueSubscription
+from digest.store import libraries as library_store
+from digest.store.libraries import StoredLibrary, write_likes_source
+from digest.store.subscriptions import load_subscriptions
+
+if TYPE_CHECKING:
+    from digest.interest.nearness import Interest, Texts, Weights
+
+_FEW = 30
+"""An announcement of fewer stored papers has no top tenth of its own: the newest papers stand in for it."""
+
+_YARDSTICK = 1_000
+"""So many of the newest papers then tell what the top tenth is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """What one or more subscriptions keep and like."""
+
+    near: tuple[LibraryPaper, ...]
+    interest: Interest
+
+
+class Interests:
+    """What subscriptions keep and like, read once for a pass."""
+
+    def __init__(self) -> None:
+        self._weights: Weights | None = None
+        self._libraries: dict[str, StoredLibrary | None] = {}
+        self._profiles: dict[object, _Profile | None] = {}
+        self._days: dict[date, Texts] = {}
+
+    def find(self, conn: Connection, due: DueSubscription) -> _Profile | None:
+        """Return what a subscription's reader keeps and likes; None for nothing."""
+        subscription, likes = due.subscription, write_likes_source(due.id)
+        self._load(conn, {*subscription.library, *subscription.not_like, likes})
+        key = subscription.library, subscription.not_like, self._libraries[likes] and likes
+        if key not in self._profiles:
+            near = [*self._list(subscription.library), *self._list((likes,), Opinion.MORE)]
+            unlike = [*self._list(subscription.not_like), *self._list((likes,), Opinion.LESS)]
+            self._profiles[key] = self._make(conn, near, unlike) if near or unlike else None
+        return self._profiles[key]
+
+    def _load(self, conn: Connection, sources: Collection[str]) -> None:
+        unknown = [source for source in sources if source not in self._libraries]
+        found = library_store.load_libraries(conn, unknown) if unknown else {}
+        self._libraries |= {source: found.get(source) for source in unknown}
+
+    def _list(self, sources: Collection[str], opinion: Opinion | None = None) -> list[LibraryPaper]:
+        held = [library for source in sources if (library := self._libraries[source])]
+        return [
+            one.paper for library in held for one in library.papers if one.opinion is opinion and one.paper.title
+        ]
+
+    def _make(self, conn: Connection, near: Sequence[LibraryPaper], unlike: Sequence[LibraryPaper]) -> _Profile:
+        from digest.interest.nearness import Interest  # noqa: PLC0415 - only who has a library pays for numpy
+
+        texts = [[(paper.title, paper.abstract) for paper in some] for some in (near, unlike)]
+        return _Profile(tuple(near), Interest(self._load_weights(conn), *texts))
+
+    def _load_weights(self, conn: Connection) -> Weights:
+        from digest.interest.nearness import Weights  # noqa: PLC0415 - as above
+
+        if self._weights is None:
+            row = library_store.load_counts(conn)
+            self._weights = Weights.from_bytes(row.counts) if row else Weights()
+        return self._weights
+
+    def judge(self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]) -> dict[ArxivId, Near]:
+        """Say how near the papers of a digest are to what its reader keeps and likes; {} without any of that."""
+        profile = self.find(conn, due)
+        if profile is None:
+            return {}
+        texts = [(entry.paper.title, entry.paper.abstract) for entry in entries]
+        least = {day: self._find_least(conn, due, profile, day) for day in {entry.announced for entry in entries}}
+        found = {}
+        for entry, text, nearness in zip(entries, texts, profile.interest.measure(texts), strict=True):
+            is_top = nearness >= least[entry.announced]
+            nearest = profile.interest.find_nearest(text) if is_top else None
+            title = profile.near[nearest].title if nearest is not None else ""
+            found[entry.paper.id] = Near(nearness, is_top, title)
+        return found
+
+    def _find_least(self, conn: Connection, due: DueSubscription, profile: _Profile, day: date) -> int:
+        stored = library_store.load_least(conn, due.id, day)
+        return self._measure_day(conn, profile, day) if stored is None else stored
+
+    def _measure_day(self, conn: Connection, profile: _Profile, day: date) -> int:
+        """Return the smallest nearness in the top tenth of an announcement."""
+        from digest.interest.nearness import Texts, find_least  # noqa: PLC0415 - as above
+
+        if day not in self._days:
+            texts = library_store.load_day(conn, day)
+            self._days[day] = Texts.read(
+                texts if len(texts) >= _FEW else library_store.load_newest(conn, _YARDSTICK)
+            )
+        return find_least(profile.interest.measure(self._days[day]))
+
+    def measure_days(self, conn: Connection, days: Collection[date]) -> dict[date, Mapping[int, int]]:
+        """Return for announcements the smallest nearness in their top tenth, by subscription."""
+        dues = load_subscriptions(conn, library_store.load_ordered(conn)) if days else []
+        profiles = [(due.id, profile) for due in dues if (profile := self.find(conn, due))]
+        leasts: dict[date, Mapping[int, int]] = {}
+        for day in sorted(days) if profiles else ():
+            of_profile = {id(profile): self._measure_day(conn, profile, day) for _, profile in profiles}
+            leasts[day] = {key: of_profile[id(profile)] for key, profile in profiles}
+        return leasts

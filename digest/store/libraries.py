@@ -1,0 +1,204 @@
+"""Libraries as they were last read, what people like, how often words are met, and how near each day came."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
+
+from digest.model.libraries import LibraryPaper, Opinion
+from digest.model.papers import ArxivId
+from digest.store import dialect
+from digest.store.schema import libraries, library_papers, near_days, papers, subscriptions, versions, word_counts
+
+_LIKES = "likes:"
+
+
+def write_likes_source(subscription_id: int) -> str:
+    """Return the source of what a subscription's reader likes, and what they do not."""
+    return f"{_LIKES}{subscription_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLibraryPaper:
+    """A paper of a stored library.
+
+    Attributes:
+        library_id, position: its key.
+        paper: as it is compared: with the abstract that was found for it.
+        opinion: of a paper somebody likes or does not; None in other libraries.
+        asked_at: when arXiv was asked for its abstract (UTC); None if it never was.
+    """
+
+    library_id: int
+    position: int
+    paper: LibraryPaper
+    opinion: Opinion | None = None
+    asked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLibrary:
+    """A library as it was last read.
+
+    Attributes:
+        version: tells the state that was read from another.
+        read_at: when what is stored was read (UTC); None before the first time.
+        asked_at: when its source was last asked whether it changed (UTC).
+        trouble: why the source could not be read last; "" if it could.
+        troubles: what of it could not be read.
+    """
+
+    id: int
+    source: str
+    version: str = ""
+    read_at: datetime | None = None
+    asked_at: datetime | None = None
+    trouble: str = ""
+    troubles: tuple[str, ...] = ()
+    papers: tuple[StoredLibraryPaper, ...] = field(default=(), repr=False)
+
+
+def load_libraries(conn: Connection, sources: Collection[str]) -> dict[str, StoredLibrary]:
+    """Return stored libraries with their papers, by source; one that was never asked for is missing."""
+    rows = [
+        row
+        for chunk in dialect.in_chunks(sources)
+        for row in conn.execute(select(libraries).where(libraries.c.source.in_(chunk)))
+    ]
+    held: dict[int, list[StoredLibraryPaper]] = {row.id: [] for row in rows}
+    found = select(library_papers).where(dialect.is_among(library_papers.c.library_id, "ids"))
+    for row in conn.execute(found.order_by(library_papers.c.position), {"ids": list(held)}) if held else ():
+        held[row.library_id].append(_read_paper(row))
+    return {
+        row.source: StoredLibrary(
+            row.id,
+            row.source,
+            row.version,
+            row.read_at,
+            row.asked_at,
+            row.trouble,
+            tuple(row.troubles),
+            tuple(held[row.id]),
+        )
+        for row in rows
+    }
+
+
+def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `library_papers`
+    id_ = ArxivId.parse(row.arxiv_id) if row.arxiv_id else None
+    paper = LibraryPaper(row.title, row.abstract, id_, row.doi, row.collection)
+    opinion = Opinion(row.opinion) if row.opinion else None
+    return StoredLibraryPaper(row.library_id, row.position, paper, opinion, row.asked_at)
+
+
+def require_library(conn: Connection, source: str) -> int:
+    """Return the key of a library, which is stored empty if it was not known."""
+    empty = {"source": source, "version": "", "trouble": "", "troubles": []}
+    conn.execute(dialect.insert(conn, libraries).on_conflict_do_nothing(index_elements=["source"]), empty)
+    return int(conn.execute(select(libraries.c.id).where(libraries.c.source == source)).scalar_one())
+
+
+def save_library(
+    conn: Connection,
+    source: str,
+    held: Sequence[LibraryPaper] | None,
+    *,
+    at: datetime,
+    version: str = "",
+    trouble: str = "",
+    troubles: Sequence[str] = (),
+) -> None:
+    """Store what a source was found to hold; None for unchanged, or for one that could not be read."""
+    key = require_library(conn, source)
+    values: dict[str, Any] = {"asked_at": at, "trouble": trouble}
+    if held is not None:
+        values |= {"read_at": at, "version": version, "troubles": list(troubles)}
+        conn.execute(delete(library_papers).where(library_papers.c.library_id == key))
+        rows = [_write_paper(key, position, paper) for position, paper in enumerate(held)]
+        conn.execute(insert(library_papers), rows) if rows else None
+    conn.execute(update(libraries).where(libraries.c.id == key).values(values))
+
+
+def _write_paper(library_id: int, position: int, paper: LibraryPaper, opinion: str = "") -> dict[str, Any]:
+    return {
+        "library_id": library_id,
+        "position": position,
+        "arxiv_id": str(paper.arxiv_id or ""),
+        "doi": paper.doi,
+        "title": dialect.make_storable(paper.title),
+        "abstract": dialect.make_storable(paper.abstract),
+        "collection": dialect.make_storable(paper.collection),
+        "opinion": opinion,
+    }
+
+
+def load_counts(conn: Connection) -> Any:  # noqa: ANN401 - a row of `word_counts`
+    """Return the newest count of words over stored papers: `made_at`, `papers` and `counts`; None before any."""
+    return conn.execute(select(word_counts).order_by(word_counts.c.id.desc()).limit(1)).one_or_none()
+
+
+def save_counts(conn: Connection, counts: bytes, number: int, at: datetime) -> None:
+    """Store a new count of words in place of the last one."""
+    conn.execute(delete(word_counts))
+    conn.execute(insert(word_counts), {"made_at": at, "papers": number, "counts": counts})
+
+
+def load_least(conn: Connection, subscription_id: int, day: date) -> int | None:
+    """Return the smallest nearness in the top tenth of an announcement; None if it was not stored."""
+    found = select(near_days.c.least).where(
+        near_days.c.subscription_id == subscription_id, near_days.c.announced_on == day
+    )
+    return conn.execute(found).scalar_one_or_none()
+
+
+def save_least(conn: Connection, day: date, least: Mapping[int, int]) -> None:
+    """Store the smallest nearness in the top tenth of an announcement, by subscription."""
+    keep = dialect.insert(conn, near_days)
+    told = {"least": keep.excluded.least}
+    rows = [{"announced_on": day, "subscription_id": key, "least": value} for key, value in least.items()]
+    if rows:
+        conn.execute(
+            keep.on_conflict_do_update(index_elements=["announced_on", "subscription_id"], set_=told), rows
+        )
+
+
+def load_ordered(conn: Connection) -> list[int]:
+    """Return the live subscriptions whose digests are put in order by a library, or by what their readers like."""
+    has_library = or_(subscriptions.c.library != "", subscriptions.c.not_like != "")
+    likes = select(libraries.c.source).where(libraries.c.source.startswith(_LIKES))
+    liked = [int(source.removeprefix(_LIKES)) for source in conn.execute(likes).scalars()]
+    is_live = subscriptions.c.ended_at.is_(None)
+    found = select(subscriptions.c.id).where(
+        is_live, or_(has_library, dialect.is_among(subscriptions.c.id, "ids"))
+    )
+    return list(conn.execute(found.order_by(subscriptions.c.id), {"ids": liked}).scalars())
+
+
+def load_day(conn: Connection, day: date) -> list[tuple[str, str]]:
+    """Return title and abstract of the papers that an announcement brought as new, as they read now."""
+    return _load_texts(conn, papers.c.mailing == day)
+
+
+def load_newest(conn: Connection, limit: int) -> list[tuple[str, str]]:
+    """Return title and abstract of the stored papers announced last whose texts are kept, at most `limit`."""
+    return _load_texts(conn, papers.c.latest_version_id.is_not(None), limit)
+
+
+def _load_texts(conn: Connection, which: ColumnElement[bool], limit: int | None = None) -> list[tuple[str, str]]:
+    found = (
+        select(versions.c.title, versions.c.abstract)
+        .join(papers, versions.c.id == papers.c.latest_version_id)
+        .where(which)
+        .order_by(papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
+        .limit(limit)
+    )
+    return [(row.title, row.abstract) for row in conn.execute(found)]
+
+
+def count_stored(conn: Connection) -> int:
+    """Return how many papers are stored with their texts."""
+    return int(conn.execute(select(func.count()).where(papers.c.latest_version_id.is_not(None))).scalar_one())
