@@ -114,13 +114,26 @@ def save_library(
 ) -> None:
     """Store what a source was found to hold; None for unchanged, or for one that could not be read."""
     key = require_library(conn, source)
+    asked: dict[str, Any] = {}
+    if held:
+        was_asked = library_papers.c.asked_at.is_not(None)
+        asked = {row.arxiv_id: row for row in conn.execute(select(library_papers).where(was_asked))}
     values: dict[str, Any] = {"asked_at": at, "trouble": trouble}
     if held is not None:
         values |= {"read_at": at, "version": version, "troubles": list(troubles)}
+    # Whoever else reads it now waits here, and then stores the same.
+    conn.execute(update(libraries).where(libraries.c.id == key).values(values))
+    if held is not None:
         conn.execute(delete(library_papers).where(library_papers.c.library_id == key))
         rows = [_write_paper(key, position, paper) for position, paper in enumerate(held)]
+        for row in rows:
+            if (answer := asked.get(row["arxiv_id"])) and not row["abstract"]:
+                row |= {
+                    "title": answer.title or row["title"],
+                    "abstract": answer.abstract,
+                    "asked_at": answer.asked_at,
+                }
         conn.execute(insert(library_papers), rows) if rows else None
-    conn.execute(update(libraries).where(libraries.c.id == key).values(values))
 
 
 def _write_paper(library_id: int, position: int, paper: LibraryPaper, opinion: str = "") -> dict[str, Any]:
@@ -133,7 +146,57 @@ def _write_paper(library_id: int, position: int, paper: LibraryPaper, opinion: s
         "abstract": dialect.make_storable(paper.abstract),
         "collection": dialect.make_storable(paper.collection),
         "opinion": opinion,
+        "asked_at": None,
     }
+
+
+def save_like(conn: Connection, subscription_id: int, paper: LibraryPaper, opinion: Opinion, at: datetime) -> bool:
+    """Store what a subscription's reader says of a paper, in place of what was said before; False for the same.
+
+    Args:
+        paper: with its id.
+    """
+    key = require_library(conn, write_likes_source(subscription_id))
+    conn.execute(update(libraries).where(libraries.c.id == key).values(read_at=at))  # one after the other
+    same = _find_like(key, paper.arxiv_id)
+    if conn.execute(select(library_papers.c.opinion).where(same)).scalar() == opinion:
+        return False
+    conn.execute(delete(library_papers).where(same))
+    last = select(func.max(library_papers.c.position)).where(library_papers.c.library_id == key)
+    position = conn.execute(last).scalar()
+    row = _write_paper(key, 0 if position is None else position + 1, paper, opinion)
+    conn.execute(insert(library_papers), row)
+    return True
+
+
+def delete_like(conn: Connection, subscription_id: int, arxiv_id: ArxivId) -> bool:
+    """Take back what a subscription's reader said of a paper; False if nothing was said."""
+    key = require_library(conn, write_likes_source(subscription_id))
+    return bool(conn.execute(delete(library_papers).where(_find_like(key, arxiv_id))).rowcount)
+
+
+def _find_like(key: int, arxiv_id: ArxivId | None) -> ColumnElement[bool]:
+    return (library_papers.c.library_id == key) & (library_papers.c.arxiv_id == str(arxiv_id))
+
+
+def load_likes(conn: Connection, subscription_id: int) -> tuple[StoredLibraryPaper, ...]:
+    """Return what a subscription's reader likes and does not, in the order in which it was said."""
+    source = write_likes_source(subscription_id)
+    found = load_libraries(conn, [source]).get(source)
+    return found.papers if found else ()
+
+
+def delete_likes(conn: Connection, subscription_id: int) -> None:
+    """Delete all that a subscription's reader likes, and does not."""
+    delete_libraries(conn, [write_likes_source(subscription_id)])
+
+
+def delete_libraries(conn: Connection, sources: Collection[str]) -> None:
+    """Delete libraries, with their papers."""
+    for chunk in dialect.in_chunks(sources):
+        keys = select(libraries.c.id).where(libraries.c.source.in_(chunk))
+        conn.execute(delete(library_papers).where(library_papers.c.library_id.in_(keys)))
+        conn.execute(delete(libraries).where(libraries.c.source.in_(chunk)))
 
 
 def load_counts(conn: Connection) -> Any:  # noqa: ANN401 - a row of `word_counts`
