@@ -15,10 +15,12 @@ from digest.model.papers import ArxivId
 from digest.model.subscriptions import DueSubscription
 from digest.store import libraries as library_store
 from digest.store.libraries import StoredLibrary, write_likes_source
+from digest.store.papers import count_announced
 from digest.store.subscriptions import load_subscriptions
 
 if TYPE_CHECKING:
     from digest.interest.nearness import Interest, Texts, Weights
+    from digest.query import PaperIndex
 
 _FEW = 30
 """An announcement of fewer stored papers has no top tenth of its own: the newest papers stand in for it."""
@@ -110,12 +112,26 @@ class Interests:
             )
         return find_least(profile.interest.measure(self._days[day]))
 
-    def measure_days(self, conn: Connection, days: Collection[date]) -> dict[date, Mapping[int, int]]:
-        """Return for announcements the smallest nearness in their top tenth, by subscription."""
+    def measure_days(
+        self, conn: Connection, days: Mapping[date, Sequence[int]], index: PaperIndex
+    ) -> dict[date, Mapping[int, int]]:
+        """Return for announcements the smallest nearness in their top tenth, by subscription.
+
+        Args:
+            days: the new papers of each, by their numbers in the index.
+            index: papers that were read already; an announcement that was stored in parts is read anew.
+        """
         dues = load_subscriptions(conn, library_store.load_ordered(conn)) if days else []
         profiles = [(due.id, profile) for due in dues if (profile := self.find(conn, due))]
         leasts: dict[date, Mapping[int, int]] = {}
-        for day in sorted(days) if profiles else ():
+        if not profiles:
+            return leasts
+        from digest.interest.nearness import Texts  # noqa: PLC0415 - as above
+
+        read = list(index.list_texts())
+        for day, numbers in days.items():
+            if count_announced(conn, day, day).get(day) == len(numbers) >= _FEW:
+                self._days[day] = Texts(read[number] for number in numbers)
             of_profile = {id(profile): self._measure_day(conn, profile, day) for _, profile in profiles}
             leasts[day] = {key: of_profile[id(profile)] for key, profile in profiles}
         return leasts

@@ -120,18 +120,22 @@ def read_saved(text: str) -> Query | None:
         return None  # kept as the revision's `problem` when it was stored, and shown there
 
 
+def index_changes(changes: Sequence[StoredChange]) -> PaperIndex:
+    """Read the papers of changes; behind them those that were replaced."""
+    before = [change.previous for change in changes if change.previous is not None]
+    return PaperIndex([*(change.paper for change in changes), *before])
+
+
 def match_changes(
-    changes: Sequence[StoredChange], revisions: Collection[ActiveRevision]
+    changes: Sequence[StoredChange], revisions: Collection[ActiveRevision], index: PaperIndex | None = None
 ) -> dict[int, QueryOutcome]:
     """Hold changes against queries; return outcomes by revision id, only of those with any.
 
-    Equal queries (one canonical text) are evaluated once.
+    Equal queries (one canonical text) are evaluated once. `index` is what `index_changes` makes of the changes.
     """
     queries = {revision.canonical: query for revision, query in readable(revisions)}
     replaced = [place for place, change in enumerate(changes) if change.previous is not None]
-    papers = [change.paper for change in changes]
-    papers += [change.previous for change in changes if change.previous is not None]
-    found = zip(queries, PaperIndex(papers).find(queries.values()), strict=True)
+    found = zip(queries, (index or index_changes(changes)).find(queries.values()), strict=True)
     by_text = {text: _compare(changes, replaced, met) for text, met in found if met}
     outcomes = {
         revision.id: _drop_earlier(by_text[revision.canonical], revision.active_from_change)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 
 from sqlalchemy import Connection
@@ -20,6 +20,7 @@ from digest.match.rules import (
     choose_first_digest,
     choose_sample,
     exclude_changes,
+    index_changes,
     is_overtaken,
     match_changes,
     read_exclusion,
@@ -217,10 +218,14 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         revisions = query_store.active_revisions(conn)
     if not changes:
         return False
-    outcomes = match_changes(changes, revisions)
+    index = index_changes(changes)
+    outcomes = match_changes(changes, revisions, index)
+    days: dict[date, list[int]] = {}
+    for number, change in enumerate(changes):
+        if change.kind is Kind.NEW:
+            days.setdefault(change.announced, []).append(number)
     with site.store.read() as conn:
-        days = {change.announced for change in changes if change.kind is Kind.NEW}
-        leasts = Interests().measure_days(conn, days)
+        leasts = Interests().measure_days(conn, days, index)
     at = site.clock.now()
     with site.store.begin() as conn:
         now_at = match_store.load_matched_mark(conn, hold=True)

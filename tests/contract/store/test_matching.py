@@ -17,6 +17,7 @@ from digest.model.announcements import StoredChange
 from digest.model.clock import ManualClock
 from digest.model.subscriptions import FILE, ActiveRevision, QueryOutcome
 from digest.poll.installation import Site
+from digest.query import PaperIndex
 from digest.serve.installation import open_site
 from digest.store import Store, subscriptions
 from digest.store.dialect import unpack
@@ -47,9 +48,9 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> lis
     looked_at: list[int] = []
 
     def work_out(
-        changes: Sequence[StoredChange], revisions: Collection[ActiveRevision]
+        changes: Sequence[StoredChange], revisions: Collection[ActiveRevision], index: PaperIndex
     ) -> dict[int, QueryOutcome]:
-        outcomes = match_changes(changes, revisions)
+        outcomes = match_changes(changes, revisions, index)
         looked_at.append(len(changes))
         if len(looked_at) == 1:
             act()
