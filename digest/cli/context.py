@@ -87,8 +87,6 @@ def find_saved(text: str, saved: Mapping[str, str], *, others: Iterable[str] | N
     A word that looks like a name, and is none, is searched for, with a note on standard error.
 
     Args:
-        text: as typed.
-        saved: texts of the saved queries by name.
         others: what else could be meant, such as subscriptions; None to search for a word that is near a name.
 
     Raises:
@@ -114,11 +112,7 @@ def suggest_name(name: str, known: Iterable[str], listing: str) -> str:
 def require_subscription(
     config: Config, conn: Connection, name: str, *, include_ended: bool = False
 ) -> DueSubscription:
-    """Return a subscription by name.
-
-    Raises:
-        UnknownName: there is none, or it has ended, or the file names it and no run has taken it over yet.
-    """
+    """Return a subscription by name."""
     stored = {
         due.subscription.name: due for due in subscription_store.load_subscriptions(conn, include_ended=True)
     }
@@ -167,11 +161,7 @@ def opened(
     """Open the installation the call means, and close it afterwards.
 
     Args:
-        create: make the database where there is none.
         warns: see `load`.
-
-    Raises:
-        ConfigurationError: as described in `digest.model.errors`.
     """
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
@@ -195,7 +185,6 @@ class Installation:
 
     Attributes:
         store: the database, which is there and of this release.
-        now: the moment the command was called (UTC).
         zone: the zone times are shown in; None for the machine's own.
         greeted: subscriptions that send a first digest with the next run, where that was looked up.
     """
@@ -236,10 +225,6 @@ def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Install
 
     Args:
         warns: see `load`.
-
-    Raises:
-        ConfigurationError: the configuration can't be used.
-        StoreError: there is no database yet, or it can't be used as it is.
     """
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
@@ -264,7 +249,6 @@ class Workbench:
 
     Attributes:
         config: what the operator configured; defaults where nothing is.
-        now: the moment the command was called (UTC).
         zone: the zone times are shown in; None for the machine's own.
         store: the database; None where there is none that can be used.
         saved: saved queries by name, from the file and from the store.
@@ -278,12 +262,7 @@ class Workbench:
     saved: dict[str, str] = field(default_factory=dict)
 
     def find_query(self, text: str, *, others: Iterable[str] | None = None) -> NamedQuery:
-        """Return the saved query of that name, else the text as a query; `others`: see `find_saved`.
-
-        Raises:
-            QueryError: it can't be read.
-            UnknownName: it looks like the name of a saved query, and is none.
-        """
+        """Return the saved query of that name, else the text as a query; `others`: see `find_saved`."""
         saved = find_saved(text, self.saved, others=others)
         return NamedQuery("", read_followed(text)) if saved is None else NamedQuery(text, parse_query(saved))
 
@@ -306,11 +285,7 @@ class Workbench:
 
 
 def read_followed(text: str) -> Query:
-    """Read what somebody follows: a query, or a category or a word alone, which gets its prefix.
-
-    Raises:
-        QueryError: it can't be read.
-    """
+    """Read what somebody follows: a query, or a category or a word alone, which gets its prefix."""
     return parse_query(complete_word(text.strip()) or text)
 
 
@@ -337,7 +312,6 @@ def opened_client(
     """Open a client for a few requests, at one pace with run, serve and all else that asks.
 
     Args:
-        config: whom to ask, and what to say of us.
         store: an installation's database, whose gate is asked; without one, this account keeps a gate, but for
             simulated clocks.
         quiet: the caller says itself that arXiv gave no answer.
@@ -368,11 +342,7 @@ def _tell_silence(request: RequestLog) -> None:
 
 @contextmanager
 def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
-    """Open what there is of an installation, and close it afterwards.
-
-    Raises:
-        ConfigurationError: there is a configuration, and it can't be used.
-    """
+    """Open what there is of an installation, and close it afterwards."""
     config = open_config_or_defaults(ctx.obj["config_path"])
     set_up_logging(ctx)
     store = None

@@ -196,11 +196,7 @@ def _tell_settled(until: datetime, settled: Settled, zone: tzinfo | None, now: d
 
 
 def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> datetime:
-    """Return a moment as it was written (UTC): in its own zone, or in that of all screens.
-
-    Raises:
-        UsageError: it is none, or lies ahead; or none was written.
-    """
+    """Return a moment as it was written (UTC): in its own zone, or in that of all screens."""
     if text is None:
         raise UsageError(
             "say until when messages had gone out",

@@ -328,11 +328,7 @@ def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]
 
 
 def refuse_behind(conn: Connection, id_: int) -> None:
-    """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself.
-
-    Raises:
-        UsageError: there is such a part; the transaction is rolled back.
-    """
+    """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself."""
     before = outbox.load_obstacle(conn, id_)
     if before is None:
         return
@@ -344,11 +340,7 @@ def refuse_behind(conn: Connection, id_: int) -> None:
 
 
 def refuse(conn: Connection, id_: int, what: str) -> None:
-    """Say why a delivery can't be moved; the transaction is rolled back, so none of them was.
-
-    Raises:
-        UsageError: always.
-    """
+    """Say why a delivery can't be moved; the transaction is rolled back, so none of them was."""
     stored, _ = views.load_delivery(conn, id_)
     raise UsageError(
         f"delivery {id_} ({STATE_WORDS[stored.delivery.state]}) can't be {what}; nothing was changed",

@@ -57,7 +57,6 @@ class Dialogue:
     """One dialogue.
 
     Attributes:
-        folder: where the file will lie.
         zone: the machine's own.
         look_up: asks arXiv for a query; raises `ArxivError`.
         send_tests: sends a message that says it is a test; raises `DigestError`.

@@ -136,11 +136,7 @@ def revoke(ctx: click.Context, name: str) -> None:
 
 
 def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
-    """Return a live subscription's feed.
-
-    Raises:
-        UnknownName: there is no such subscription, or it has no feed with an address.
-    """
+    """Return a live subscription's feed."""
     live = {due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)}
     with_feed = [
         subscription.name
@@ -160,12 +156,7 @@ def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
 
 
 def write_addresses(here: Installation, conn: Connection, place: FeedPlace, generation: int) -> dict[str, str]:
-    """Return a feed's addresses by format.
-
-    Raises:
-        ConfigurationError: the installation has no public address.
-        UsageError: the feed was revoked.
-    """
+    """Return a feed's addresses by format."""
     if not here.config.web.base_url:
         raise ConfigurationError(
             f"the feed of {place.name} has no address: nothing says where `digest serve` can be reached",

@@ -70,9 +70,7 @@ def print_wrapped(
     a log is read line by line.
 
     Args:
-        label: what stands before the first line.
         width: columns that the label takes at least.
-        err: print on standard error.
         style: of the label where there is one, else of the text, as `click.style` takes it.
     """
     lead = max(width, _measure(label))

@@ -106,11 +106,7 @@ def command(
 
 
 def _choose_shape(output: Path | None) -> str:
-    """Return what a file's ending says, or the terminal's view where there is no file.
-
-    Raises:
-        UsageError: the ending says nothing.
-    """
+    """Return what a file's ending says, or the terminal's view where there is no file."""
     if output is None:
         return "terminal"
     if output.suffix.lower() not in _SUFFIXES:
@@ -124,12 +120,7 @@ def _choose_shape(output: Path | None) -> str:
 def choose_digest(
     conn: Connection, site: Site, name: str, *, number: int | None, day: date | None, wants_next: bool
 ) -> Chosen:
-    """Find the digest that is meant.
-
-    Raises:
-        UsageError: several are named.
-        UnknownName: there is none.
-    """
+    """Find the digest that is meant."""
     if sum((number is not None, day is not None, wants_next)) > 1:
         raise UsageError("give one of --digest, --date and --next")
     due = require_subscription(site.config, conn, name, include_ended=True)

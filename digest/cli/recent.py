@@ -119,7 +119,6 @@ def compare(
     """Print what one query gains and loses against another over the same days.
 
     Args:
-        bench: the store, where there is one, and the way to arXiv.
         papers: how many of each side are printed.
         as_json: print all of them, for a program.
     """

@@ -67,11 +67,7 @@ def command(ctx: click.Context, *, poll_anyway: bool, dry_run: bool, as_json: bo
 
 
 def _refuse_long_run(site: Site) -> None:
-    """End badly where the other process is no `serve`, and has been at work for longer than a run takes.
-
-    Raises:
-        OutsideError: it seems to hang.
-    """
+    """End badly where the other process is no `serve`, and has been at work for longer than a run takes."""
     with site.store.read() as conn:
         serving = {turn.owner for turn in load_job_turns(conn)}
         ages = [site.clock.now() - one.started_at for one in load_workers(conn) if one.owner not in serving]

@@ -62,22 +62,14 @@ class FileChange(NamedTuple):
 
 
 def open_file(ctx: click.Context) -> ConfigFile:
-    """Read the `digest.toml` that the call means.
-
-    Raises:
-        ConfigurationError: it is not there, or is wrong already.
-    """
+    """Read the `digest.toml` that the call means."""
     file = read_config_file(find_config(ctx.obj["config_path"], read_environment()))
     load_config(file.path, read_environment(), content=file.content)
     return file
 
 
 def plan_change(file: ConfigFile, content: bytes) -> FileChange:
-    """Check all that a file is to hold. Queries that can't be read in it now are no fault of the change.
-
-    Raises:
-        UsageError: something would be wrong, or a new query can't be read.
-    """
+    """Check all that a file is to hold. Queries that can't be read in it now are no fault of the change."""
     known: list[str] = []
     with suppress(ConfigurationError):
         before = load_config(file.path, read_environment(), content=file.content)
@@ -107,10 +99,6 @@ def save_change(
 
     A mere Enter means yes, but no for a removal. JSON also shows what is `beside`. A change that `is_undone`
     brings the file before back.
-
-    Raises:
-        UsageError: somebody else changed the file meanwhile.
-        ConfigurationError: it can't be written.
     """
     name, is_wanted = change.file.path.name, bool(change.diff) and not manner.is_trial
     if not manner.as_json:

@@ -106,11 +106,7 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
 
 
 def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
-    """Return the moment meant.
-
-    Raises:
-        UsageError: it is no date, or has begun.
-    """
+    """Return the moment meant."""
     subscription = due.subscription
     try:
         moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
@@ -202,11 +198,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
 
 
 def _find_destination(conn: Connection, config: Config, name: str, address: str) -> Destination:
-    """Return the destination meant, as the subscription has or had it; for letters, any.
-
-    Raises:
-        UnknownName: the subscription never went there.
-    """
+    """Return the destination meant, as the subscription has or had it; for letters, any."""
     wanted = destination_key(read_destination(address))
     if name == LETTERS:
         return Destination.parse(wanted)

@@ -54,11 +54,7 @@ def list_(ctx: click.Context, *, name: str | None, as_json: bool) -> None:
 
 
 def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
-    """Print what a template sees, each name with its meaning.
-
-    Raises:
-        UnknownName: there is none of this name.
-    """
+    """Print what a template sees, each name with its meaning."""
     entries = {entry.name: entry for entry in listed}
     if name not in entries:
         raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "") or _ALL)
@@ -128,11 +124,7 @@ def _open_templates(config: Config | None) -> Templates:
 
 
 def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:
-    """Return what will be written, by name.
-
-    Raises:
-        UsageError: a name is none, or has no blocks to replace.
-    """
+    """Return what will be written, by name."""
     shipped = templates.shipped_names()
     for name in names:
         if name not in shipped:
@@ -149,11 +141,7 @@ def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapp
 
 
 def _write(target: Path, files: Mapping[str, str]) -> None:
-    """Write the files below a folder.
-
-    Raises:
-        UsageError: one can't be written.
-    """
+    """Write the files below a folder."""
     for name, text in files.items():
         path = target / name
         try:
