@@ -41,10 +41,8 @@ class ConfigDraft:
 
     Attributes:
         data: the file, as `tomllib` reads it.
-        has_file: whether there is one.
         folder: what relative paths count from.
         values: key → value of each single setting, the default where it could not be read.
-        origins: key → where its value comes from.
         warnings: what should be mended, some day.
         wrong: keys whose value has to be mended.
     """
@@ -79,7 +77,6 @@ class ConfigDraft:
         Args:
             key: the table's; "" for what stands above all tables.
             written: the table as written; None where it is not.
-            settings: what may stand in it.
             others: what else may, which is read elsewhere.
             inherited: name → value that counts instead of the default, in a table whose keys have no variables.
         """
@@ -200,11 +197,7 @@ class ConfigDraft:
                 self.warnings.append(f"{name} is set, but no setting or destination uses it")
 
     def raise_mistakes(self) -> None:
-        """Raise what was found, if anything, as one error.
-
-        Raises:
-            ConfigurationError: each mistake with its place and hint.
-        """
+        """Raise what was found, if anything, as one error."""
         if not self._mistakes:
             return
         each = tuple(

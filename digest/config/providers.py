@@ -12,10 +12,8 @@ class Provider:
 
     Attributes:
         key: what `--provider` takes.
-        name: what people call it.
         server: as in `mail.smtp`, without a login name; it may hold `{region}`. "" for none that we know.
         secret: what its password is called.
-        page: where one makes that password.
         notes: sentences that save a failed first mail.
         domains: of addresses that are accounts there.
         login: what its login name is called; "" where one logs in with the account's address, and sends from it.

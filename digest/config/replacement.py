@@ -20,12 +20,7 @@ _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A configuration file as it was when it was read.
-
-    Attributes:
-        path: as it was named.
-        content: its bytes.
-    """
+    """A configuration file as it was when it was read."""
 
     path: Path
     content: bytes
@@ -47,21 +42,13 @@ class ConfigFile:
 
 
 def read_config_file(path: Path) -> ConfigFile:
-    """Read a configuration file, to change it.
-
-    Raises:
-        ConfigurationError: it is not there, can't be read, or is not TOML.
-    """
+    """Read a configuration file, to change it."""
     read_document(path)
     return ConfigFile(path, path.read_bytes())
 
 
 def read_file_before(file: ConfigFile) -> bytes:
-    """Return what the file held before the last change.
-
-    Raises:
-        UsageError: no change of a command is left to be undone.
-    """
+    """Return what the file held before the last change."""
     before = file.list_before()[0]
     try:
         return before.read_bytes()

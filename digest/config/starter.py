@@ -115,9 +115,6 @@ def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> 
     """Return the answers with a provider's server; it stays open without a login name or region.
 
     Where one logs in with an address, mail comes from it.
-
-    Raises:
-        ConfigurationError: the region can't stand in a server's name.
     """
     login = login or (known.sender or known.address) * provider.is_account
     lacks = not (provider.server and login) or (provider.has_regions and not region)
@@ -135,11 +132,7 @@ def suggest_schedule(zone: str) -> str:
 
 
 def complete_schedule(phrase: str, zone: str) -> str:
-    """Return a schedule in its usual words, in a zone where it names none itself.
-
-    Raises:
-        ConfigurationError: it can't be understood, or there is no such zone.
-    """
+    """Return a schedule in its usual words, in a zone where it names none itself."""
     try:
         return str(Cadence.parse(phrase))
     except ConfigurationError:
@@ -156,7 +149,6 @@ def write_starter(known: Answers, *, database: str = "") -> str:
     """Return the text of the file.
 
     Args:
-        known: all answers.
         database: of a file that may lie beside another one, without its ending; "" for the usual one.
     """
     lines: dict[str, object] = {
