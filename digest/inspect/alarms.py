@@ -38,7 +38,6 @@ class AlarmFacts:
 
     Attributes:
         mailing: what became of the last announcement that must be taken in (see `find_due_mailing`).
-        digests: subscriptions whose digest is overdue.
         deliveries: deliveries that neither ended nor are held, overdue.
         failed: deliveries given up or held for the operator of late.
         is_refusing: of late more asked for a mail with a link than are answered.

@@ -33,10 +33,8 @@ class Ledger:
     """What has been checked of the last days.
 
     Attributes:
-        source: `harvest` or `query`.
         mailings: a line for each the calendar expected, the newest first.
         gaps: missing ids by what became of them.
-        requests: made to arXiv within 24 hours.
         allowed: how many of them what can wait may use up.
     """
 
@@ -120,7 +118,6 @@ def assess_mailings(
     """Say what became of each announcement of the last days, the newest first.
 
     Args:
-        polls: finished checks, in any order.
         counts: papers each announcement brought, by its Eastern date.
         first_at: when the first complete check began (UTC); None where there was none yet.
     """

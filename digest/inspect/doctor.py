@@ -142,8 +142,6 @@ def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iter
     """Ask arXiv once, and hold this machine's clock against its own.
 
     Args:
-        client: asks, behind a gate.
-        source: which interface is asked.
         is_simulated: the clock is no machine's, and not compared.
     """
     try:

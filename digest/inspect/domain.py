@@ -29,7 +29,6 @@ def inspect_domain(
     """Yield what the domain publishes for receivers of its mail, and what it should.
 
     Args:
-        domain: of the sender's address.
         selector: names the DKIM key; "" where the provider tells, or nobody.
         mail_host: of the mail server, which tells the provider.
         server: address and port of the name server; None for those of this machine.

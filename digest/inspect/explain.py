@@ -88,7 +88,6 @@ class Asked:
     """One saved query of a subscription, and one change.
 
     Attributes:
-        met: what was recorded.
         would_meet: the paper meets what is asked.
         clauses: the clauses through which it does.
         failing: what keeps it from meeting it, in words; "" where it does.
@@ -137,7 +136,6 @@ def judge_change(
     Args:
         asked: its saved queries, each held against this change.
         row: the match that was kept for it, where one was.
-        is_matched: matching has come past this change.
         is_overtaken: see `digest.match.rules.is_overtaken`.
     """
     if row is not None:
@@ -240,7 +238,6 @@ class ChangeTrail:
 
     Attributes:
         asked: the subscription's saved queries, each held against it.
-        judged: what became of it.
         matched_at: when the match was kept (UTC); None where none was.
         digest_id: the digest it went into; None for none.
     """
@@ -341,7 +338,6 @@ def explain_paper(
 
     Args:
         due: the subscription, also one that has ended.
-        source: how arXiv is asked, `harvest` or `query`.
         only: the reader of whom alone it tells; None for all.
     """
     newest = papers.load_newest(conn)

@@ -44,7 +44,6 @@ class Finding:
     """What one check found.
 
     Attributes:
-        check: what was checked, in a word or two.
         todo: what to do about it; "" where there is nothing.
         more: lines that name addresses, channels or queries, for the operator's own eyes; "" for none.
     """

@@ -69,7 +69,6 @@ class Turn:
     """What the next run would do for a subscription, as far as papers are stored.
 
     Attributes:
-        line: how it stands.
         is_due: a digest is planned by it.
         papers: how many that would hold; of one that is not due how many wait; None where only the run can tell.
         edit: what the next run makes of a subscription that digest.toml names anew, or no more; "" for others.
@@ -127,11 +126,7 @@ def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: 
 
 
 def load_numbered(conn: Connection, due: DueSubscription, digest_id: int) -> Digest:
-    """Return a subscription's digest by its number.
-
-    Raises:
-        UnknownName: there is none of this number, or it is another's.
-    """
+    """Return a subscription's digest by its number."""
     digest = digest_store.load_digest(conn, digest_id)
     if digest.subscription != due.subscription.name:
         raise UnknownName(f"digest {digest_id} is one of {digest.subscription}, not of {due.subscription.name}")
@@ -211,9 +206,6 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int, show:
     """Ask arXiv for a query's newest papers, and plan the first digest they would make, which shows so many.
 
     What arXiv returns is matched here once more, so that it means what a saved query would.
-
-    Raises:
-        ArxivError: arXiv did not answer well.
     """
     found: list[Paper] = []
     looked_at = total = 0
@@ -309,11 +301,7 @@ def find_stored(conn: Connection, query: Query | Or, span: DaySpan, progress: Pr
 
 
 def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress: Progress) -> list[Paper]:
-    """Ask arXiv's search for the papers that a query means, submitted on some days; the last announced first.
-
-    Raises:
-        ArxivError: arXiv did not answer well.
-    """
+    """Ask arXiv's search for the papers that a query means, submitted on some days; the last announced first."""
     found: list[Paper] = []
     looked_at = 0
     first, last = span.dates[0], span.dates[-1]

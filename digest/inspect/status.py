@@ -108,9 +108,7 @@ def find_troubles(
     """Yield what needs somebody, the most urgent first. What has one cause is one.
 
     Args:
-        alarms: what should have happened and has not.
         breaker: whether arXiv asked us to stay away.
-        has_worker: a process is at work all the time.
     """
     retried = list(find_stuck(conn, (DeliveryState.READY,), now, has_worker=has_worker))
     intake = list(_find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker))
@@ -263,16 +261,11 @@ class Status:
     """The screen's facts; moments are in UTC.
 
     Attributes:
-        now: the moment they hold for.
         troubles: what needs somebody.
         intake: how far arXiv has been checked; its `checked_at` is None before the first check.
-        breaker: whether arXiv asked us to stay away.
         next_mailing: Eastern date of the next announcement.
         next_poll_at: from when on a new check is worth a request.
         requests: made to arXiv within 24 hours.
-        subscriptions: a line for each.
-        papers: how many are stored.
-        dialect: `sqlite` or `postgresql`.
         size: bytes of the database.
         workers: the processes at work, and those that fell silent lately.
         alarms: what is wrong; `troubles` has it too.
