@@ -26,7 +26,6 @@ class Overdue:
     """What has been due for too long, or has failed.
 
     Attributes:
-        number: how many.
         named: the one to name: the oldest, or of those that failed the last.
         due_at: since when there has been any (UTC); of those that failed, when the last did.
         delivery: the number of the delivery that is named; 0 for none.

@@ -63,7 +63,6 @@ class Cadence:
     """When a subscription's digests are due, written and read back as a phrase.
 
     Attributes:
-        kind: what is waited for.
         days: weekdays, Monday being 0; only for `CLOCK`.
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.

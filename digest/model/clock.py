@@ -108,11 +108,7 @@ class ManualClock:
             self._now += by
 
     def set(self, now: datetime) -> None:
-        """Put the clock to a moment.
-
-        Raises:
-            ValueError: the moment says no offset from UTC.
-        """
+        """Put the clock to a moment."""
         moment = to_utc(now)
         with self._lock:
             self._now = moment

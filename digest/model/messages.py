@@ -122,9 +122,7 @@ class DigestEntry:
         paper: the paper at the version announced.
         label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for new.
         queries: names of the saved queries that matched, in the subscription's order.
-        reasons: which clauses matched, and where.
         announced: Eastern date of the announcement it is shown for.
-        change_id: the change this entry reports.
         before: the text its reader had; None for papers that are new to the reader.
         sequel: what became of it since; None where nothing did.
         near: if it is in the top tenth of its announcement by nearness to the subscription's library, to what:
@@ -182,9 +180,6 @@ class Group:
     """Neighbours of a digest under one heading.
 
     Attributes:
-        title: the heading.
-        count: how many papers.
-        form: how much is said of each.
         is_name: its title is the name of a category or a saved query.
         reasons: why each of its papers comes first; () in other groups.
     """
@@ -255,12 +250,8 @@ class Links:
     Attributes:
         unsubscribe: https address that takes a one-click POST (RFC 8058).
         unsubscribe_mail: `mailto:` address with subject that does the same by mail.
-        web_view: the whole digest as a page.
-        feed: the subscription's feed.
-        home: the installation's front page.
         refs: what `/2611.14886.bib` or `.ris` is put behind for a paper's BibTeX or RIS.
         preferences: the page where the one person a mail goes to changes what comes.
-        archive: the subscription's past digests.
         earlier: the page of the digest before this one.
         later: the page of the one behind it.
         ask: whom several readers of one address ask to be taken off: a mail address, and no link of theirs.

@@ -123,11 +123,7 @@ class Wish:
     old_address: str = ""
 
     def add_query(self, text: str) -> Wish:
-        """Return it with one saved query more, named after its words.
-
-        Raises:
-            UsageError: there are as many as one person may have.
-        """
+        """Return it with one saved query more, named after its words."""
         if len(self.queries) >= MOST_QUERIES:
             raise UsageError(
                 f"you have {MOST_QUERIES} saved queries, and nobody may have more", hint="Delete one first."
@@ -202,11 +198,7 @@ def read_cadence_fields(cadence: Cadence) -> tuple[str, str, str]:
 
 
 def name_query(text: str, taken: Collection[str]) -> str:
-    """Return a name for a person's saved query, made of its words: `tail latency` → `tail-latency`.
-
-    Args:
-        taken: names that the person's other saved queries have.
-    """
+    """Return a name for a person's saved query, made of its words: `tail latency` → `tail-latency`."""
     words = re.findall(r"[a-z0-9.]+", re.sub(r"\b(?:AND|OR|ANDNOT|NOT|[a-z]+:)", " ", text).lower())
     stem = "-".join(words)[:40].strip(".-") or "papers"
     name, number = stem, 2
