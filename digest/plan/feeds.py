@@ -90,7 +90,6 @@ def plan_feed(
     the saved queries asked when it was matched, so that editing them changes no entry that readers have.
 
     Args:
-        matched: the changes, in any order.
         wordings: what its saved queries have asked that can be read, parsed, each in the order in which
             they are named.
     """

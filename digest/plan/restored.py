@@ -38,9 +38,6 @@ def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> 
     """Take as sent whatever of a restored database was due by a moment, and keep the moment.
 
     Pauses that were over by then have ended, and turns that had come were taken.
-
-    Args:
-        now: the moment of the restore (UTC).
     """
     database.set_sent_until(conn, until)
     subscription_store.end_pauses(conn, until)
@@ -87,9 +84,6 @@ def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: s
 
     Args:
         pending: what waits, by subscription; without what was taken as sent afterwards.
-
-    Returns:
-        How many papers that were, each counted once for each subscription.
     """
     until = database.load_sent_until(conn)
     if until is None or not pending:
