@@ -79,12 +79,7 @@ def _read(texts: tuple[str, ...], papers: tuple[ArxivId, ...]) -> Exclusion:
 def exclude_changes(
     outcome: QueryOutcome, exclusion: Exclusion, changes: Mapping[int, StoredChange]
 ) -> QueryOutcome:
-    """Return what a run of changes means to a saved query with its exclusions.
-
-    Args:
-        outcome: what it means without them.
-        changes: the run's, by id.
-    """
+    """Return what a run of changes means to a saved query with its exclusions."""
     if not exclusion:
         return outcome
     hidden = {id_ for id_ in (*outcome.new, *outcome.changed) if exclusion.find_cause(changes[id_].paper)}
