@@ -51,8 +51,6 @@ class TemplateEntry:
     Attributes:
         name: its path below the folder, such as `email/digest.html`.
         purpose: what it is for, in a few words; "" for one of the operator's that Digest does not know.
-        sees: the names it may use.
-        blocks: the names of its blocks, which a template that extends it can replace one by one.
         is_own: it is the operator's, in place of a shipped one or beside them.
     """
 

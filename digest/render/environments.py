@@ -242,9 +242,6 @@ def find_shipped_templates(package: Path = _PACKAGE) -> Path:
     A wheel carries them inside the package. An editable install has them one level up, which counts
     only beside a `pyproject.toml`: a folder that happens to be called `templates` next to an
     installed package is somebody else's.
-
-    Raises:
-        TemplateError: neither is there, so the installation is broken.
     """
     inside = package / "templates"
     if inside.is_dir():

@@ -53,7 +53,6 @@ def write_mail(fields: list[tuple[str, str]], key: str, plain: str, html: str = 
     """Write a whole mail: its plain part, and its HTML part if there is one, both quoted-printable.
 
     Args:
-        fields: up to the MIME ones, in order, each as it is sent.
         key: unique to the message; names the boundary between the parts.
 
     Raises:

@@ -183,7 +183,6 @@ class WrittenName:
         last: the last name with its particles; a group's whole name.
         given: given names and initials as printed, "" for a group or a single name.
         generation: such as `Jr.`, "" for none.
-        is_group: whether it names a collaboration.
     """
 
     last: str

@@ -99,9 +99,6 @@ class Renderer:
 
     Args:
         folders: the operator's template folders, first come first served; the shipped one is always last.
-
-    Raises:
-        TemplateError: the shipped templates are missing.
     """
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:

@@ -206,8 +206,6 @@ def choose_snippet(
     """Return the sentences of an abstract that say most, as plain text in which what matched is marked.
 
     Args:
-        title: the raw title.
-        abstract: the raw abstract.
         spans_of_reasons: for each reason to match, its places in the raw abstract.
         sentences: how many may be shown, 1 or 2, in the abstract's order; the second only if it adds something.
         limit: how many characters each of them may have, ellipses included.
