@@ -65,7 +65,6 @@ class Job:
     """One thing done again and again.
 
     Attributes:
-        name: what it is called in logs and health.
         wakes: jobs that have something to do afterwards, and need not wait for their time.
         goes_beside: it waits for others outside, and so keeps no other job waiting, on SQLite either.
     """
