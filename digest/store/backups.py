@@ -43,11 +43,6 @@ def back_up(
 
     Args:
         path: the file; it is readable by its owner only.
-        tell: called with what is being done, and how far it has come.
-
-    Raises:
-        StoreError: the file exists already or can't be written, or the copy is not sound.
-        UsageError: it is PostgreSQL.
     """
     if store.path is None:
         raise UsageError(
@@ -106,11 +101,7 @@ def _finish(copy: Path, name: str, change: Callable[[Connection], None] | None =
     """Check all of a copy, change it, and wait until it is on the disk as one file.
 
     Args:
-        name: what it is called in errors.
         change: changes what it holds, in one transaction; None for nothing.
-
-    Returns:
-        How many rows each table holds.
     """
     with closing(open_store(f"sqlite:///{copy}")) as store, store.begin() as conn:
         _refuse_violations(conn, name)
@@ -140,16 +131,7 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
     Both sides keep the installation's secret, so that links in messages sent long ago go on working.
 
     Args:
-        url: the new database; its tables are made.
         tell: called with a table's name and how many of its rows are done.
-
-    Returns:
-        How many rows of each table both sides hold.
-
-    Raises:
-        AnotherWorker: a process works on the source.
-        UsageError: the two are not of these kinds.
-        StoreError: the target isn't empty or can't be written, or what was copied breaks an invariant.
     """
     if source.path is None or make_url(url).get_backend_name() == "sqlite":
         raise UsageError(
@@ -219,7 +201,6 @@ class RestoreReport:
 
     Attributes:
         kept: what was there before, with its log; None for nothing.
-        rows: how many rows each table holds, by name.
     """
 
     place: Path
@@ -238,14 +219,7 @@ def restore_backup(
     """Put a backup in the place of the SQLite database at a URL.
 
     Args:
-        backup: a file that `back_up` made.
         settle: settles in the backup what was sent since, in one transaction, before it is put in place.
-
-    Raises:
-        AnotherWorker: a process works on the database.
-        SchemaMismatch: the backup was made by a newer release.
-        StoreError: the backup is not sound, or the database can't be written.
-        UsageError: the database is PostgreSQL.
     """
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":

@@ -109,12 +109,7 @@ INVARIANTS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """An invariant that does not hold.
-
-    Attributes:
-        name: what should be true.
-        count: how many rows break it.
-    """
+    """An invariant that does not hold."""
 
     name: str
     count: int

@@ -185,11 +185,7 @@ def pack(ids: Iterable[int]) -> bytes:
 
 
 def unpack(blob: bytes) -> tuple[int, ...]:
-    """Return the ids of a blob, in growing order.
-
-    Raises:
-        ValueError: the blob was not packed here.
-    """
+    """Return the ids of a blob, in growing order."""
     packed = array("q")
     packed.frombytes(blob)
     if sys.byteorder == "big":
@@ -229,11 +225,7 @@ _READ_ONLY = "25006"
 
 
 def open_postgresql(url: URL, *, pool: int = POOL) -> Engine:
-    """Return an engine for a PostgreSQL; nothing is asked of it yet.
-
-    Raises:
-        ConfigurationError: the driver is not installed.
-    """
+    """Return an engine for a PostgreSQL; nothing is asked of it yet."""
     try:
         engine = create_engine(
             url,

@@ -103,11 +103,7 @@ def _write_row(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any]:
 
 
 def load_digest(conn: Connection, digest_id: int) -> Digest:
-    """Return a digest exactly as it was frozen.
-
-    Raises:
-        UnknownName: there is none of this number.
-    """
+    """Return a digest exactly as it was frozen."""
     found = (
         select(digests, subscriptions.c.name.label("subscription"))
         .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
@@ -142,9 +138,6 @@ def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, l
     """Return the digests that some subscriptions had since a moment of their own, the oldest first.
 
     Digests are opened only of those who had any: as a rule nobody had since the last announcement went out.
-
-    Returns:
-        What each had; who had none is missing.
     """
     if not since:
         return {}

@@ -211,11 +211,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that sees one state of the database, and cannot change it.
-
-        Raises:
-            StoreError: the database is away.
-        """
+        """Open a transaction that sees one state of the database, and cannot change it."""
         self.check_file()
         options: dict[str, Any] = _READING if self.dialect == "sqlite" else _READING_SNAPSHOT
         with (
@@ -241,7 +237,6 @@ def open_store(
     Args:
         url: `sqlite:///path` or `postgresql://user@host/name`.
         create: build the tables where there are none (a SQLite file is made readable by its owner only).
-        pool: connections to PostgreSQL at most.
 
     Raises:
         ConfigurationError: the URL names no database we know, or its driver is not installed.
@@ -263,12 +258,7 @@ def open_store(
 
 
 def migrate(url: str) -> MigrationReport:
-    """Bring the database at a URL to this release's schema, in one transaction and under a lock.
-
-    Raises:
-        SchemaMismatch: it was written by a newer release.
-        StoreError: it can't be reached or written.
-    """
+    """Bring the database at a URL to this release's schema, in one transaction and under a lock."""
     store = connect(url, create=True)
     try:
         return upgrade(store)
@@ -411,11 +401,7 @@ def current_revision(conn: Connection) -> str:
 
 
 def check_revision(revision: str, where: str) -> None:
-    """Refuse tables that this release can't work with.
-
-    Raises:
-        SchemaMismatch: they are older, too new, or not there at all.
-    """
+    """Refuse tables that this release can't work with."""
     head = head_revision()
     if revision == head:
         return
@@ -433,13 +419,7 @@ def check_revision(revision: str, where: str) -> None:
 
 
 def upgrade(store: Store) -> MigrationReport:
-    """Bring a database to this release's schema, in one transaction and under a lock.
-
-    Raises:
-        SchemaMismatch: a newer release wrote it.
-        StoreBusy: others use its tables so much that they can't be changed.
-        StoreError: the tables can't be built.
-    """
+    """Bring a database to this release's schema, in one transaction and under a lock."""
     with store.begin() as conn:
         if store.dialect == "postgresql":
             be_patient(conn)  # an index over millions of rows takes its time

@@ -49,7 +49,6 @@ class MatchRow:
     """What one match run brought to one subscription.
 
     Attributes:
-        match_run_id: grows with time.
         occasion: a poll's matches, or the first digest of a new saved query.
         changes: change ids in growing order.
         papers: how many distinct papers these are.
@@ -73,7 +72,6 @@ class FirstDigest:
 
     Attributes:
         days: how far to look back.
-        revision: the saved query as it reads now.
     """
 
     subscription_id: int
@@ -475,7 +473,6 @@ def load_due_turns(
     Args:
         conn: any transaction; with `lock` a writing one.
         after: only those behind this due time (UTC) and subscription: where the last batch ended.
-        only: that of this subscription alone, by its id.
         lock: keep other processes from them until the transaction ends, and leave out what others keep.
 
     Raises:

@@ -140,7 +140,6 @@ class StoredQuery:
     Attributes:
         name: unique within `origin`.
         origin: `FILE`, or a person's.
-        text: as written.
         canonical: as printed; where it can't be read, as it was read before, "" where it never could be.
         problem: why it can't be read, "" where it can.
         revision: counts the meanings it had, from 1.

@@ -462,7 +462,6 @@ class LetGo:
         subscription: the name of a subscription that has ended, or of one that has a destination less.
         destination: where the messages would have gone; "" where the subscription has ended.
         messages: how many waited, were held or had failed.
-        papers: how many had matched and were in no digest yet.
     """
 
     subscription: str

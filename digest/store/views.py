@@ -152,11 +152,7 @@ def list_deliveries(
 
 
 def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, list[Attempt]]:
-    """Return a delivery with every attempt.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
+    """Return a delivery with every attempt."""
     require_delivery(conn, delivery_id)
     (stored,) = _read(conn, conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all())
     tries = select(attempts).where(attempts.c.delivery_id == delivery_id).order_by(attempts.c.number)
@@ -180,11 +176,7 @@ def count_tries(conn: Connection, delivery: Delivery) -> tuple[int, datetime]:
 
 
 def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:
-    """Return a delivery's row.
-
-    Raises:
-        UnknownName: there is no such delivery.
-    """
+    """Return a delivery's row."""
     row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
     if row is None:
         raise UnknownName(f"there is no delivery {delivery_id}", hint="`digest delivery list` shows them.")
@@ -236,9 +228,7 @@ class SubscriptionLine:
     Attributes:
         follow: names or texts of saved queries.
         began_at: when it was first here (UTC).
-        state: active, paused or ended.
         last_planned_at: when its last digest was frozen (UTC); None before the first.
-        last_papers: how many papers that held.
         last_states: the states its deliveries are in, each once.
         next_due_at: its next turn (UTC); None where an event makes it due.
         paused_until: when a pause ends (UTC); None without a pause, or for one without end.

@@ -68,7 +68,6 @@ class StoredAlarm:
     Attributes:
         name: `AlarmName` as text.
         detail: what is wrong, and what to do, as it was found last.
-        since: when it was raised (UTC).
         told_at: when the alarm was sent (UTC); None before.
         ended_at: since when it is over (UTC); None while it lasts.
     """
@@ -224,7 +223,6 @@ class JobTurn:
     """A job of a worker. Moments are real ones, whatever clock the installation lives by.
 
     Attributes:
-        turns: how many it has had.
         began_at: when its latest turn began (UTC); None before the first.
         ended_at: when its latest turn to end did (UTC); None before the first.
         trouble: the error that ended its last turn, or what could not be done in it; "" where that went well.
