@@ -36,11 +36,7 @@ def count_room() -> int:
 
 
 class Connections:
-    """The open connections of a server, oldest first. Its methods belong to the server's event loop.
-
-    Args:
-        room: how many there may be.
-    """
+    """The open connections of a server, oldest first. Its methods belong to the server's event loop."""
 
     def __init__(self, room: int) -> None:
         self._room = room
@@ -64,12 +60,7 @@ class Connections:
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that gives way to others while it waits for its client.
-
-    Args:
-        connections: all of the server's.
-        settings: uvicorn's own.
-    """
+    """A connection that gives way to others while it waits for its client."""
 
     def __init__(self, connections: Connections, **settings: Any) -> None:  # noqa: ANN401 - uvicorn's own
         super().__init__(**settings)

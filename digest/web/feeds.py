@@ -44,8 +44,6 @@ def is_unmodified(asked: Headers, etag: str, last_modified: datetime | None = No
     """Whether a GET or HEAD is answered with 304: by its tags, and by its date where it has none.
 
     Args:
-        asked: the request's headers.
-        etag: of what would be sent.
         last_modified: when that last changed (UTC); None where the tag alone counts.
     """
     fields = asked.getlist("if-none-match")

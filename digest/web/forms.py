@@ -102,11 +102,7 @@ def make_form_token(shell: Shell, path: str) -> str:
 
 
 def require_own_form(request: Request, form: Form) -> None:
-    """Refuse a form that no page of ours sent, today or yesterday, to just this address.
-
-    Raises:
-        Forbidden: its origin or its token is not right, or the service has no public address.
-    """
+    """Refuse a form that no page of ours sent, today or yesterday, to just this address."""
     shell: Shell = request.app.state.shell
     url = shell.site.config.web.base_url
     today = shell.site.clock.now().date()

@@ -83,7 +83,6 @@ class KnownHosts:
 
     Args:
         hosts: the names that are ours; none for any.
-        fail: makes the answer for a status, in words.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], *, fail: Callable[[int, str, str], Response]) -> None:
@@ -103,11 +102,7 @@ class KnownHosts:
 
 
 class SecurityHeaders:
-    """Adds headers to every answer that does not say otherwise.
-
-    Args:
-        headers: as `write_headers` returns them.
-    """
+    """Adds headers to every answer that does not say otherwise."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self._app = app
@@ -128,11 +123,7 @@ class SecurityHeaders:
 
 
 class BodyLimit:
-    """Reads bodies before anything else does, up to a limit in bytes and seconds.
-
-    Args:
-        fail: makes the answer for a status.
-    """
+    """Reads bodies before anything else does, up to a limit in bytes and seconds."""
 
     def __init__(self, app: ASGIApp, *, fail: Callable[[int], Response]) -> None:
         self._app, self._fail = app, fail

@@ -92,9 +92,6 @@ class WebServer:
         host: an address of this machine, or a name for one.
         port: 0 for any free one.
         room: connections at once; as many as there are descriptors for where none is given.
-
-    Raises:
-        ConfigurationError: nothing can be served there.
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int, *, room: int | None = None) -> None:

@@ -157,11 +157,7 @@ def answer_request(request: Request) -> Response:
 
 
 def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
-    """Return the request that the link of a mail stands for.
-
-    Raises:
-        UnknownName: it is over, or there never was one that has buttons.
-    """
+    """Return the request that the link of a mail stands for."""
     found = signup_store.load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
     if found is None or found.ask not in (Ask.SUBSCRIBE, Ask.MOVE):
         hint = "It works once, for 48 hours. If you used it, it worked. To ask again, open the first page."
