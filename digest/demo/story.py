@@ -101,7 +101,6 @@ class StoryOutcome:
     Attributes:
         was_quiet: the second check found nothing and sent nothing.
         was_only_replacement: the third check reported the one new version and nothing else.
-        mail: the mail as a browser shows it.
         home: the first page, "" where no pages are served.
         page: the evening's digest as a page, "" where no pages are served.
     """
