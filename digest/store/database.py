@@ -13,14 +13,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, false, func, or_, select, text, update
+from sqlalchemy import Connection, delete, exists, false, func, or_, select, text, tuple_, update
 
 from digest.model.messages import DeliveryState
 from digest.store.dialect import in_chunks, metadata
 from digest.store.dialect import insert as insert_unless_there
 from digest.store.engine import Store
 from digest.store.papers import forget_unmatched
-from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, tokens
+from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, installation, near_days, tokens
 
 INVARIANTS: Mapping[str, str] = MappingProxyType(
     {
@@ -142,7 +142,7 @@ def _find_damage(conn: Connection) -> Iterator[Violation]:
         yield Violation(f"every reference leads somewhere ({orphans[0][0]} to {orphans[0][2]})", len(orphans))
 
 
-KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180}
+KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180, "top tenths of announcements": 180}
 """How many days each is kept from the end of a digest's deliveries.
 Papers that matched, matches and digests are kept for ever."""
 
@@ -196,7 +196,17 @@ def _delete_deliveries(conn: Connection, before: datetime) -> int:
     return len(digest_ids)
 
 
-_DELETIONS = {"rendered bytes": _delete_bytes, "deliveries": _delete_deliveries}
+def _delete_near_days(conn: Connection, before: datetime) -> int:
+    keys = (near_days.c.announced_on, near_days.c.subscription_id)
+    old = select(*keys).where(near_days.c.announced_on < before.date()).limit(_PORTION)
+    return conn.execute(delete(near_days).where(tuple_(*keys).in_(old))).rowcount
+
+
+_DELETIONS = {
+    "rendered bytes": _delete_bytes,
+    "deliveries": _delete_deliveries,
+    "top tenths of announcements": _delete_near_days,
+}
 
 
 TAKEN_AS_SENT = "taken as sent before the database was restored"

@@ -15,6 +15,7 @@ from digest.poll.record import store_changes
 from digest.store import Store, database, outbox, outbox_sends, runs
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
+from digest.store.libraries import save_least
 from digest.store.schema import attempts, changes, deliveries, digests, marks, matches, versions
 from tests.contract.store.made import (
     DAY,
@@ -59,12 +60,20 @@ def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
     store_digest(store, SLACK, MAIL, slot="4")  # one of them is sent, and goes with the other alone
     send_one(store)
     begun = {"deliveries": 5, "attempts": 4, "digests": 4, "matches": 4, "bodies": 4}
+    with store.begin() as conn:
+        (subscription,) = conn.execute(select(digests.c.subscription_id).distinct()).scalars()
+        for age in range(3):
+            save_least(conn, (MORNING + age * DAY).date(), {subscription: 1})
     assert count_kept(store) == begun
 
     database.delete_expired(store, MORNING + 7 * DAY)
     assert count_kept(store) == begun
     assert database.delete_expired(store, MORNING + 8 * DAY)["rendered bytes"] == 4
-    assert database.delete_expired(store, MORNING + 181 * DAY) == {"rendered bytes": 0, "deliveries": 3}
+    assert database.delete_expired(store, MORNING + 181 * DAY) == {
+        "rendered bytes": 0,
+        "deliveries": 3,
+        "top tenths of announcements": 1,
+    }
     assert count_kept(store) == begun | {"deliveries": 2, "attempts": 1, "bodies": 0}
 
 
