@@ -23,8 +23,8 @@ _OLD_STYLE = re.compile(
 _PLAIN = re.compile(r"(\d{2}(?:0[1-9]|1[0-2]))\.(\d{4,5})(?:v([1-9]\d{0,4}))?", re.ASCII)
 _VERSION = re.compile(r"v([1-9]\d{0,4})\Z", re.ASCII)
 _ADDRESS = re.compile(
-    r"(?:https?://)?(?:(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format)/|(?:dx\.)?doi\.org/10\.48550/)"
-    r"(?P<id>[^?#]*?)(?:\.pdf)?/?(?:[?#].*)?",
+    r"(?:(?:(?:https?://)?(?:[\w-]+\.)*(?:arxiv|alphaxiv)\.org/)?(?:abs|pdf|html|format)/"
+    r"|(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?10\.48550/)(?P<id>[^?#]*?)(?:\.pdf)?/?(?:[?#].*)?",
     re.IGNORECASE,
 )
 _FIRST_YEAR_OF_CENTURY = 91

@@ -54,6 +54,12 @@ MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
         ("https://arxiv.org/html/2603.10026#S2", "2603.10026"),
         ("https://arxiv.org/abs/2603.10026/", "2603.10026"),
         ("https://doi.org/10.48550/arXiv.2603.10026", "2603.10026"),
+        ("10.48550/ARXIV.2603.10026", "2603.10026"),
+        ("doi:10.48550/arXiv.hep-th/9901001", "hep-th/9901001"),
+        ("https://cn.arxiv.org/abs/2603.10026", "2603.10026"),
+        ("https://ar5iv.labs.arxiv.org/html/2603.10026", "2603.10026"),
+        ("https://www.alphaxiv.org/abs/2603.10026", "2603.10026"),
+        ("abs/2603.10026", "2603.10026"),
     ],
 )
 def test_an_id_is_read_in_every_form_people_paste(text: str, canonical: str) -> None:
