@@ -224,6 +224,9 @@ def read_destination(text: str) -> Destination:
 
     A mail address and a Slack channel may stand alone: `you@example.org`, `#papers`. A file of mail addresses,
     `mailto:@members.txt`, is not read yet.
+
+    Raises:
+        ConfigurationError: it is not a destination, or its address is wrong.
     """
     word = text.strip()
     prefix = "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
@@ -299,7 +302,11 @@ def read_members(path: Path) -> tuple[list[Destination], list[str]]:
 
 
 def expand_home(path: str) -> Path:
-    """Return a path with a home folder in place of `~` or `~name`."""
+    """Return a path with a home folder in place of `~` or `~name`.
+
+    Raises:
+        ConfigurationError: there is no such home folder.
+    """
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
@@ -371,6 +378,9 @@ def choose_proxy(environ: Mapping[str, str], configured: str, origin: str, url: 
         environ: of a variable in both cases the small one counts, as for curl.
         configured: what `network.proxy` says, "" for nothing.
         origin: where it says so.
+
+    Raises:
+        ConfigurationError: what is named there is no proxy that can be used.
     """
     named = {name.lower(): (name, text.strip()) for name, text in sorted(environ.items())}
     parts = urlsplit(url)

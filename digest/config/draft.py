@@ -197,7 +197,11 @@ class ConfigDraft:
                 self.warnings.append(f"{name} is set, but no setting or destination uses it")
 
     def raise_mistakes(self) -> None:
-        """Raise what was found, if anything, as one error."""
+        """Raise what was found, if anything, as one error.
+
+        Raises:
+            ConfigurationError: each mistake with its place and hint.
+        """
         if not self._mistakes:
             return
         each = tuple(

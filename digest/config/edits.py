@@ -59,7 +59,13 @@ class _Table:
 
 
 def remove_query(text: str, name: str) -> str:
-    """Return the file without a saved query."""
+    """Return the file without a saved query.
+
+    Raises:
+        UnknownName: there is none of that name.
+        UsageError: a subscription follows it.
+        ConfigurationError: no command can change it.
+    """
     _require(name, tomllib.loads(text).get("queries", {}), "saved query")
     for follower, one in list_subscriptions(text).items():
         if name in _as_list(one["follow"]):
@@ -110,6 +116,11 @@ def edit_subscription(
         values: key → value to write; None takes the key out, so that the default counts.
         add: `follow` or `to` → what to add; what is there already is not added again.
         remove: `follow` or `to` → what to take out.
+
+    Raises:
+        UnknownName: there is no such subscription.
+        UsageError: what is to be taken out is not there, or nothing would be left.
+        ConfigurationError: no command can change it.
     """
     tables = _cut(text)
     table, written = _find_subscription(tables, text, name)
@@ -124,7 +135,12 @@ def edit_subscription(
 
 
 def remove_subscription(text: str, name: str) -> str:
-    """Return the file without a subscription; comments after its last key stay."""
+    """Return the file without a subscription; comments after its last key stay.
+
+    Raises:
+        UnknownName: there is none of that name.
+        ConfigurationError: no command can change it.
+    """
     tables = _cut(text)
     table, _ = _find_subscription(tables, text, name)
     if table.head:
@@ -147,6 +163,9 @@ def read_assignment(text: str) -> tuple[str, object]:
     """Read `key=value` of a subscription as it is typed; None for the value where nothing stands behind the sign.
 
     Lists are written `one,two`, or as in TOML.
+
+    Raises:
+        UsageError: there is no such key, or no sign.
     """
     key, sign, word = (part.strip() for part in text.partition("="))
     settings = {one.name: one for one in SUBSCRIPTION if one.name != "name"}
@@ -190,7 +209,11 @@ def _as_list(written: object) -> list[str]:
 
 
 def _change_list(there: object, added: Iterable[str], removed: Iterable[str], key: str, name: str) -> list[str]:
-    """Return a list with some items more and some fewer."""
+    """Return a list with some items more and some fewer.
+
+    Raises:
+        UsageError: something is not there, or nothing is left.
+    """
 
     def spell(text: str) -> str:
         return text.strip() if key == "follow" else str(read_destination(text))
@@ -237,7 +260,12 @@ def _join(tables: Iterable[_Table]) -> str:
 
 
 def _find_subscription(tables: Sequence[_Table], text: str, name: str) -> tuple[_Table, Mapping[str, Any]]:
-    """Return a subscription's table, and what it says."""
+    """Return a subscription's table, and what it says.
+
+    Raises:
+        UnknownName: there is none of that name.
+        ConfigurationError: it has no table of its own.
+    """
     written = list_subscriptions(text)
     _require(name, written, "subscription")
     own = [table for table in tables if table.name == "subscriptions"]

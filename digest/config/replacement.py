@@ -42,13 +42,21 @@ class ConfigFile:
 
 
 def read_config_file(path: Path) -> ConfigFile:
-    """Read a configuration file, to change it."""
+    """Read a configuration file, to change it.
+
+    Raises:
+        ConfigurationError: it is not there, can't be read, or is not TOML.
+    """
     read_document(path)
     return ConfigFile(path, path.read_bytes())
 
 
 def read_file_before(file: ConfigFile) -> bytes:
-    """Return what the file held before the last change."""
+    """Return what the file held before the last change.
+
+    Raises:
+        UsageError: no change of a command is left to be undone.
+    """
     before = file.list_before()[0]
     try:
         return before.read_bytes()

@@ -126,7 +126,11 @@ def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: 
 
 
 def load_numbered(conn: Connection, due: DueSubscription, digest_id: int) -> Digest:
-    """Return a subscription's digest by its number."""
+    """Return a subscription's digest by its number.
+
+    Raises:
+        UnknownName: there is none of this number, or it is another's.
+    """
     digest = digest_store.load_digest(conn, digest_id)
     if digest.subscription != due.subscription.name:
         raise UnknownName(f"digest {digest_id} is one of {digest.subscription}, not of {due.subscription.name}")
@@ -206,6 +210,9 @@ def look_up(client: ArxivClient, clock: Clock, query: Query, *, days: int, show:
     """Ask arXiv for a query's newest papers, and plan the first digest they would make, which shows so many.
 
     What arXiv returns is matched here once more, so that it means what a saved query would.
+
+    Raises:
+        ArxivError: arXiv did not answer well.
     """
     found: list[Paper] = []
     looked_at = total = 0
@@ -301,7 +308,11 @@ def find_stored(conn: Connection, query: Query | Or, span: DaySpan, progress: Pr
 
 
 def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress: Progress) -> list[Paper]:
-    """Ask arXiv's search for the papers that a query means, submitted on some days; the last announced first."""
+    """Ask arXiv's search for the papers that a query means, submitted on some days; the last announced first.
+
+    Raises:
+        ArxivError: arXiv did not answer well.
+    """
     found: list[Paper] = []
     looked_at = 0
     first, last = span.dates[0], span.dates[-1]

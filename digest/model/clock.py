@@ -108,7 +108,11 @@ class ManualClock:
             self._now += by
 
     def set(self, now: datetime) -> None:
-        """Put the clock to a moment."""
+        """Put the clock to a moment.
+
+        Raises:
+            ValueError: the moment says no offset from UTC.
+        """
         moment = to_utc(now)
         with self._lock:
             self._now = moment

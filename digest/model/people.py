@@ -123,7 +123,11 @@ class Wish:
     old_address: str = ""
 
     def add_query(self, text: str) -> Wish:
-        """Return it with one saved query more, named after its words."""
+        """Return it with one saved query more, named after its words.
+
+        Raises:
+            UsageError: there are as many as one person may have.
+        """
         if len(self.queries) >= MOST_QUERIES:
             raise UsageError(
                 f"you have {MOST_QUERIES} saved queries, and nobody may have more", hint="Delete one first."

@@ -44,6 +44,10 @@ def open_site(
     Args:
         owner: a name no other process has, for claims and leases.
         jitter: a number from 0 up to 1, for back-off.
+
+    Raises:
+        StoreError: the database cannot be used as it is.
+        ConfigurationError: something configured cannot work.
     """
     store = open_store(config.store.url, create=create)
     gate = StoreGate(store, clock, owner, jitter=lambda seconds: seconds * (0.5 + jitter() / 2))
@@ -130,7 +134,11 @@ class SignsOfLife:
 
 @contextmanager
 def at_work(site: Site, *, beat: float = workers.BEAT) -> Iterator[None]:
-    """Give signs of life from a thread of its own for as long as the block lasts."""
+    """Give signs of life from a thread of its own for as long as the block lasts.
+
+    Raises:
+        StoreError: the database does not take the first one.
+    """
     signs, pause, is_over = SignsOfLife(site), SystemClock(), threading.Event()
     signs.sign()
 

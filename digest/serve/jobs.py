@@ -137,6 +137,9 @@ class Jobs:
         """Take over the saved queries and subscriptions of a file that was edited, and where alarms go.
 
         All stays as it was where the file is refused, or anything is raised.
+
+        Raises:
+            StoreError: the database does not take the subscriptions now.
         """
         site = self._site
         try:

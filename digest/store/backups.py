@@ -43,6 +43,10 @@ def back_up(
 
     Args:
         path: the file; it is readable by its owner only.
+
+    Raises:
+        StoreError: the file exists already or can't be written, or the copy is not sound.
+        UsageError: it is PostgreSQL.
     """
     if store.path is None:
         raise UsageError(
@@ -132,6 +136,11 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
 
     Args:
         tell: called with a table's name and how many of its rows are done.
+
+    Raises:
+        AnotherWorker: a process works on the source.
+        UsageError: the two are not of these kinds.
+        StoreError: the target isn't empty or can't be written, or what was copied breaks an invariant.
     """
     if source.path is None or make_url(url).get_backend_name() == "sqlite":
         raise UsageError(
@@ -220,6 +229,12 @@ def restore_backup(
 
     Args:
         settle: settles in the backup what was sent since, in one transaction, before it is put in place.
+
+    Raises:
+        AnotherWorker: a process works on the database.
+        SchemaMismatch: the backup was made by a newer release.
+        StoreError: the backup is not sound, or the database can't be written.
+        UsageError: the database is PostgreSQL.
     """
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":

@@ -185,7 +185,11 @@ def pack(ids: Iterable[int]) -> bytes:
 
 
 def unpack(blob: bytes) -> tuple[int, ...]:
-    """Return the ids of a blob, in growing order."""
+    """Return the ids of a blob, in growing order.
+
+    Raises:
+        ValueError: the blob was not packed here.
+    """
     packed = array("q")
     packed.frombytes(blob)
     if sys.byteorder == "big":
@@ -225,7 +229,11 @@ _READ_ONLY = "25006"
 
 
 def open_postgresql(url: URL, *, pool: int = POOL) -> Engine:
-    """Return an engine for a PostgreSQL; nothing is asked of it yet."""
+    """Return an engine for a PostgreSQL; nothing is asked of it yet.
+
+    Raises:
+        ConfigurationError: the driver is not installed.
+    """
     try:
         engine = create_engine(
             url,

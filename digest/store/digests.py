@@ -103,7 +103,11 @@ def _write_row(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any]:
 
 
 def load_digest(conn: Connection, digest_id: int) -> Digest:
-    """Return a digest exactly as it was frozen."""
+    """Return a digest exactly as it was frozen.
+
+    Raises:
+        UnknownName: there is none of this number.
+    """
     found = (
         select(digests, subscriptions.c.name.label("subscription"))
         .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)

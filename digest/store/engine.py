@@ -211,7 +211,11 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that sees one state of the database, and cannot change it."""
+        """Open a transaction that sees one state of the database, and cannot change it.
+
+        Raises:
+            StoreError: the database is away.
+        """
         self.check_file()
         options: dict[str, Any] = _READING if self.dialect == "sqlite" else _READING_SNAPSHOT
         with (
@@ -258,7 +262,12 @@ def open_store(
 
 
 def migrate(url: str) -> MigrationReport:
-    """Bring the database at a URL to this release's schema, in one transaction and under a lock."""
+    """Bring the database at a URL to this release's schema, in one transaction and under a lock.
+
+    Raises:
+        SchemaMismatch: it was written by a newer release.
+        StoreError: it can't be reached or written.
+    """
     store = connect(url, create=True)
     try:
         return upgrade(store)
@@ -401,7 +410,11 @@ def current_revision(conn: Connection) -> str:
 
 
 def check_revision(revision: str, where: str) -> None:
-    """Refuse tables that this release can't work with."""
+    """Refuse tables that this release can't work with.
+
+    Raises:
+        SchemaMismatch: they are older, too new, or not there at all.
+    """
     head = head_revision()
     if revision == head:
         return
@@ -419,7 +432,13 @@ def check_revision(revision: str, where: str) -> None:
 
 
 def upgrade(store: Store) -> MigrationReport:
-    """Bring a database to this release's schema, in one transaction and under a lock."""
+    """Bring a database to this release's schema, in one transaction and under a lock.
+
+    Raises:
+        SchemaMismatch: a newer release wrote it.
+        StoreBusy: others use its tables so much that they can't be changed.
+        StoreError: the tables can't be built.
+    """
     with store.begin() as conn:
         if store.dialect == "postgresql":
             be_patient(conn)  # an index over millions of rows takes its time

@@ -244,7 +244,11 @@ def load_breaker(conn: Connection, clock: Clock | None = None) -> Breaker:
 
 
 def create_standalone(path: Path) -> Store:
-    """Open (or make) a file that holds nothing but a gate: the pace of commands that keep no database."""
+    """Open (or make) a file that holds nothing but a gate: the pace of commands that keep no database.
+
+    Raises:
+        StoreError: the file can't be made or written.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -308,6 +308,9 @@ def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = F
     Returns:
         `READY`: it goes out. `UNKNOWN`: it is searched for, and goes out if it is missing. None: its state allows
         neither.
+
+    Raises:
+        UnknownName: there is no such delivery.
     """
     row = require_delivery(conn, delivery_id)
     place = Destination.parse(row.destination)
@@ -322,7 +325,11 @@ def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = F
 
 
 def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
-    """Never send it, nor the parts after it, on the operator's word: from `ready`, `held`, `unknown` or `dead`."""
+    """Never send it, nor the parts after it, on the operator's word: from `ready`, `held`, `unknown` or `dead`.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
     require_delivery(conn, delivery_id)
     step = Transition(DeliveryState.SUPPRESSED, now, "cancelled by the operator")
     return take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
@@ -333,6 +340,9 @@ def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
 
     Returns:
         False, with nothing changed, where its state does not allow it, or it was never on its way.
+
+    Raises:
+        UnknownName: there is no such delivery.
     """
     row = require_delivery(conn, delivery_id)
     (delivery,) = load_deliveries_of(conn, [row])
@@ -355,7 +365,11 @@ def may_have_arrived(conn: Connection, delivery_id: int) -> bool:
 
 
 def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
-    """Return the first of the parts before a delivery that keeps it from going out until somebody has a say."""
+    """Return the first of the parts before a delivery that keeps it from going out until somebody has a say.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
     row = require_delivery(conn, delivery_id)
     before = (
         select(deliveries)

@@ -329,6 +329,9 @@ def sync_subscriptions(
         conn: a writing transaction, after `sync_queries`.
         origin: whose they are: `FILE`, or a person's (`write_origin`).
         schedule: decides when the next digest of a new, rescheduled or quieter subscription is due.
+
+    Raises:
+        ConfigurationError: a saved query is not stored, or a name is taken by the other origin.
     """
     return _Syncing(conn, wanted, origin, at, schedule).run(wanted)
 

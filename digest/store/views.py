@@ -152,7 +152,11 @@ def list_deliveries(
 
 
 def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, list[Attempt]]:
-    """Return a delivery with every attempt."""
+    """Return a delivery with every attempt.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
     require_delivery(conn, delivery_id)
     (stored,) = _read(conn, conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all())
     tries = select(attempts).where(attempts.c.delivery_id == delivery_id).order_by(attempts.c.number)
@@ -176,7 +180,11 @@ def count_tries(conn: Connection, delivery: Delivery) -> tuple[int, datetime]:
 
 
 def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:
-    """Return a delivery's row."""
+    """Return a delivery's row.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
     row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
     if row is None:
         raise UnknownName(f"there is no delivery {delivery_id}", hint="`digest delivery list` shows them.")
