@@ -119,6 +119,8 @@ def _tell(
     for remark in report.roster.remarks:
         say(f"{remark}.")
     _tell_poll(report, breaker, now)
+    for trouble in report.libraries.troubles:
+        say(trouble, err=True)
     _tell_deliveries(report)
     _tell_left(report, zone, now)
     for one in held:

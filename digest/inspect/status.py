@@ -25,6 +25,7 @@ from digest.inspect.alarms import (
 )
 from digest.inspect.coverage import MailingLine, is_checked, load_mailings
 from digest.inspect.query_volume import MATCH_SPAN
+from digest.interest.libraries import describe_trouble
 from digest.match.rules import read_exclusion
 from digest.model.alarms import Alarm, AlarmName
 from digest.model.announcements import mailing_moment, next_mailing
@@ -41,6 +42,7 @@ from digest.store import runs as cursor_store
 from digest.store import runs as run_store
 from digest.store import workers as alarm_store
 from digest.store.gate import Breaker, load_breaker
+from digest.store.libraries import load_states
 from digest.store.outbox_sends import load_holds
 from digest.store.signups import is_refusing
 from digest.store.subscribers import load_refused
@@ -126,6 +128,9 @@ def find_troubles(
         what = f"{destination.address} was refused in three digests in a row, so {name} is paused for it"
         yield Trouble(what, f"Once it is right: `digest subscription resubscribe {name} {destination.address}`")
     yield from find_slips(conn, config)
+    for library in load_states(conn).values():
+        if library.trouble:
+            yield Trouble(describe_trouble(config, library, now), "`digest run` reads it again once it is mended.")
     if intake:
         yield Trouble("; ".join(one.what for one in intake), intake[0].remedy)
     set_aside = views.count_quarantined(conn, since=now - _REMEMBERED)

@@ -60,6 +60,8 @@ class Jobs:
         if polled.caught_up:
             first, last = polled.caught_up[0].isoformat(), polled.caught_up[-1].isoformat()
             log_event(Verb.POLL, "caught up", first=first, last=last, announcements=len(polled.caught_up))
+        for trouble in self._steps.report.libraries.troubles:
+            log_event(Verb.POLL, "library", level=logging.WARNING, why=trouble)
         for kind, papers in polled.kinds.items():
             self.metrics.papers.labels(str(kind)).inc(papers)
         with self.metrics.time_verb(Verb.MATCH):
@@ -158,6 +160,7 @@ class Jobs:
             subscriptions=config.subscriptions,
             defaults=config.defaults,
             alarms=config.alarms,
+            zotero=config.zotero,
         )
         try:
             report = sync_roster(site)

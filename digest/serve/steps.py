@@ -10,6 +10,7 @@ from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
 from digest.deliver.letters import queue_letters
 from digest.deliver.step import DeliverReport, hold_refused_alike, settling_times
+from digest.interest.libraries import LibraryReport, read_libraries
 from digest.match.step import MatchReport, match
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
@@ -47,6 +48,7 @@ class PassReport:
 
     roster: RosterReport = field(default_factory=RosterReport)
     poll: PollReport = field(default_factory=PollReport)
+    libraries: LibraryReport = field(default_factory=LibraryReport)
     match: MatchReport = field(default_factory=MatchReport)
     plan: PlanReport = field(default_factory=PlanReport)
     deliver: DeliverReport = field(default_factory=DeliverReport)
@@ -109,11 +111,11 @@ class Steps:
         self._site, self._poll_anyway, self._patience = site, poll_anyway, patience
 
     def poll(self) -> PollReport:
-        """Ask arXiv for what is due, for ids that are missing, and for the past of new saved queries.
+        """Ask arXiv for what is due, for missing ids, and for the past of new saved queries; then read libraries.
 
         While another process checks arXiv, this one does not. Each check also deletes what is too old.
         """
-        site = self._site
+        site, self.report.libraries = self._site, LibraryReport()
         with polling_alone(site) as other:
             if other:
                 # What the other fetches for first digests is not there yet, so none is given now.
@@ -127,6 +129,7 @@ class Steps:
                 polled = poll(site, even_if_not_due=self._poll_anyway)
                 check_gaps(site, polled)
                 look_back(site, polled)
+                self.report.libraries = read_libraries(site, polled, asks_again=self._poll_anyway)
                 if polled.was_due:
                     unmatched_days = site.config.store.forget_unmatched_after
                     database.delete_expired(site.store, site.clock.now(), unmatched_days=unmatched_days)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Text, cast, delete, func, insert, or_, select, update
 
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
 from digest.store import dialect
 from digest.store.schema import libraries, library_papers, near_days, papers, subscriptions, versions, word_counts
 
-_LIKES = "likes:"
+LIKES = "likes:"
+"""How the source of what somebody likes begins."""
 
 
 def write_likes_source(subscription_id: int) -> str:
     """Return the source of what a subscription's reader likes, and what they do not."""
-    return f"{_LIKES}{subscription_id}"
+    return f"{LIKES}{subscription_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +65,24 @@ class StoredLibrary:
 
 def load_libraries(conn: Connection, sources: Collection[str]) -> dict[str, StoredLibrary]:
     """Return stored libraries with their papers, by source; one that was never asked for is missing."""
-    rows = [
-        row
-        for chunk in dialect.in_chunks(sources)
-        for row in conn.execute(select(libraries).where(libraries.c.source.in_(chunk)))
-    ]
-    held: dict[int, list[StoredLibraryPaper]] = {row.id: [] for row in rows}
+    known = load_states(conn, sources)
+    held: dict[int, list[StoredLibraryPaper]] = {one.id: [] for one in known.values()}
     found = select(library_papers).where(dialect.is_among(library_papers.c.library_id, "ids"))
     for row in conn.execute(found.order_by(library_papers.c.position), {"ids": list(held)}) if held else ():
         held[row.library_id].append(_read_paper(row))
-    return {
-        row.source: StoredLibrary(
-            row.id,
-            row.source,
-            row.version,
-            row.read_at,
-            row.asked_at,
-            row.trouble,
-            tuple(row.troubles),
-            tuple(held[row.id]),
-        )
-        for row in rows
-    }
+    return {source: replace(one, papers=tuple(held[one.id])) for source, one in known.items()}
+
+
+def load_states(conn: Connection, sources: Collection[str] | None = None) -> dict[str, StoredLibrary]:
+    """Return how libraries were last read, by source, without their papers; None for all libraries."""
+    every = select(libraries).order_by(libraries.c.id)
+    pages = (
+        [every]
+        if sources is None
+        else [every.where(libraries.c.source.in_(some)) for some in dialect.in_chunks(sources)]
+    )
+    rows = [row for page in pages for row in conn.execute(page).mappings()]
+    return {row["source"]: StoredLibrary(**{**row, "troubles": tuple(row["troubles"])}) for row in rows}
 
 
 def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `library_papers`
@@ -199,6 +196,49 @@ def delete_libraries(conn: Connection, sources: Collection[str]) -> None:
         conn.execute(delete(libraries).where(libraries.c.source.in_(chunk)))
 
 
+def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, LibraryPaper]:
+    """Return the stored papers that a library has, as they read now, by the id and by each DOI they are known by.
+
+    Few papers have a DOI, so that all of them are looked through, however many are asked for.
+    """
+    ids = [str(paper.arxiv_id) for paper in held if paper.arxiv_id]
+    dois = {paper.doi for paper in held if paper.doi and not paper.arxiv_id}
+    latest = select(papers.c.arxiv_id, versions.c.title, versions.c.abstract, versions.c.dois)
+    latest = latest.join(versions, versions.c.id == papers.c.latest_version_id)
+    latest = latest.where(versions.c.is_withdrawn.is_(False))
+    rows = [
+        row for chunk in dialect.in_chunks(ids) for row in conn.execute(latest.where(papers.c.arxiv_id.in_(chunk)))
+    ]
+    if dois:
+        with_doi = select(versions.c.id, versions.c.dois).where(cast(versions.c.dois, Text) != "[]")
+        wanted = [row.id for row in conn.execute(with_doi) if not dois.isdisjoint(map(str.lower, row.dois))]
+        of_doi = latest.where(dialect.is_among(versions.c.id, "ids"))
+        rows += conn.execute(of_doi, {"ids": wanted}) if wanted else ()
+    found: dict[str, LibraryPaper] = {}
+    for row in rows:
+        paper = LibraryPaper(row.title, row.abstract, ArxivId.parse(row.arxiv_id))
+        found |= dict.fromkeys((row.arxiv_id, *map(str.lower, row.dois)), paper)
+    return found
+
+
+def load_unasked(conn: Connection, limit: int) -> list[ArxivId]:
+    """Return the ids of papers in libraries without an abstract, for which arXiv was not asked yet."""
+    is_open = (library_papers.c.abstract == "") & library_papers.c.asked_at.is_(None)
+    found = select(library_papers.c.arxiv_id).where(is_open, library_papers.c.arxiv_id != "").distinct()
+    ids = conn.execute(found.order_by(library_papers.c.arxiv_id.desc()).limit(limit)).scalars()
+    return list(map(ArxivId.parse, ids))
+
+
+def save_answers(
+    conn: Connection, asked: Collection[ArxivId], answers: Mapping[ArxivId, tuple[str, str]], at: datetime
+) -> None:
+    """Note that arXiv was asked for papers of libraries, and keep the title and abstract of those it knows."""
+    for id_ in asked:
+        values = dict(zip(("title", "abstract"), answers[id_], strict=True)) if id_ in answers else {}
+        is_open = (library_papers.c.abstract == "") & (library_papers.c.arxiv_id == str(id_))
+        conn.execute(update(library_papers).where(is_open).values(asked_at=at, **values))
+
+
 def load_counts(conn: Connection) -> Any:  # noqa: ANN401 - a row of `word_counts`
     """Return the newest count of words over stored papers: `made_at`, `papers` and `counts`; None before any."""
     return conn.execute(select(word_counts).order_by(word_counts.c.id.desc()).limit(1)).one_or_none()
@@ -232,8 +272,8 @@ def save_least(conn: Connection, day: date, least: Mapping[int, int]) -> None:
 def load_ordered(conn: Connection) -> list[int]:
     """Return the live subscriptions whose digests are put in order by a library, or by what their readers like."""
     has_library = or_(subscriptions.c.library != "", subscriptions.c.not_like != "")
-    likes = select(libraries.c.source).where(libraries.c.source.startswith(_LIKES))
-    liked = [int(source.removeprefix(_LIKES)) for source in conn.execute(likes).scalars()]
+    likes = select(libraries.c.source).where(libraries.c.source.startswith(LIKES))
+    liked = [int(source.removeprefix(LIKES)) for source in conn.execute(likes).scalars()]
     is_live = subscriptions.c.ended_at.is_(None)
     found = select(subscriptions.c.id).where(
         is_live, or_(has_library, dialect.is_among(subscriptions.c.id, "ids"))

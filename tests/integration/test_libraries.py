@@ -1,0 +1,165 @@
+"""Libraries are read when they change, completed from what is stored and from arXiv, and never end a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.model.clock import ManualClock
+from digest.model.papers import ArxivId
+from digest.store.libraries import StoredLibrary, load_counts, load_libraries, load_states
+from digest.store.papers import load_known
+from tests.acceptance.made import START, made_up
+from tests.fakes.mail import MailSink
+from tests.integration.faulty import FaultyArxiv, World, list_past
+
+OLD, GONE = "1601.00001", "1601.00002"
+BIB = r"""@article{by_id, title = {Of the library}, eprint = {2602.00001}, archiveprefix = {arXiv}}
+@article{by_doi, title = {Of the library}, doi = {10.1000/MADE.2}}
+@article{asked, title = {Of the library}, eprint = {1601.00001}, archiveprefix = {arXiv}}
+@article{unknown, title = {Known to nobody}, eprint = {1601.00002}, archiveprefix = {arXiv}}
+@article{own, title = {With its own}, abstract = {Of its own.}}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    clock = ManualClock(START)
+    long_ago = START - timedelta(days=900)
+    past = [made_up(1, long_ago, id=OLD, title="Asked of arXiv", abstract="Old text."), *list_past(3)]
+    past += [made_up(2, START - timedelta(days=4), id="2602.00004", title="Known by DOI", doi="10.1000/made.2")]
+    with MailSink() as mail, FaultyArxiv(past, clock, page_size=50) as arxiv:
+        world = World(arxiv, clock, mail, tmp_path)
+        name_libraries(world, "lab.bib")
+        (tmp_path / "lab.bib").write_text(BIB)
+        yield world
+        world.close()
+        assert arxiv.violations == ()
+
+
+def name_libraries(world: World, *sources: str) -> None:
+    world.configure()
+    file = world.folder / "digest.toml"
+    named = "[" + ", ".join(f'"{one}"' for one in sources) + "]"
+    file.write_text(file.read_text().replace("[[subscriptions]]", f"[[subscriptions]]\nlibrary = {named}"))
+
+
+def read_stored(world: World, name: str = "lab.bib") -> StoredLibrary:
+    source = str(world.folder / name)
+    with world.reading() as conn:
+        return load_libraries(conn, [source])[source]
+
+
+def list_asked(world: World) -> list[str]:
+    return [ids for visit in world.arxiv.requests if (ids := visit.param("id_list"))]
+
+
+def test_papers_are_completed_from_the_store_else_from_the_file_else_by_arxiv_which_is_asked_once(
+    world: World,
+) -> None:
+    world.look()
+    held = {one.paper.title: (str(one.paper.arxiv_id), one.paper.abstract) for one in read_stored(world).papers}
+    assert held == {
+        "Made-up paper 1": ("2602.00001", "We measure tail latency."),
+        "Known by DOI": ("2602.00004", "We measure tail latency."),
+        "Asked of arXiv": (OLD, "Old text."),
+        "Known to nobody": (GONE, ""),
+        "With its own": ("None", "Of its own."),
+    }
+    (asked,) = list_asked(world)
+    assert set(asked.split(",")) == {OLD, GONE}
+    with world.reading() as conn:
+        assert not load_known(conn, [ArxivId.parse(OLD)]), "it is no paper of this installation"
+    (world.folder / "lab.bib").write_text(BIB + "@article{more, title = {One more}}\n")
+    world.look(anyway=True)
+    assert [one.paper.abstract for one in read_stored(world).papers].count("Old text.") == 1
+    assert len(read_stored(world).papers) == 6
+    assert len(list_asked(world)) == 1
+
+
+def test_an_arxiv_that_fails_is_asked_for_abstracts_again_by_a_later_check(world: World) -> None:
+    world.arxiv.faults.add("500", path="/api", times=50)
+    troubles = world.look().libraries.troubles
+    assert [one.endswith("asks for the abstracts of libraries again.") for one in troubles] == [True]
+    assert "Old text." not in [one.paper.abstract for one in read_stored(world).papers]
+    world.look()
+    assert "Old text." not in [one.paper.abstract for one in read_stored(world).papers], "no check was due"
+    world.arxiv.mend()
+    world.look(anyway=True)
+    assert "Old text." in [one.paper.abstract for one in read_stored(world).papers]
+
+
+def test_a_library_is_read_again_only_when_its_bytes_change(world: World) -> None:
+    world.look()
+    first = read_stored(world)
+    assert world.look().libraries.read == []
+    assert read_stored(world) == first
+    world.clock.advance(timedelta(minutes=1))
+    (world.folder / "lab.bib").write_text("@article{only, title = {The only one}}\n")
+    assert world.look().libraries.read == [first.source]
+    second = read_stored(world)
+    assert ([one.paper.title for one in second.papers], second.read_at) == (["The only one"], world.clock.now())
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\0\1\2", b"<html>Sign in</html>"])
+def test_a_library_that_cannot_be_read_keeps_its_state_and_is_told_once(
+    world: World, content: bytes | None
+) -> None:
+    world.look()
+    first, file = read_stored(world), world.folder / "lab.bib"
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+    world.clock.advance(timedelta(days=1))
+    (trouble,) = world.look().libraries.troubles
+    assert trouble.startswith("lab.bib ")
+    assert trouble.endswith(". What was read on Mon 2 Mar still counts.")
+    assert world.look().libraries.troubles == []
+    assert read_stored(world).papers == first.papers
+    assert trouble in " ".join(world.command("status").split())
+    file.write_text(BIB)
+    world.look()
+    assert (read_stored(world).trouble, read_stored(world).papers) == ("", first.papers)
+
+
+def test_a_file_that_is_missing_from_the_start_is_told_once_and_read_when_it_is_there(world: World) -> None:
+    (world.folder / "lab.bib").unlink()
+    said = world.command("run")
+    assert "lab.bib can't be read: No such file or directory." in said
+    assert "lab.bib" not in world.command("run")
+    (world.folder / "lab.bib").write_text(BIB)
+    world.look()
+    assert len(read_stored(world).papers) == 5
+
+
+def test_a_library_that_nobody_names_any_more_is_forgotten(world: World) -> None:
+    world.look()
+    (world.folder / "other.txt").write_text(f"{OLD}\n")
+    name_libraries(world, "other.txt")
+    world.look()
+    with world.reading() as conn:
+        assert [*load_states(conn)] == [str(world.folder / "other.txt")]
+
+
+def test_words_are_counted_once_there_is_a_library_and_again_after_30_days_or_twice_the_papers(
+    world: World,
+) -> None:
+    name_libraries(world)
+    world.look()
+    with world.reading() as conn:
+        assert load_counts(conn) is None
+    made = []
+    for days, more in ((0, 0), (1, 0), (1, 4), (31, 0)):
+        name_libraries(world, "lab.bib")
+        world.clock.advance(timedelta(days=days))
+        begun = world.clock.now()
+        submitted = begun - timedelta(days=4)
+        world.arxiv.add(*(made_up(day, submitted, id=f"2602.{day:05d}") for day in range(100, 100 + more)))
+        world.look(anyway=True)
+        with world.reading() as conn:
+            row = load_counts(conn)
+        made.append((row.papers, row.made_at >= begun))
+    assert made == [(4, True), (4, False), (8, True), (8, True)]
