@@ -24,15 +24,12 @@ class Progress(Protocol):
 
     def begin(self, verb: str, what: str) -> None:
         """Say that a verb begins."""
-        ...
 
     def update(self, text: str) -> None:
         """Say how far the present verb has come."""
-        ...
 
     def end(self, verb: str, summary: str) -> None:
         """Say that a verb has ended, and with what."""
-        ...
 
 
 class Silent:
@@ -72,7 +69,8 @@ class Site:
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _interrupting: threading.Condition = field(default_factory=threading.Condition)
-    _interrupts: int = 0
+    interrupts: int = field(default=0, init=False)
+    """How often `interrupt` was called."""
 
     @cached_property
     def renderer(self) -> Renderer:
@@ -93,7 +91,7 @@ class Site:
     def hang_up(self) -> None:
         """Break off whatever waits for the outside world, from another thread; harmless when done twice.
 
-        What waits for the answer to all that was said fails ambiguously, as a mail does behind its final dot;
+        What waits for the answer to all that was said fails ambiguously, as a mail does after its final dot;
         what comes before that, from finding a name's address on, fails safely.
         """
         self.client.close()
@@ -103,23 +101,17 @@ class Site:
     def interrupt(self) -> None:
         """Break off the outside world as `hang_up` does, and give up marks that the database does not take."""
         with self._interrupting:
-            self._interrupts += 1
+            self.interrupts += 1
             self._interrupting.notify_all()
         self.hang_up()
 
-    @property
-    def interrupts(self) -> int:
-        """How often `interrupt` was called."""
-        return self._interrupts
-
     def wait(self, seconds: float, since: int) -> bool:
-        """Wait so many seconds of the machine's own time; False where that was interrupted.
+        """Wait so many seconds of the machine's own time; False if that was interrupted.
 
-        Args:
-            since: `interrupts` as it was when what is waited for began.
+        `since` is `interrupts` as it was when what is waited for began.
         """
         with self._interrupting:
-            return not self._interrupting.wait_for(lambda: self._interrupts != since, seconds)
+            return not self._interrupting.wait_for(lambda: self.interrupts != since, seconds)
 
     def close(self) -> None:
         """Close every transport and the store; harmless when done twice."""

@@ -32,19 +32,11 @@ from digest.model.announcements import (
 from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
+from digest.poll import rules
 from digest.poll.installation import Site
-from digest.poll.rules import (
-    EDIT_MARGIN,
-    LONGEST_LOOKBACK,
-    VISIBLE_AFTER,
-    Walked,
-    doubt_harvest,
-    doubt_search,
-)
 from digest.query import Query, analyse, matches, parse_query
 from digest.store import papers as mailing_store
 from digest.store import runs
-from digest.store import runs as cursor_store
 from digest.store.queries import Watch, load_watches
 from digest.store.runs import Cursor, PollRun
 
@@ -54,7 +46,7 @@ Judge: TypeAlias = "Callable[[Paper], Horizon]"
 
 def horizon_of(cursor: Cursor) -> Horizon:
     """Return what a source had announced before Digest first checked arXiv, from its cursor."""
-    since = cursor.bootstrapped_at - EDIT_MARGIN if cursor.bootstrapped_at else None
+    since = cursor.bootstrapped_at - rules.EDIT_MARGIN if cursor.bootstrapped_at else None
     return Horizon(
         is_bootstrap=not cursor.is_bootstrapped,
         mark=(cursor.mark_month, cursor.mark_number),
@@ -111,13 +103,13 @@ def _find_floor(horizon: Horizon) -> datetime | None:
     """Return how far back (UTC) the first search for a query reached; None if ids tell what came out later."""
     if horizon.mark > (0, 0) or horizon.since is None:
         return None
-    return horizon.since + EDIT_MARGIN - timedelta(days=LONGEST_LOOKBACK)
+    return horizon.since + rules.EDIT_MARGIN - timedelta(days=rules.LONGEST_LOOKBACK)
 
 
 def load_horizons(conn: Connection) -> Horizons:
     """Return the horizons of the harvest and of all saved queries in force."""
-    harvest = cursor_store.load_cursor(conn, Source.HARVEST)
-    searched = cursor_store.load_cursors(conn, Source.QUERY)
+    harvest = runs.load_cursor(conn, Source.HARVEST)
+    searched = runs.load_cursors(conn, Source.QUERY)
     horizons = Horizons(horizon_of(harvest))
     for watch in load_watches(conn):
         text, cursor = watch.canonical, searched.get(watch.canonical)
@@ -206,10 +198,8 @@ class PollReport:
         is_bootstrap: whether this was the very first check: nothing it found is new.
         runs: checks that ended complete.
         kinds: changes found, by kind.
-        quarantined: entries set aside because they could not be read.
         failures: what went wrong, one sentence each.
         is_cut_short: arXiv was away or asked for a pause: what is missing will be there another time.
-        requests: made to arXiv.
         awaiting: canonical queries whose first digest waits until arXiv has answered.
         mailings: how many papers announced for the first time each announcement brought, by Eastern date.
     """
@@ -251,8 +241,10 @@ class RecordedRun:
 
     Args:
         query_key: the canonical query; "" for a harvest.
-        judge: by what it decides what is new, the horizon of each paper.
         lookback: days it reaches back.
+
+    Attributes:
+        papers: how many it has compared.
     """
 
     def __init__(
@@ -270,7 +262,8 @@ class RecordedRun:
         self._is_bootstrap, self._lookback = is_bootstrap, lookback
         self._judge = judge
         self._id = 0
-        self._pages = self._papers = self._new = self._changed = self._quarantined = 0
+        self.papers = 0
+        self._pages = self._new = self._changed = self._quarantined = 0
         self._highest: ArxivId | None = None
         self._totals: dict[str, int] = {}
         self._token: int | None = None
@@ -280,11 +273,6 @@ class RecordedRun:
         self._window_from = date.min
         self._was_widened = False
         self.failure: ArxivError | None = None
-
-    @property
-    def papers(self) -> int:
-        """How many papers it has compared."""
-        return self._papers
 
     @property
     def stops_all(self) -> bool:
@@ -320,23 +308,26 @@ class RecordedRun:
             )
         try:
             yield
-            walked = self._describe(self._window_from)
+            walked = rules.Walked(
+                self._window_from,
+                self.papers,
+                self._quarantined,
+                self._highest.announcement_order if self._highest else (0, 0),
+                site.clock.now(),
+                was_widened=self._was_widened,
+            )
             last_empty = before[0].finished_at if before and not before[0].papers else None
             if self._source is Source.HARVEST:
-                self._doubt(doubt_harvest(walked, newest, last_empty))
+                self._doubt(rules.doubt_harvest(walked, newest, last_empty))
             elif self._source in (Source.QUERY, Source.FALLBACK) and not self._shortfall:
-                self._doubt(doubt_search(walked, last_total, last_empty))
+                self._doubt(rules.doubt_search(walked, last_total, last_empty))
         except ArxivError as error:
             self.failure = error
             self._report.failures.append(error.message)
             self._report.is_cut_short = self._report.is_cut_short or self.stops_all
-            self._fail(error.message, error.told)
+            self._finish(error.message, error.told)
         else:
-            if self._shortfall:
-                self._fail(self._shortfall, self._told)
-                return
-            self._complete(self._window_from)
-            self._report.runs += 1
+            self._finish(self._shortfall, self._told)
 
     def widen(self, window_from: date) -> date:
         """Note that nothing was found, and that it is searched for since an earlier day; return that day."""
@@ -360,7 +351,7 @@ class RecordedRun:
         if not (begins or self._totals[text]):
             return
         with self._site.store.begin() as conn:
-            cursor_store.move_cursor(
+            runs.move_cursor(
                 conn,
                 source=self._source,
                 query_key=text,
@@ -390,7 +381,7 @@ class RecordedRun:
                 conn,
                 self._id,
                 pages=self._pages,
-                papers=self._papers,
+                papers=self.papers,
                 new=self._new,
                 changed=self._changed,
                 highest_id=str(self._highest or ""),
@@ -407,17 +398,10 @@ class RecordedRun:
             return self.failure.message
         if self._shortfall:
             return f"{self._count_read()}; {self._shortfall}"
-        return f"{self._count_read()}, complete" if self._papers else "no papers, complete"
+        return f"{self._count_read()}, complete" if self.papers else "no papers, complete"
 
     def _count_read(self) -> str:
-        return f"{count(self._papers, 'paper')} on {count(self._pages, 'page')}"
-
-    def _describe(self, window_from: date) -> Walked:
-        highest = self._highest.announcement_order if self._highest else (0, 0)
-        ended_at = self._site.clock.now()
-        return Walked(
-            window_from, self._papers, self._quarantined, highest, ended_at, was_widened=self._was_widened
-        )
+        return f"{count(self.papers, 'paper')} on {count(self._pages, 'page')}"
 
     def _doubt(self, reason: str) -> None:
         if reason:
@@ -426,7 +410,7 @@ class RecordedRun:
     def _count(self, papers: tuple[Paper, ...], changes: tuple[Change, ...], quarantined: int) -> None:
         report = self._report
         self._pages += 1
-        self._papers += len(papers)
+        self.papers += len(papers)
         self._quarantined += quarantined
         self._new += sum(change.kind is Kind.NEW for change in changes)
         self._changed += sum(change.known is not None for change in changes)
@@ -438,51 +422,43 @@ class RecordedRun:
         for change in changes:
             report.kinds[change.kind] = report.kinds.get(change.kind, 0) + 1
 
-    def _fail(self, failure: str, told: str) -> None:
-        with self._site.store.begin() as conn:
-            self._finish(conn, "partial" if self._pages else "failed", failure, told)
-
-    def _complete(self, window_from: date) -> None:
-        with self._site.store.begin() as conn:
-            self._finish(conn, "complete" if self._papers else "empty")
-            cursor_store.move_cursor(
-                conn,
-                source=self._source,
-                query_key=self._query_key,
-                run_id=self._id,
-                started_at=self._started,
-                mark=self._find_mark(window_from) if self._source is Source.HARVEST else (0, 0),
-                gate_token=self._token,
-            )
-
-    def _find_mark(self, window_from: date) -> tuple[int, int]:
+    def _find_mark(self) -> tuple[int, int]:
         """Return the announcement order up to which everything was out before this check.
 
         Ids of the month before still come out on its last evening, so a check that met none counts from the
         month it reached back to.
         """
         highest = self._highest.announcement_order if self._highest else (0, 0)
-        return max(highest, (window_from.year * 100 + window_from.month, 0))
+        return max(highest, (self._window_from.year * 100 + self._window_from.month, 0))
 
-    def _finish(self, conn: Connection, outcome: str, failure: str = "", told: str = "") -> None:
+    def _finish(self, failure: str, told: str) -> None:
+        """Keep how the run ended; "" is no failure."""
         requests = self._site.client.requests - self._asked
         self._report.requests += requests
-        self._report.mailings |= _assign_mailings(conn, self._source, self._started)
-        runs.finish_run(
-            conn,
-            self._id,
-            outcome=outcome,
-            at=self._site.clock.now(),
-            pages=self._pages,
-            papers=self._papers,
-            new=self._new,
-            changed=self._changed,
-            total=sum(self._totals.values()) if self._totals else None,
-            highest_id=str(self._highest or ""),
-            failure=failure,
-            told=told,
-            requests=requests,
-        )
+        outcome = ("partial" if self._pages else "failed") if failure else "complete" if self.papers else "empty"
+        with self._site.store.begin() as conn:
+            self._report.mailings |= _assign_mailings(conn, self._source, self._started)
+            runs.finish_run(
+                conn,
+                self._id,
+                outcome=outcome,
+                at=self._site.clock.now(),
+                total=sum(self._totals.values()) if self._totals else None,
+                failure=failure,
+                told=told,
+                requests=requests,
+            )
+            if not failure:
+                runs.move_cursor(
+                    conn,
+                    source=self._source,
+                    query_key=self._query_key,
+                    run_id=self._id,
+                    started_at=self._started,
+                    mark=self._find_mark() if self._source is Source.HARVEST else (0, 0),
+                    gate_token=self._token,
+                )
+        self._report.runs += not failure
 
 
 def store_changes(
@@ -514,18 +490,15 @@ def _assign_mailings(conn: Connection, source: Source, until: datetime) -> Count
     """Keep which announcement brought each new paper, before any digest says it; return how many each brought.
 
     Ids that were missing came with their neighbours. Everything else was not there to be seen by the last
-    complete check.
-
-    Args:
-        until: when this check began (UTC).
+    complete check. `until` is when this check began (UTC).
     """
     submitted = mailing_store.load_unassigned(conn)
     if source is Source.GAPS:
         mailings = mailing_store.load_days_before(conn, submitted)
     else:
         source = Source.QUERY if source is Source.QUERY else Source.HARVEST
-        last = cursor_store.load_cursor(conn, source).last_complete_at or until
-        candidates = list(mailings_between(last - VISIBLE_AFTER[source], until)) or [latest_mailing(until)]
+        last = runs.load_cursor(conn, source).last_complete_at or until
+        candidates = list(mailings_between(last - rules.VISIBLE_AFTER[source], until)) or [latest_mailing(until)]
         days = estimate_mailings([*submitted.values()], candidates)
         mailings = dict(zip(submitted, days, strict=True))
     mailing_store.assign_mailings(conn, mailings)

@@ -23,9 +23,8 @@ class Walked:
 
     Attributes:
         window_from: the first UTC day asked for.
-        papers: how many papers came.
         quarantined: how many entries came that nobody could read.
-        highest: `ArxivId.announcement_order` of the newest paper, (0, 0) where none came.
+        highest: `ArxivId.announcement_order` of the newest paper, (0, 0) if none came.
         ended_at: when it ended (UTC).
         was_widened: nothing was found, and then nothing in a much longer span either.
     """

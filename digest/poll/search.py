@@ -23,22 +23,9 @@ from digest.model.errors import (
     ArxivThrottled,
 )
 from digest.model.polls import MOST_SEARCHED, LastLooks, Source
+from digest.poll import rules
 from digest.poll.installation import Site
 from digest.poll.record import Horizons, Judge, PollReport, RecordedRun, horizon_of, load_horizons, make_judge
-from digest.poll.rules import (
-    FALLBACK_AFTER,
-    FIRST_DIGEST_PAPERS,
-    LONGEST_LOOK_UP,
-    LONGEST_LOOKBACK,
-    MOST_LOOK_UPS,
-    SEARCH_LOOKBACK,
-    SEARCH_LOOKBACKS,
-    choose_reach,
-    describe_pause,
-    is_poll_due,
-    latest_poll_time,
-    search_until,
-)
 from digest.query import analyse, matches, parse_query, to_arxiv
 from digest.store import matches as match_store
 from digest.store import papers as paper_store
@@ -77,9 +64,9 @@ def look_back(site: Site, report: PollReport) -> None:
         judge = make_judge(horizon_of(run_store.load_cursor(conn, Source.HARVEST)))
         thin = _find_thin(conn, pending)
         made_today = len(run_store.load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24)))
-    left = thin[: max(0, MOST_LOOK_UPS - made_today)]
+    left = thin[: max(0, rules.MOST_LOOK_UPS - made_today)]
     unanswered: list[str] = []
-    while left and len(unanswered) < _FAILURES and site.clock.now() - now < LONGEST_LOOK_UP:
+    while left and len(unanswered) < _FAILURES and site.clock.now() - now < rules.LONGEST_LOOK_UP:
         text = left.pop(0)
         unanswered += [] if _fetch_newest(site, report, pending[text], judge, len(left)) else [text]
     report.awaiting = frozenset((*unanswered, *left))
@@ -94,8 +81,8 @@ def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     return [
         text
         for text, query in queries.items()
-        if len(list(islice((paper for paper in stored if matches(query, paper)), FIRST_DIGEST_PAPERS)))
-        < FIRST_DIGEST_PAPERS
+        if len(list(islice((paper for paper in stored if matches(query, paper)), rules.FIRST_DIGEST_PAPERS)))
+        < rules.FIRST_DIGEST_PAPERS
     ]
 
 
@@ -138,14 +125,18 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
         horizons = load_horizons(conn)
         texts = sorted({revision.canonical for revision in query_store.active_revisions(conn)})
         last = run_store.load_last_looks(conn, Source.QUERY)
-        reaching = {days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in SEARCH_LOOKBACKS}
+        reaching = {
+            days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in rules.SEARCH_LOOKBACKS
+        }
     has_new = not last.failures and any(text not in horizons.searched for text in texts)
-    if not texts or not (even_if_not_due or has_new or is_poll_due(last, now)):
-        report.why_not = describe_pause(last, now, site.config.zone) if texts else ""
+    if not texts or not (even_if_not_due or has_new or rules.is_poll_due(last, now)):
+        report.why_not = rules.describe_pause(last, now, site.config.zone) if texts else ""
         return
-    days = choose_reach(SEARCH_LOOKBACKS, SEARCH_LOOKBACK, reaching, now)
+    days = rules.choose_reach(rules.SEARCH_LOOKBACKS, rules.SEARCH_LOOKBACK, reaching, now)
     until = {
-        text: search_until(horizons.looked.get(text), now, days if text in horizons.searched else LONGEST_LOOKBACK)
+        text: rules.search_until(
+            horizons.looked.get(text), now, days if text in horizons.searched else rules.LONGEST_LOOKBACK
+        )
         for text in texts
     }
     earliest = min(until.values())
@@ -205,7 +196,7 @@ def stand_in_for_harvest(
     and knows it.
     """
     now = site.clock.now()
-    poll_time = latest_poll_time(now)
+    poll_time = rules.latest_poll_time(now)
     is_unwanted = isinstance(failure, ArxivThrottled | ArxivRefused | ArxivMoved)
     if is_unwanted or last.complete is None or last.complete >= poll_time:
         return
@@ -216,7 +207,7 @@ def stand_in_for_harvest(
         run for run in takewhile(lambda run: not run.is_complete, harvests) if run.failure != run_store.ABANDONED
     ]
     is_first = not before or before[0].started_at < poll_time
-    if not (failed and is_first and now - failed[-1].started_at >= FALLBACK_AFTER):
+    if not (failed and is_first and now - failed[-1].started_at >= rules.FALLBACK_AFTER):
         return
     until = last.complete - timedelta(days=FALLBACK_DAYS)
     site.progress.begin("poll", f"the search in place of the harvest, back to {until:%a} {until.day} {until:%b}")

@@ -19,27 +19,9 @@ from digest.arxiv.pages import fetch_papers, find_day, walk_records
 from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.polls import Gap, Source
+from digest.poll import rules
 from digest.poll.installation import Site
 from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
-from digest.poll.rules import (
-    BOOTSTRAP_DAYS,
-    HARVEST_OVERLAPS,
-    LEAST_OVERLAP,
-    REQUESTS_A_DAY,
-    REQUESTS_A_RUN,
-    SPARSE,
-    WIDER_BOOTSTRAP_DAYS,
-    asked_one_by_one,
-    choose_due,
-    choose_reach,
-    describe_pause,
-    explain_giving_up,
-    find_missing,
-    harvest_from,
-    is_given_up,
-    is_poll_due,
-    is_sparse,
-)
 from digest.poll.search import poll_queries, stand_in_for_harvest
 from digest.store import papers as mailing_store
 from digest.store import runs as run_store
@@ -59,19 +41,19 @@ def check_gaps(site: Site, report: PollReport) -> None:
     with site.store.begin() as conn:
         cursor = run_store.load_cursor(conn, Source.HARVEST)
         stored, mark = run_store.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
-        missing = list(find_missing(stored, mark))
-        if is_sparse(stored, missing, mark):
-            run_store.give_up_gaps(conn, [(gap, SPARSE) for gap in run_store.load_open(conn)], now)
+        missing = list(rules.find_missing(stored, mark))
+        if rules.is_sparse(stored, missing, mark):
+            run_store.give_up_gaps(conn, [(gap, rules.SPARSE) for gap in run_store.load_open(conn)], now)
         else:
             run_store.note_missing(conn, missing, now)
         found = run_store.close_found(conn, now)
-        due = choose_due(run_store.load_open(conn), now)
+        due = rules.choose_due(run_store.load_open(conn), now)
         made_today = views.count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
-    in_run = max(0, REQUESTS_A_RUN - report.requests)
-    in_budget, reserved = min(in_run, max(0, REQUESTS_A_DAY - made_today)), min(in_run, RESERVED)
+    in_run = max(0, rules.REQUESTS_A_RUN - report.requests)
+    in_budget, reserved = min(in_run, max(0, rules.REQUESTS_A_DAY - made_today)), min(in_run, RESERVED)
     spare = max(in_budget, reserved if is_untold else 0)
-    one_by_one = asked_one_by_one([gap.id for gap in due], in_budget)
+    one_by_one = rules.asked_one_by_one([gap.id for gap in due], in_budget)
     asked = due if one_by_one else due[: spare * IDS_LIMIT]
     known = found + len(asked)
     if known:
@@ -117,15 +99,15 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
         found = run_store.close_found(conn, now)
         run_store.note_asked(conn, asked, now)
         still = {gap.id for gap in asked}
-        given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and is_given_up(gap)]
-        run_store.give_up_gaps(conn, [(gap, explain_giving_up(gap)) for gap in given_up], now)
+        given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and rules.is_given_up(gap)]
+        run_store.give_up_gaps(conn, [(gap, rules.explain_giving_up(gap)) for gap in given_up], now)
     return found
 
 
 _RESUMED_WITHIN = timedelta(hours=6)
 """A harvest that was broken off longer ago is begun anew."""
 
-WIDER = timedelta(days=WIDER_BOOTSTRAP_DAYS - BOOTSTRAP_DAYS)
+WIDER = timedelta(days=rules.WIDER_BOOTSTRAP_DAYS - rules.BOOTSTRAP_DAYS)
 
 
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
@@ -148,15 +130,18 @@ def _poll_harvest(site: Site, report: PollReport, *, even_if_not_due: bool) -> N
         horizons = load_horizons(conn)
         cursor = run_store.load_cursor(conn, Source.HARVEST)
         last = run_store.load_last_looks(conn, Source.HARVEST)
-        reaching = {days: run_store.load_last_reaching(conn, Source.HARVEST, days) for days, _ in HARVEST_OVERLAPS}
+        reaching = {
+            days: run_store.load_last_reaching(conn, Source.HARVEST, days) for days, _ in rules.HARVEST_OVERLAPS
+        }
         newest = mailing_store.load_newest(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
-    if not (even_if_not_due or is_poll_due(last, now)):
-        report.why_not = describe_pause(last, now, site.config.zone)
+    if not (even_if_not_due or rules.is_poll_due(last, now)):
+        report.why_not = rules.describe_pause(last, now, site.config.zone)
         return
     is_bootstrap = not cursor.is_bootstrapped
-    overlap = BOOTSTRAP_DAYS if is_bootstrap else choose_reach(HARVEST_OVERLAPS, LEAST_OVERLAP, reaching, now)
-    from_date = harvest_from(cursor.complete_from, now, overlap, newest[1] if newest else None)
+    reach = rules.choose_reach(rules.HARVEST_OVERLAPS, rules.LEAST_OVERLAP, reaching, now)
+    overlap = rules.BOOTSTRAP_DAYS if is_bootstrap else reach
+    from_date = rules.harvest_from(cursor.complete_from, now, overlap, newest[1] if newest else None)
     what = "everything arXiv announced since"
     if broken_off is not None:
         from_date, overlap = broken_off.window_from or from_date, broken_off.lookback
