@@ -45,7 +45,11 @@ _IDS = (
 """Where an id may be, by how surely it is the paper's own: as BibTeX, RIS, CSL and Zotero name these fields."""
 
 _PARTING = re.compile(r"[\s,;<>()\[\]{}\"'|\\]+")
-_DOI = re.compile(r"(?:^|doi\.org/|\bdoi[:=]?\s*)(10\.\d{4,9}/[^\s\"<>{}|?#]+)", re.IGNORECASE)
+_DOI = re.compile(
+    r"(?:^|doi\.org/|\bdoi[:=]?\s*)(10\.(?!48550/)\d{4,9}/[^\s\"<>{}|?#]*[^\s\"<>{}|?#.,;)])", re.IGNORECASE
+)
+"""A DOI, but not arXiv's own, which says no more than the id."""
+
 _MARKUP = re.compile(r"</?(?:jats:)?(?:p|i|b|em|strong|su[bp]|sc|span|title|italic|bold)\b[^<>]*>", re.IGNORECASE)
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
 
@@ -141,9 +145,9 @@ def _read_json(text: str) -> Iterator[Entry]:
 def _read_lines(text: str) -> Iterator[Entry]:
     for number, written in enumerate(text.split("\n"), 1):
         words = re.split(r"(?:^|\s)#", written)[0].strip()
-        named = [{"eprint": str(id_)} for id_ in _find_ids(words)] or [{"doi": doi} for doi in _find_dois(words)]
-        yield from ((f"line {number}:", fields, "") for fields in named)
-        if words and not named:
+        named = [*map(str, _find_ids(words)), _find_doi(words)]
+        yield from ((f"line {number}:", {"eprint": name, "doi": name}, "") for name in filter(None, named))
+        if words and not any(named):
             yield f"line {number}:", {}, f"no id is in {words[:60]!r}"
 
 
@@ -156,7 +160,7 @@ def make_paper(entry: Mapping[str, object], collection: str = "") -> LibraryPape
     title = _clean(fields.get("title") or fields.get("primary_title", ""))
     abstract = _clean(fields.get("abstract") or fields.get("abstractnote") or fields.get("notes_abstract", ""))
     arxiv_id = next((id_ for name in _IDS for id_ in _find_ids(fields.get(name, ""))), None)
-    doi = next((doi for name in _DOIS for doi in _find_dois(fields.get(name, ""))), "")
+    doi = next((doi for name in _DOIS if (doi := _find_doi(fields.get(name, "")))), "")
     return LibraryPaper(title, abstract, arxiv_id, doi, collection) if title or arxiv_id or doi else None
 
 
@@ -170,12 +174,9 @@ def _find_ids(text: str) -> Iterator[ArxivId]:
             yield id_
 
 
-def _find_dois(text: str) -> Iterator[str]:
-    """Yield the DOIs of a text, but not arXiv's own, which say no more than the id."""
-    for found in _DOI.finditer(unquote(text.replace("\\", "")).strip()):
-        doi = found[1].lower().rstrip(".,;")
-        if not doi.startswith("10.48550/"):
-            yield doi if doi.count("(") >= doi.count(")") else doi.rstrip(")")
+def _find_doi(text: str) -> str:
+    found = _DOI.search(unquote(text.replace("\\", "")).strip())
+    return found[1].lower() if found else ""
 
 
 def _clean(text: str) -> str:

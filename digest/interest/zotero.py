@@ -1,0 +1,146 @@
+"""Reads a library at Zotero over its Web API: https://www.zotero.org/support/dev/web_api/v3/basics."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, timedelta
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from digest.interest.files import make_paper
+from digest.model.clock import Clock, write_with_zone
+from digest.model.errors import ConfigurationError, OutsideError
+from digest.model.libraries import LibraryReading, ZoteroSource
+from digest.wire import ExchangeError, HttpAnswer, Wire, read_retry_after
+
+_SILENCE = 30.0
+_PAGE = 100
+_MOST_WAITING = 30.0
+"""Seconds that one reading waits in all, if Zotero asks for it."""
+
+_NO_PAPERS = ("attachment", "note", "annotation")
+_LATER = "The library stays as it was. The next check tries again."
+_KEY_HINT = (
+    "Check the number of this library. If it is private, set [zotero] key, or DIGEST_ZOTERO_KEY, to a key that may"
+    " read it. Keys, and your number: zotero.org/settings/keys."
+)
+_REFUSALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+
+
+def fetch_zotero(
+    wire: Wire, url: str, key: str, source: ZoteroSource, version: str, *, clock: Clock
+) -> LibraryReading | None:
+    """Read a library, or one collection with those below it; None if nothing has changed since a version.
+
+    Args:
+        key: "" reads what is public.
+        version: that of the last reading, "" for none.
+
+    Raises:
+        ConfigurationError: there is no such library or collection, or the key may not read it.
+        OutsideError: Zotero can't be reached, asks to wait for too long, or its answer can't be read.
+    """
+    if not (key.isascii() and key.isprintable()):  # else the error of who sends it would show it
+        raise ConfigurationError("the key for Zotero has letters that no key has", hint=_KEY_HINT)
+    headers = {"Zotero-API-Version": "3", "Zotero-API-Key": key, "If-Modified-Since-Version": version}
+    owner = f"{'groups' if source.is_group else 'users'}/{source.number}"
+    sent = {name: said for name, said in headers.items() if said}
+    library = _Library(wire, f"{url.rstrip('/')}/{owner}", sent, clock)
+    try:
+        reading = _read_pages(library, source.collection)
+        return _read_pages(library, source.collection) if reading.troubles else reading
+    except _Unchanged:
+        return None
+
+
+class _Unchanged(Exception):
+    """Nothing in the library has changed."""
+
+
+def _read_pages(library: _Library, collection: str) -> LibraryReading:
+    """Read all pages. If the library changes from one to the next, the reading has no version, and says so."""
+    library.versions.clear()
+    paths = _choose_collections(library.list_all("collections?"), collection)
+    places = [f"collections/{key}/items?" for key in paths] if collection else ["items?"]
+    only = urlencode({"itemType": f"-{' || '.join(_NO_PAPERS)}"})
+    found = [item for place in places for item in library.list_all(f"{place}{only}&")]
+    items = {item["key"]: item for item in found if item.get("itemType") not in _NO_PAPERS}
+    above = [[paths[key] for key in item.get("collections", ()) if key in paths] for item in items.values()]
+    papers = tuple(filter(None, map(make_paper, items.values(), (min(some, default="") for some in above))))
+    if len(library.versions) > 1:
+        return LibraryReading(papers, ("The library changed while it was read: a paper may be missing.",))
+    return LibraryReading(papers, version=library.versions.pop())
+
+
+def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -> dict[str, str]:
+    """Return the paths of a collection and of those below it, by their keys; of all if none is chosen.
+
+    Raises:
+        ConfigurationError: there is no such collection.
+    """
+    known = {one["key"]: one for one in collections if not one.get("deleted")}
+
+    def write_path(key: object) -> str:
+        one = known.get(key)
+        return f"{write_path(one.get('parentCollection'))}/{one.get('name')}" if one else ""
+
+    paths = {key: write_path(key)[1:] for key in known}
+    found = {key: path for key, path in paths.items() if not chosen or f"{path}/".startswith(f"{chosen}/")}
+    if chosen and not found:
+        hint = f"Its collections: {', '.join(sorted(paths.values())) or 'none'}."
+        raise ConfigurationError(f"this library at Zotero has no collection {chosen!r}", hint=hint)
+    return found
+
+
+@dataclass
+class _Library:
+    """Asks for the pages of one library. `versions` are those that pages came from."""
+
+    wire: Wire
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    clock: Clock
+    versions: set[str] = field(default_factory=set)
+    pause: float = 0.0
+    waited: float = 0.0
+
+    def list_all(self, place: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while True:
+            answer = self._ask(f"{place}limit={_PAGE}&start={len(found)}")
+            try:
+                page = [{**item["data"], "key": item["key"]} for item in json.loads(answer.body)]
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                hint = f"Does [zotero] url name Zotero's Web API? {_LATER}"
+                raise OutsideError("Zotero's answer can't be read", hint=hint) from error
+            found += page
+            self.versions.add(answer.headers.get("last-modified-version", ""))
+            total = answer.headers.get("total-results", "")
+            if not page or (len(found) >= int(total) if total.isdecimal() else len(page) < _PAGE):
+                return found
+
+    def _ask(self, path: str) -> HttpAnswer:
+        self.waited += self.pause
+        if self.waited > _MOST_WAITING:
+            again = self.clock.now() + timedelta(seconds=min(self.pause, 86_400))
+            raise OutsideError(
+                f"Zotero asks to wait until {write_with_zone(again, UTC, again.date())}", hint=_LATER
+            )
+        self.clock.sleep(self.pause)
+        try:
+            answer = self.wire.ask("GET", f"{self.url}/{path}", silence=_SILENCE, headers=self.headers)
+        except ExchangeError as error:
+            raise OutsideError(f"Zotero can't be reached: {error}", hint=error.hint or _LATER) from error
+        self.pause = read_retry_after(answer.headers.get("backoff", ""), None) or answer.retry_after or 0.0
+        if answer.status == HTTPStatus.OK:
+            return answer
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            raise _Unchanged
+        if answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE) and self.pause:
+            return self._ask(path)
+        if answer.status in _REFUSALS:
+            raise ConfigurationError(f"Zotero does not show this library: {answer.status}", hint=_KEY_HINT)
+        raise OutsideError(f"Zotero answered {answer.status}", hint=_LATER)
