@@ -44,7 +44,7 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy import text as sql
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect, ExceptionContext
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -56,6 +56,7 @@ from digest.model.errors import ConfigurationError, StoreError
 
 if TYPE_CHECKING:
     from psycopg import Connection as Session  # an extra: SQLite works without
+    from sqlalchemy.dialects import postgresql
 
 T = TypeVar("T")
 
