@@ -17,7 +17,6 @@ from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
 from digest.arxiv.exchange import (
     AskedRequest,
-    RequestLog,
     TooLate,
     ask,
     gate_outcome,
@@ -35,13 +34,14 @@ from digest.model.errors import (
     ConfigurationError,
     UsageError,
 )
+from digest.model.polls import RequestLog
 from digest.wire import Wire
 
 if TYPE_CHECKING:
     from digest.config.addresses import ChooseProxy
     from digest.model.papers import ArxivId
 
-__all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "RequestLog", "ShortPage"]
+__all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "ShortPage"]
 
 RETRIES: Final = 2
 """So many more times a request is made after a failure that may pass."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -91,31 +90,6 @@ def ask(wire: Wire, asked: AskedRequest, *, not_after: float) -> HttpAnswer:
         what = f"no whole answer from {host}" if error.was_out else f"{host} can't be reached"
         why = ". ".join(filter(None, (str(error), error.hint.rstrip("."))))  # a run shows no hint
         raise ArxivUnreachable(f"{what}: {why}", hint=_CHECK_NETWORK) from error
-
-
-@dataclass(frozen=True, slots=True)
-class RequestLog:
-    """One request as it went, for the operator.
-
-    Attributes:
-        at: when it was made (UTC).
-        method: `GET` or `POST`.
-        url: the whole of it, a form's fields included.
-        status: HTTP status, None where no whole answer came.
-        milliseconds: from the request to the end of the answer.
-        size: bytes of the body, unpacked.
-        outcome: what the gate heard.
-        detail: what was wrong; "" for a good page.
-    """
-
-    at: datetime
-    method: str
-    url: str
-    status: int | None
-    milliseconds: int
-    size: int
-    outcome: RequestOutcome
-    detail: str
 
 
 _OK: Final = 200

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from digest.arxiv.client import ArxivClient
-    from digest.arxiv.exchange import RequestLog
+    from digest.model.polls import RequestLog
     from digest.poll.installation import Progress, Site
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from digest.model.clock import RequestOutcome
 from digest.model.papers import ArxivId
 
 MOST_SEARCHED = 30
@@ -88,3 +89,28 @@ class Gap:
     missed_at: datetime
     asks: int = 0
     asked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLog:
+    """One request to arXiv as it went, for the operator.
+
+    Attributes:
+        at: when it was made (UTC).
+        method: `GET` or `POST`.
+        url: the whole of it, a form's fields included.
+        status: HTTP status, None where no whole answer came.
+        milliseconds: from the request to the end of the answer.
+        size: bytes of the body, unpacked.
+        outcome: what the gate heard.
+        detail: what was wrong; "" for a good page.
+    """
+
+    at: datetime
+    method: str
+    url: str
+    status: int | None
+    milliseconds: int
+    size: int
+    outcome: RequestOutcome
+    detail: str

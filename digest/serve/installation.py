@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
-from digest.arxiv.exchange import RequestLog
 from digest.config import Config
 from digest.deliver.transports.registry import open_transport
 from digest.model.clock import Clock, SystemClock
 from digest.model.clock import Gate as GateLike
 from digest.model.errors import StoreError
+from digest.model.polls import RequestLog
 from digest.poll.installation import Progress, Silent, Site
 from digest.store import Store, open_store, workers
 from digest.store import runs as page_store

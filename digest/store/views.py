@@ -26,6 +26,7 @@ from sqlalchemy import (
 
 from digest.model.errors import UnknownName
 from digest.model.messages import DayCount, Delivery, DeliveryState, Occasion
+from digest.model.polls import RequestLog
 from digest.model.subscriptions import (
     FEED_SUFFIXES,
     ActiveRevision,
@@ -350,20 +351,6 @@ def count_requests(conn: Connection, since: datetime) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestLine:
-    """A request to arXiv as it went; see `digest.arxiv.exchange.RequestLog` for the fields."""
-
-    at: datetime
-    method: str
-    url: str
-    status: int | None
-    milliseconds: int
-    size: int
-    outcome: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class SetAside:
     """An entry of arXiv's pages that could not be read: where it stood, why, and its first bytes."""
 
@@ -375,18 +362,18 @@ class SetAside:
     seen_at: datetime
 
 
-def load_requests(conn: Connection, limit: int) -> list[RequestLine]:
+def load_requests(conn: Connection, limit: int) -> list[RequestLog]:
     """Return the latest requests to arXiv, newest first."""
-    latest = select(requests).order_by(requests.c.id.desc()).limit(limit)
-    names = RequestLine.__dataclass_fields__
-    return [RequestLine(*(getattr(row, name) for name in names)) for row in conn.execute(latest)]
+    columns = (requests.c[name] for name in RequestLog.__dataclass_fields__)
+    latest = select(*columns).order_by(requests.c.id.desc()).limit(limit)
+    return [RequestLog(*row) for row in conn.execute(latest)]
 
 
 def load_quarantined(conn: Connection, limit: int) -> list[SetAside]:
     """Return the entries set aside last, newest first."""
-    latest = select(quarantine).order_by(quarantine.c.id.desc()).limit(limit)
-    names = SetAside.__dataclass_fields__
-    return [SetAside(*(getattr(row, name) for name in names)) for row in conn.execute(latest)]
+    columns = (quarantine.c[name] for name in SetAside.__dataclass_fields__)
+    latest = select(*columns).order_by(quarantine.c.id.desc()).limit(limit)
+    return [SetAside(*row) for row in conn.execute(latest)]
 
 
 def count_papers(conn: Connection) -> int:

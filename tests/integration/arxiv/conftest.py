@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog
+from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.model.clock import GateOutcome, Grant, ManualClock
+from digest.model.polls import RequestLog
 from tests.integration.arxiv.scripted import ScriptedArxiv
 
 AGENT = "digest-test/1.0 (+https://digest.example; mailto:ops@digest.example)"

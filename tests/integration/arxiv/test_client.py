@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog, ShortPage
+from digest.arxiv.client import ArxivAddresses, ArxivClient, ShortPage
 from digest.arxiv.oai import TokenExpired
 from digest.model.clock import GateOutcome, Grant, ManualClock, RequestOutcome
 from digest.model.errors import (
@@ -26,6 +26,7 @@ from digest.model.errors import (
     UsageError,
 )
 from digest.model.papers import ArxivId
+from digest.model.polls import RequestLog
 from tests.fakes.loopback import Ending
 from tests.fakes.pages import (
     atom_entry,

@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from digest.arxiv.client import ArxivClient
-from digest.arxiv.exchange import RequestLog
 from digest.model.clock import GateOutcome, RequestOutcome, SystemClock
+from digest.model.polls import RequestLog
 from tests.fakes.loopback import Ending
 from tests.integration.arxiv.conftest import WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from digest.arxiv.client import ArxivAddresses, ArxivClient, RequestLog
+from digest.arxiv.client import ArxivAddresses, ArxivClient
 from digest.model.clock import GateOutcome, Grant, ManualClock, RequestOutcome
 from digest.model.errors import ArxivUnreachable
+from digest.model.polls import RequestLog
 from tests.fakes.pages import atom_entry, atom_feed
 from tests.integration.arxiv.conftest import AGENT, WatchedGate
 from tests.integration.arxiv.scripted import Reply, ScriptedArxiv
