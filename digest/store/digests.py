@@ -360,9 +360,8 @@ def _thaw_entry(frozen: dict[str, Any], papers: Mapping[int, Paper]) -> DigestEn
     )
 
 
-def _thaw_sequel(papers: Mapping[int, Paper], kind: str, day: str, before: int, after: int) -> Sequel:
-    texts = StoredText(papers[before], before), StoredText(papers[after], after)
-    return Sequel(Kind(kind), date.fromisoformat(day), *texts)
+def _thaw_sequel(papers: Mapping[int, Paper], kind: str, day: str, *keys: int) -> Sequel:
+    return Sequel(Kind(kind), date.fromisoformat(day), *(StoredText(papers[key], key) for key in keys))
 
 
 _MOMENTS = ("checked_at", "told_at", "failing_since")

@@ -44,6 +44,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
 from digest.store.dialect import POOL, be_patient, metadata, open_postgresql, take_turn
+from digest.store.dialect import insert as insert_unless_there
 from digest.store.schema import gate, installation, marks
 
 _OURS = (IntegrityError, ProgrammingError)
@@ -473,15 +474,19 @@ def _make_tables(conn: Connection) -> None:
         # Compressing a mail of 90 KB takes 1.5 ms before it can go out, and bodies are kept for days only.
         conn.execute(text("ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL"))
     conn.execute(insert(marks), [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")])
-    idle = dict.fromkeys(gate.c.keys(), 0)
-    conn.execute(insert(gate).values(**idle | {"name": "arxiv", "holder": "", "breaker_reason": ""}))
-    conn.execute(
-        insert(installation).values(
-            id=1,
-            secret=secrets.token_urlsafe(32),
-            created_at=SystemClock().now(),
-        )
-    )
+    seed_gate(conn)
+    made_at = SystemClock().now()
+    conn.execute(insert(installation).values(id=1, secret=secrets.token_urlsafe(32), created_at=made_at))
+
+
+GATE = "arxiv"
+"""The name of the gate's row: all of arXiv's interfaces share one pace."""
+
+
+def seed_gate(conn: Connection) -> None:
+    """Make the gate's row, if it is not there yet."""
+    row = dict.fromkeys(gate.c.keys(), 0) | {"name": GATE, "holder": "", "breaker_reason": ""}
+    conn.execute(insert_unless_there(conn, gate).on_conflict_do_nothing(index_elements=["name"]), row)
 
 
 def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:

@@ -275,14 +275,14 @@ def load_holds(conn: Connection) -> Holds:
         return Holds()
     return Holds(
         ids=tuple(row.id for row in rows),
-        doubtful=tuple(row.id for row in rows if _is_doubtful(row)),
+        doubtful=tuple(
+            row.id
+            for row in rows
+            if row.outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
+            and Destination.parse(row.destination).kind not in ASKED
+        ),
         reason=rows[-1].last_error,
     )
-
-
-def _is_doubtful(row: Row[Any, Any, Any, Any]) -> bool:
-    may_have_arrived = row.outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
-    return may_have_arrived and Destination.parse(row.destination).kind not in ASKED
 
 
 ASKED = (DestinationKind.SLACK,)

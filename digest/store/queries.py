@@ -207,20 +207,19 @@ def active_revisions(conn: Connection) -> list[ActiveRevision]:
 def load_queries(conn: Connection) -> list[StoredQuery]:
     """Return the saved queries of the operator's file in force, by name."""
     found = _current().where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == FILE)
-    return [_read_stored(row) for row in conn.execute(found)]
-
-
-def _read_stored(row: Row[Any]) -> StoredQuery:
-    return StoredQuery(
-        id=row.id,
-        name=row.name,
-        origin=row.origin,
-        text=row.text,
-        canonical=row.canonical,
-        problem=row.problem,
-        revision=row.number,
-        created_at=row.created_at,
-    )
+    return [
+        StoredQuery(
+            id=row.id,
+            name=row.name,
+            origin=row.origin,
+            text=row.text,
+            canonical=row.canonical,
+            problem=row.problem,
+            revision=row.number,
+            created_at=row.created_at,
+        )
+        for row in conn.execute(found)
+    ]
 
 
 def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:

@@ -98,17 +98,11 @@ def welcome(conn: Connection, subscription_id: int) -> tuple[Destination, ...]:
     return tuple(Destination.parse(row.destination) for row in taken if row.state == DestinationState.ACTIVE)
 
 
-def set_next_due(
-    conn: Connection, subscription_id: int, next_due_at: datetime | None, *, last_slot: str | None = None
-) -> None:
-    """Move a subscription on to its next turn, in the transaction that took this one.
-
-    None stands for one that only an event makes due; without `last_slot` the slots taken stay.
-    """
-    values: dict[str, Any] = {"next_due_at": next_due_at}
-    if last_slot is not None:
-        values["last_slot"] = last_slot
-    conn.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(values))
+def set_next_due(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
+    """Move a subscription's next turn; None stands for one that only an event makes due."""
+    conn.execute(
+        update(subscriptions).where(subscriptions.c.id == subscription_id).values(next_due_at=next_due_at)
+    )
 
 
 def start_turns(conn: Connection, subscription_id: int, next_due_at: datetime | None) -> None:
@@ -169,14 +163,6 @@ def end(conn: Connection, subscription_id: int, at: datetime) -> int:
     return suppress_waiting(conn, of_subscriptions([subscription_id]), "the subscription has ended", at)
 
 
-def write_exclusion(subscription: Subscription) -> dict[str, str]:
-    """Return the columns that keep what a subscription excludes: a query a line, ids with blanks between."""
-    return {
-        "exclude_queries": "\n".join(subscription.exclude),
-        "exclude_papers": " ".join(map(str, subscription.exclude_papers)),
-    }
-
-
 _ORDERING = ("library", "not_like", "read_first", "read_last")
 """Columns that keep by what its digests are put in order, one source or query a line."""
 
@@ -217,7 +203,7 @@ def _read_all(conn: Connection, rows: Sequence[Row[Any]]) -> list[DueSubscriptio
     return [_read_one(row, places.get(row.id, ()), links.get(row.id, ())) for row in rows]
 
 
-def _collect(conn: Connection, ids: list[int], found: Select[Any]) -> dict[int, list[Row[Any]]]:
+def _collect(conn: Connection, ids: Sequence[int], found: Select[Any]) -> dict[int, list[Row[Any]]]:
     """Return rows of a table of subscriptions' parts by subscription."""
     parts: dict[int, list[Row[Any]]] = {}
     for row in conn.execute(found, {"ids": ids}).all():
@@ -561,7 +547,8 @@ def list_settings(subscription: Subscription) -> dict[str, Any]:
         "look_back": subscription.look_back,
         "group_by": subscription.group_by,
         "quiet_hours": str(subscription.quiet_hours or ""),
-        **write_exclusion(subscription),
+        "exclude_queries": "\n".join(subscription.exclude),
+        "exclude_papers": " ".join(map(str, subscription.exclude_papers)),
         **{name: "\n".join(getattr(subscription, name)) for name in _ORDERING},
     }
 
@@ -586,12 +573,8 @@ def _load_stored(conn: Connection, origin: str, names: Sequence[str]) -> dict[st
 def _by_subscription(
     conn: Connection, table: Table, part: str, ids: Sequence[int]
 ) -> dict[int, dict[Any, dict[str, Any]]]:
-    parts: dict[int, dict[Any, dict[str, Any]]] = {}
-    for row in conn.execute(
-        select(table).where(is_among(table.c.subscription_id, "ids")), {"ids": ids}
-    ).mappings():
-        parts.setdefault(row["subscription_id"], {})[row[part]] = dict(row)
-    return parts
+    found = _collect(conn, ids, select(table).where(is_among(table.c.subscription_id, "ids")))
+    return {id_: {getattr(row, part): row._asdict() for row in rows} for id_, rows in found.items()}
 
 
 def _load_query_ids(conn: Connection, origin: str) -> dict[str, int]:

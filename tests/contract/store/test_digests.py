@@ -12,7 +12,7 @@ from digest.model.subscriptions import Grouping
 from digest.store import Store, digests, matches
 from digest.store.schema import deliveries
 from digest.store.schema import digests as digests_table
-from digest.store.subscriptions import load_subscriptions, set_next_due
+from digest.store.subscriptions import load_subscriptions, take_turns
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -94,7 +94,7 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
             save_digest(conn, planned.subscription_id, again, plan(key="again"), consumed=[run_id], at=MORNING)
             is None
         )
-        set_next_due(conn, planned.subscription_id, MORNING + DAY, last_slot="2026-11-20")
+        take_turns(conn, {planned.subscription_id: (MORNING + DAY, "2026-11-20")})
     with store.read() as conn:
         assert [row.match_run_id for row in matches.load_pending_matches(conn, planned.subscription_id)] == [
             run_id

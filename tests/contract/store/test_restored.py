@@ -151,7 +151,7 @@ def test_turns_that_had_come_by_the_moment_were_taken(store: Store) -> None:
     ids = subscribe(store, make_subscription(), weekly)
     with store.begin() as conn:
         for name, at in (("team", TURN - DAY), ("weekly", TURN + 3 * DAY)):
-            subscriptions.set_next_due(conn, ids[name], at, last_slot="2026-11-18" if name == "team" else "")
+            subscriptions.take_turns(conn, {ids[name]: (at, "2026-11-18" if name == "team" else "")})
     settle_all(store, TURN + timedelta(hours=1))
     with store.read() as conn:
         turns = {row.name: (row.last_slot, row.next_due_at) for row in conn.execute(select(table))}

@@ -31,7 +31,7 @@ def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
 def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
     ids = subscribe(store, make_subscription("late"), make_subscription("early"), make_subscription("later"))
     with store.begin() as conn:
-        subscriptions.set_next_due(conn, ids["early"], NOW, last_slot="2026-11-18")
+        subscriptions.take_turns(conn, {ids["early"]: (NOW, "2026-11-18")})
         subscriptions.set_next_due(conn, ids["later"], NOW + 2 * DAY)
     assert due(store, NOW - SECOND) == []
     assert due(store, NOW) == ["early"]
