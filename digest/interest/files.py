@@ -28,27 +28,29 @@ _FIELD_START = re.compile(r"\s*,?\s*[\w-]+\s*=")
 
 _DOIS = ("doi", "url", "urls", "extra", "note", "notes", "howpublished")
 _IDS = (
+    *("eprint", "arxivid", "arxiv", "archiveid", "archive_location", "archivelocation"),
     *(
-        "eprint",
-        "arxivid",
-        "arxiv",
-        "archiveid",
-        "archive_location",
-        "archivelocation",
         *_DOIS,
         "number",
         "volume",
+        "journal",
+        "journaltitle",
+        "publicationtitle",
+        "container-title",
+        "journal_name",
     ),
-    *("journal", "journaltitle", "publicationtitle", "container-title", "journal_name", "secondary_title"),
-    *("pages", "eid", "publisher", "accession_number"),
+    *("secondary_title", "pages", "eid", "publisher", "accession_number"),
 )
 """Where an id may be, by how surely it is the paper's own: as BibTeX, RIS, CSL and Zotero name these fields."""
 
 _PARTING = re.compile(r"[\s,;<>()\[\]{}\"'|\\]+")
-_DOI = re.compile(
-    r"(?:^|doi\.org/|\bdoi[:=]?\s*)(10\.(?!48550/)\d{4,9}/[^\s\"<>{}|?#]*[^\s\"<>{}|?#.,;)])", re.IGNORECASE
-)
+_DOI = re.compile(r"(?:^|doi\.org/|\bdoi[:=]?\s*)(10\.(?!48550/)\d{4,9}/[!$-;=@-z~]+(?<![.,;)]))", re.IGNORECASE)
 """A DOI, but not arXiv's own, which says no more than the id."""
+
+_BRACES = re.compile(
+    r"(\$[^$]*\$|\{\\[a-z]+[^{}]*\}|(?:\\[a-z]+\s*|[_^])(?:\{(?:[^{}]|\{[^{}]*\})*\})*|\\.)|[{}]", re.IGNORECASE
+)
+"""The braces of BibTeX that only keep capitals, as in {B}ayesian; what is TeX is in the group, and stays."""
 
 _MARKUP = re.compile(r"</?(?:jats:)?(?:p|i|b|em|strong|su[bp]|sc|span|title|italic|bold)\b[^<>]*>", re.IGNORECASE)
 _UNSTORABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
@@ -120,7 +122,7 @@ def _read_bibtex(text: str) -> Iterator[Entry]:
             is_sound = all(isinstance(fault, bibtex.UndefinedMacro) for fault in faults)
             is_whole = is_sound and not _FIELD_START.match(body, parser.pos)
             fault = f"has a brace, a quote or a comma too many or too few by line {line + parser.lineno - 1}"
-            fields = {field: "".join(parts) for field, parts in read[1]}
+            fields = {field: _BRACES.sub(r"\1", "".join(parts)) for field, parts in read[1]}
             yield f"line {line}: the entry {key.strip()}".rstrip(), fields, "" if is_whole else fault
 
 

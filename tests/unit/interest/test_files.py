@@ -17,7 +17,7 @@ from tests.conftest import IS_NIGHTLY
 
 MUCH = settings(max_examples=2_000 if IS_NIGHTLY else 150, deadline=None)
 
-TITLE, ABSTRACT = "Attention {Is} {All} You Need", '{\\"U}ber $O(n^2)$.'
+TITLE, ABSTRACT = "Attention Is All You Need", '\\"Uber $O(n_{2})$.'
 PROGRAMS = {
     "Zotero": "\n@misc{vaswani_2023,\n\ttitle = {TITLE},\n\turl = {http://arxiv.org/abs/1706.03762},\n\t"
     "\n\tdoi = {10.48550/arXiv.1706.03762},\n\tabstract = {ABSTRACT},\n\tnote = {arXiv:1706.03762 [cs]},\n}\n",
@@ -41,7 +41,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize(("mark", "end"), [("", "\n"), ("\ufeff", "\n"), ("", "\r\n")])
 def test_what_programs_write_is_read(program: str, mark: str, end: str) -> None:
-    written = PROGRAMS[program].replace("TITLE", TITLE)
+    written = PROGRAMS[program].replace("TITLE}", f"{TITLE}}}".replace("Is", "{I}s")).replace("TITLE", TITLE)
     abstract = json.dumps(ABSTRACT).strip('"') if program == "CSL" else ABSTRACT
     content = f"{mark}{written.replace('ABSTRACT', abstract)}".replace("\n", end).encode()
     (paper,) = read_library("mine", content).papers
@@ -72,6 +72,21 @@ def test_what_programs_write_is_read(program: str, mark: str, end: str) -> None:
 def test_the_id_and_the_doi_of_an_entry_are_found(fields: str, arxiv_id: str | None, doi: str) -> None:
     (paper,) = read_library("a.bib", f"@book{{k, title = {{T}}, {fields}}}".encode()).papers
     assert (paper.arxiv_id, paper.doi) == (ArxivId.parse(arxiv_id) if arxiv_id else None, doi)
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ("{{B}ayesian micro{RNA}s}", "Bayesian microRNAs"),
+        (
+            '{\\O}re {\\"o} \\emph{x {Y}} $\\rm{N}$ \\{1\\} x_{i}',
+            '{\\O}re \\"o \\emph{x {Y}} $\\rm{N}$ \\{1\\} x_{i}',
+        ),
+    ],
+)
+def test_braces_that_keep_capitals_go_and_those_of_tex_stay(written: str, title: str) -> None:
+    (paper,) = read_library("a.bib", f"@misc{{k, title = {{{written}}}}}".encode()).papers
+    assert paper.title == title
 
 
 def test_a_text_names_several_papers_a_line_and_its_odd_lines_are_told() -> None:
@@ -115,9 +130,11 @@ def test_letters_of_old_programs_and_marks_of_web_pages_are_read() -> None:
 
 
 def test_what_databases_do_not_take_is_left_out() -> None:
-    content = json.dumps([{"title": "A\0B\ud800C", "abstract": ["D", "E"]}, 7, {"title": None}]).encode()
+    content = json.dumps(
+        [{"title": "A\0B\ud800C", "abstract": ["D", "E"], "DOI": "10.1000/a%00\ud800"}, 7, {"title": None}]
+    ).encode()
     reading = read_library("a.json", content)
-    assert reading.papers == (LibraryPaper("A B C", "D E"),)
+    assert reading.papers == (LibraryPaper("A B C", "D E", None, "10.1000/a"),)
     assert reading.troubles == tuple(f"item {number} has neither a title nor an id" for number in (2, 3))
 
 
