@@ -68,7 +68,9 @@ def read_library(name: str, content: bytes) -> LibraryReading:
     """
     if len(content) > _LARGEST:
         raise ConfigurationError(f"{name} has more than {_LARGEST // 1_000_000} MB", hint=_HINT)
-    text = "\n".join(map(_decode, content.removeprefix(b"\xef\xbb\xbf").splitlines()))
+    is_wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    eight_bits = content.decode("utf-16", "replace").encode() if is_wide else content.removeprefix(b"\xef\xbb\xbf")
+    text = "\n".join(map(_decode, eight_bits.splitlines()))
     papers: dict[LibraryPaper, None] = {}
     troubles = []
     for place, fields, fault in _read_entries(text):
@@ -78,8 +80,7 @@ def read_library(name: str, content: bytes) -> LibraryReading:
         if trouble := fault or ("" if paper else "has neither a title nor an id"):
             troubles.append(f"{place} {trouble}")
     if not papers:
-        found = f" Here, {troubles[0]}." if troubles else ""
-        raise ConfigurationError(f"{name} holds no paper that can be read", hint=f"{_HINT}{found}")
+        raise ConfigurationError(f"{name} holds no paper: {(troubles or ['it is empty'])[0]}", hint=_HINT)
     return LibraryReading(tuple(papers), tuple(troubles[:_MOST_TROUBLES]), hashlib.sha256(content).hexdigest())
 
 

@@ -142,5 +142,7 @@ class _Library:
         if answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE) and self.pause:
             return self._ask(path)
         if answer.status in _REFUSALS:
-            raise ConfigurationError(f"Zotero does not show this library: {answer.status}", hint=_KEY_HINT)
+            reason = "the key may not read it" if "Zotero-API-Key" in self.headers else "it is private"
+            reason = f"{reason}, or there is none of this number ({answer.status})"
+            raise ConfigurationError(f"Zotero does not show this library: {reason}", hint=_KEY_HINT)
         raise OutsideError(f"Zotero answered {answer.status}", hint=_LATER)

@@ -143,7 +143,7 @@ def test_what_zotero_answers_badly_is_said(zotero: Zotero, order: Answer, said: 
     ("source", "key", "said"),
     [
         ("zotero:1", "", "private, set [zotero] key, or DIGEST_ZOTERO_KEY, to a key that may read it"),
-        ("zotero:1", "wrong-secret", "set [zotero] key"),
+        ("zotero:1", "wrong-secret", "the key may not read it, or there is none of this number (403)"),
         ("zotero:1", "wrong-secret\n", "letters that no key has"),
         ("zotero:2", KEY, "Check the number of this library"),
         ("zotero:1/Thesis/Chapter 3", KEY, "Its collections: Thesis, Thesis notes, Thesis/Chapter 2."),

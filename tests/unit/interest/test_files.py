@@ -39,11 +39,13 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize(("mark", "end"), [("", "\n"), ("\ufeff", "\n"), ("", "\r\n")])
-def test_what_programs_write_is_read(program: str, mark: str, end: str) -> None:
+@pytest.mark.parametrize(
+    ("coding", "end"), [("utf-8", "\n"), ("utf-8-sig", "\n"), ("utf-16", "\n"), ("utf-8", "\r\n")]
+)
+def test_what_programs_write_is_read(program: str, coding: str, end: str) -> None:
     written = PROGRAMS[program].replace("TITLE}", f"{TITLE}}}".replace("Is", "{I}s")).replace("TITLE", TITLE)
     abstract = json.dumps(ABSTRACT).strip('"') if program == "CSL" else ABSTRACT
-    content = f"{mark}{written.replace('ABSTRACT', abstract)}".replace("\n", end).encode()
+    content = written.replace("ABSTRACT", abstract).replace("\n", end).encode(coding)
     (paper,) = read_library("mine", content).papers
     assert (str(paper.arxiv_id), paper.doi) == ("1706.03762", "")
     assert paper.title == (TITLE if "TITLE" in PROGRAMS[program] else "")
@@ -141,7 +143,7 @@ def test_what_databases_do_not_take_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"\r\n \n", "holds no paper that can be read"),
+        (b"\r\n \n", "it is empty"),
         (b"<!DOCTYPE html><html><a href='https://arxiv.org/abs/2101.00001'>x</a></html>", "web page"),
         (b"PK\x03\x04\0\0\0 \xff\xfe", "no id"),
         (b'[{"title": "A",', "Expecting property name"),
@@ -153,7 +155,7 @@ def test_a_file_without_a_paper_says_what_a_library_is(content: bytes, said: str
     with pytest.raises(ConfigurationError, match=r"^lab\.bib") as caught:
         read_library("lab.bib", content)
     assert "BibTeX, RIS, CSL-JSON" in caught.value.hint
-    assert said in f"{caught.value.message} {caught.value.hint}"
+    assert said in caught.value.message
 
 
 PIECES = '@article{k, @string{ TY_-_ \nER_-_ title= { } " ( ) # , \n = a 2101.00001 [ {"title": \0 \r @ \\ ü <'
