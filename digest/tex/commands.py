@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from digest.tex.formulas import arrange, make_script
@@ -11,11 +12,7 @@ from digest.tex.symbols import MATH_ACCENTS, SYMBOLS, TEXT_ACCENTS, compose
 from digest.tex.tokens import PieceKind, Role, TexPiece, TexSetting, Token, environment_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from digest.tex.reader import Reader
-
-
 _BROKEN_NAME = re.compile(r"\{([a-z]{2,})\}")
 _LETTER_COMMAND = re.compile(r"\\(?:[ij]|ae|AE|oe|OE|o|O|aa|AA|l|L|[\"'`^~=.uvHcdbkrt])(?![A-Za-z])")
 _ALONE = {"^": "^", "~": "~"}
@@ -36,7 +33,7 @@ def read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list[
     if not _takes_accent(reader, name, opening):
         return [reader.typed(token, setting.tags)]
     letter = "".join(piece.text for piece in reader.read_argument(setting._replace(is_formula=False)) or ())
-    return [_accented(reader, token, letter, TEXT_ACCENTS[name], setting)]
+    return [_accented(reader, token, letter, name, setting)]
 
 
 def _takes_accent(reader: Reader, name: str, opening: str) -> bool:
@@ -68,13 +65,12 @@ def _read_accented_group(reader: Reader, token: Token, name: str, setting: TexSe
             *pieces,
             TexPiece(reader.offset - 1, reader.offset, PieceKind.SYMBOL, "}", setting.tags),
         ]
-    return [_accented(reader, token, letter, TEXT_ACCENTS[name], setting)]
+    return [_accented(reader, token, letter, name, setting)]
 
 
-def _accented(reader: Reader, token: Token, letter: str, accent: str, setting: TexSetting) -> TexPiece:
-    return TexPiece(
-        token.start, reader.offset, PieceKind.SYMBOL, compose(letter, accent), setting.tags, Role.VARIABLE
-    )
+def _accented(reader: Reader, token: Token, letter: str, name: str, setting: TexSetting) -> TexPiece:
+    composed = compose(letter, TEXT_ACCENTS[name])
+    return TexPiece(token.start, reader.offset, PieceKind.SYMBOL, composed, setting.tags, Role.VARIABLE)
 
 
 def read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -98,7 +94,7 @@ def read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> li
     if not scripts and 1 < len(letters) <= longest and "".join(letters).isalnum():
         accented = "".join(compose(cluster, MATH_ACCENTS[name]) for cluster in _clusters(text))
         return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, accented, bases[0].tags, Role.VARIABLE)]
-    return _spell_out(reader, token, _SPOKEN.get(name, name), pieces, setting)
+    return enclose(reader, token, setting, (f"{_SPOKEN.get(name, name)}(", ")"), pieces)
 
 
 def _keeps_its_meaning(scripts: Sequence[TexPiece]) -> bool:
@@ -116,16 +112,19 @@ def _clusters(text: str) -> list[str]:
     return clusters
 
 
-def _spell_out(
-    reader: Reader, token: Token, name: str, pieces: list[TexPiece], setting: TexSetting
+def enclose(
+    reader: Reader,
+    token: Token,
+    setting: TexSetting,
+    signs: tuple[str, str],
+    pieces: Iterable[TexPiece],
+    *,
+    roles: tuple[Role, Role] = (Role.OPEN, Role.CLOSE),
 ) -> list[TexPiece]:
-    return [
-        TexPiece(token.start, token.end, PieceKind.SYMBOL, f"{name}(", setting.tags, Role.OPEN),
-        *pieces,
-        TexPiece(
-            max(token.end, reader.offset - 1), reader.offset, PieceKind.SYMBOL, ")", setting.tags, Role.CLOSE
-        ),
-    ]
+    """Print one sign for a command, what its argument was read into, and one for the end of the argument."""
+    end = reader.offset
+    last = TexPiece(max(token.end, end - 1), end, PieceKind.SYMBOL, signs[1], setting.tags, roles[1])
+    return [token.symbol(signs[0], setting, roles[0]), *pieces, last]
 
 
 class Command(Protocol):
@@ -205,17 +204,10 @@ def read_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece
 
 def read_plain_table(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     r"""Read a table as plain TeX writes it: `\cases{a & b \cr c & d}`."""
-    opening, ending = _TABLES[reader.text[token.start + 1 : token.end]]
     pieces = reader.read_argument(setting._replace(row_break=";")) if reader.peek_character() == "{" else None
     if pieces is None:
         return reader.print_command(token)
-    return [
-        TexPiece(token.start, token.end, PieceKind.SYMBOL, opening, setting.tags, Role.OPEN),
-        *pieces,
-        TexPiece(
-            max(token.end, reader.offset - 1), reader.offset, PieceKind.SYMBOL, ending, setting.tags, Role.CLOSE
-        ),
-    ]
+    return enclose(reader, token, setting, _TABLES[reader.text[token.start + 1 : token.end]], pieces)
 
 
 def _read_inside(reader: Reader, name: str, closing: int, setting: TexSetting) -> list[TexPiece]:
@@ -261,28 +253,19 @@ def read_escape(reader: Reader, token: Token, setting: TexSetting) -> list[TexPi
     if character in _NOTHING:
         return []
     if character in _BLANKS or character.isspace():
-        return [TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags)]
+        return [token.blank(setting)]
     if character in _STRUCTURE:
         return _STRUCTURE[character](reader, token, setting)
     symbol, role = _find_symbol(character)
-    return [
-        TexPiece(token.start, token.end, PieceKind.SYMBOL, symbol, setting.tags, role)
-        if symbol
-        else reader.typed(token)
-    ]
+    return [token.symbol(symbol, setting, role) if symbol else reader.typed(token)]
 
 
 def read_row_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read the end of a line: a sign between the rows of a table, a blank elsewhere."""
     reader.skip_character("*")
     reader.take_option()
-    blank = TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags)
-    if not setting.row_break:
-        return [blank]
-    return [
-        TexPiece(token.start, token.end, PieceKind.SYMBOL, setting.row_break, setting.tags, Role.PUNCTUATION),
-        blank,
-    ]
+    sign = [token.symbol(setting.row_break, setting, Role.PUNCTUATION)] if setting.row_break else []
+    return [*sign, token.blank(setting)]
 
 
 def _find_symbol(character: str) -> tuple[str, Role]:
@@ -333,7 +316,7 @@ def read_ligature(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
 def read_tie(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     """Read `~`: TeX's unbreakable blank between words, or the "about" of people who write plain text."""
     if setting.is_formula or _is_tie(reader.text, token.start):
-        return [TexPiece(token.start, token.end, PieceKind.BLANK, "\u00a0", setting.tags)]
+        return [token.blank(setting, "\u00a0")]
     return [TexPiece(token.start, token.end, PieceKind.TEXT, "~", setting.tags)]
 
 
@@ -356,7 +339,7 @@ _LENGTH = re.compile(r"\s*[+-]?[0-9.]+\s*(?:pt|em|ex|mu|cm|mm|in)(?![A-Za-z])")
 
 
 def _print_blank(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
-    return [TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags)]
+    return [token.blank(setting)]
 
 
 def _drop_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
@@ -365,10 +348,7 @@ def _drop_argument(reader: Reader, token: Token, setting: TexSetting) -> list[Te
 
 
 def _drop_dimension(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    return [
-        *_drop_argument(reader, token, setting),
-        TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags),
-    ]
+    return [*_drop_argument(reader, token, setting), token.blank(setting)]
 
 
 def _drop_length(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
@@ -398,11 +378,7 @@ def _in_quotes(opening: str, closing: str) -> Command:
         if reader.peek_character() != "{":
             return reader.print_command(token)
         pieces = read_words(reader, token, setting)
-        return [
-            TexPiece(token.start, token.end, PieceKind.SYMBOL, opening, setting.tags),
-            *pieces,
-            TexPiece(max(token.end, reader.offset - 1), reader.offset, PieceKind.SYMBOL, closing, setting.tags),
-        ]
+        return enclose(reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD))
 
     return read_quoted
 
@@ -412,23 +388,17 @@ def _raw_between(opening: str, closing: str) -> Command:
         reader.skip_character("*")
         while reader.take_option() is not None:
             pass
-        pieces = reader.take_raw()
+        pieces = reader.take_raw(setting.tags)
         if pieces is None:
             return reader.print_command(token)
-        return [
-            TexPiece(token.start, token.end, PieceKind.SYMBOL, opening, setting.tags),
-            *(piece._replace(tags=setting.tags) for piece in pieces),
-            TexPiece(max(token.end, reader.offset - 1), reader.offset, PieceKind.SYMBOL, closing, setting.tags),
-        ]
+        return enclose(reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD))
 
     return read_raw
 
 
 def _read_address(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    pieces = reader.take_raw()
-    return (
-        reader.print_command(token) if pieces is None else [piece._replace(tags=setting.tags) for piece in pieces]
-    )
+    pieces = reader.take_raw(setting.tags)
+    return reader.print_command(token) if pieces is None else pieces
 
 
 def _read_second_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -452,7 +422,7 @@ def _read_list_sign(reader: Reader, token: Token, setting: TexSetting) -> list[T
     reader.take_option()
     return [
         TexPiece(token.start, token.start, PieceKind.BLANK, " "),
-        TexPiece(token.start, token.end, PieceKind.SYMBOL, "•", setting.tags),
+        token.symbol("•", setting),
         TexPiece(token.end, token.end, PieceKind.BLANK, " "),
     ]
 

@@ -10,14 +10,10 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from digest.tex.tokens import PieceKind, TexPiece
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    Spans = Sequence[tuple[int, int]]
 
 EDGE: Final = "_"
 """Stands between two parts of a word."""
@@ -64,34 +60,19 @@ def is_edge(before: str, behind: str) -> bool:
     return not (LEVELS[before] or LEVELS[behind])
 
 
-def join_parts(pieces: Iterable[TexPiece]) -> str:
-    """Join the pieces of a formula, edges between and within them marked."""
-    return join_texts(map(write_part, pieces))
-
-
-def write_part(piece: TexPiece) -> str:
+def _write_part(piece: TexPiece) -> str:
     """Return a piece's plain form; edges are marked within a script that Unicode can't raise or lower."""
     text = piece.text
     if len(piece.inside) < 2 or text[0] not in "^_":  # noqa: PLR2004 - two are needed for an edge
         return text
-    inside = join_parts(piece.inside).strip()
+    inside = ""
+    for part in filter(None, map(_write_part, piece.inside)):
+        inside += f"{EDGE * is_edge(inside[-1:], part[0])}{part}"
+    inside = inside.strip()
     return f"{text[0]}({inside})" if text[1] == "(" else text[0] + inside
 
 
-def join_texts(texts: Iterable[str]) -> str:
-    """Join what pieces of a formula are written as, edges between them marked."""
-    joined: list[str] = []
-    last = ""
-    for text in texts:
-        if text:
-            if last and is_edge(last, text[0]):
-                joined.append(EDGE)
-            joined.append(text)
-            last = text[-1]
-    return "".join(joined)
-
-
-def mark_edges(text: str, pieces: Iterable[TexPiece], formulas: Spans) -> list[TexPiece]:
+def mark_edges(text: str, pieces: Iterable[TexPiece], formulas: Sequence[tuple[int, int]]) -> list[TexPiece]:
     r"""Return the pieces of a text that show, those that mark edges among them.
 
     Outside of formulas a blank behind a letter's command shows, but TeX ignores it: `\Lambda CDM`. It is an edge.
@@ -104,7 +85,7 @@ def mark_edges(text: str, pieces: Iterable[TexPiece], formulas: Spans) -> list[T
             continue
         place = bisect_right(starts, piece.start) - 1
         is_within = place >= 0 and piece.start < formulas[place][1]
-        shown = piece._replace(text=write_part(piece)) if piece.inside else piece
+        shown = piece._replace(text=_write_part(piece)) if piece.inside else piece
         if marked:
             last = marked[-1]
             if (is_within or was_within) and is_edge(last.text[-1], piece.text[0]):

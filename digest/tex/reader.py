@@ -142,15 +142,15 @@ class Reader(TokenCursor):
 
     def _read_command(self, token: Token, name: str, setting: TexSetting) -> list[TexPiece]:
         if command := TEXT_COMMANDS.get(name):
-            pieces = command(self, token, setting)
-        elif command := FORMULA_COMMANDS.get(name):
-            pieces = command(self, token, setting if setting.is_formula else setting._replace(is_formula=True))
-            if not setting.is_formula:
-                self._note_formula(token.start, self.offset)
-                pieces = arrange(pieces, followed_by=self.text[self.offset : self.offset + 1])
-        else:
+            return command(self, token, setting)
+        command = FORMULA_COMMANDS.get(name)
+        if command is None:
             return self._read_symbol(token, name, setting)
-        return pieces
+        if setting.is_formula:
+            return command(self, token, setting)
+        pieces = command(self, token, setting._replace(is_formula=True))
+        self._note_formula(token.start, self.offset)
+        return arrange(pieces, followed_by=self.text[self.offset : self.offset + 1])
 
     def _read_symbol(self, token: Token, name: str, setting: TexSetting) -> list[TexPiece]:
         symbol = (SYMBOLS if setting.is_formula else SYMBOLS_IN_TEXT).get(name)
@@ -163,7 +163,7 @@ class Reader(TokenCursor):
             self.skip_blanks()
         if self.closing() == self.at + 1:
             self.at += 2
-        return [TexPiece(token.start, token.end, PieceKind.SYMBOL, text, setting.tags, role)]
+        return [token.symbol(text, setting, role)]
 
     def _read_run(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if setting.is_formula and token.end - token.start <= _LONGEST_RUN:
@@ -251,15 +251,11 @@ class Reader(TokenCursor):
     def _read_cell(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if not setting.is_formula:
             return self._print_token(token, setting)
-        role = Role.WORD if setting.row_break else Role.LOOSE
-        return [TexPiece(token.start, token.end, PieceKind.BLANK, " ", setting.tags, role)]
+        return [token.blank(setting, role=Role.WORD if setting.row_break else Role.LOOSE)]
 
     def _read_blank(self, token: Token, setting: TexSetting) -> list[TexPiece]:
-        written = self.written(token)
-        role = Role.LOOSE if setting.is_formula else Role.WORD
-        return [
-            TexPiece(token.start, token.end, PieceKind.BLANK, "\n" if "\n" in written else " ", setting.tags, role)
-        ]
+        written = "\n" if "\n" in self.written(token) else " "
+        return [token.blank(setting, written, Role.LOOSE if setting.is_formula else Role.WORD)]
 
     def _print_token(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         return [self.typed(token, setting.tags)]
@@ -285,16 +281,13 @@ def set_letters(start: int, end: int, letters: str, setting: TexSetting) -> TexP
     """Set letters of a formula; one by itself is a variable."""
     is_single = len(letters) == 1
     if setting.face in _FACES and (is_single or setting.face != "bold"):
-        return TexPiece(
-            start, end, PieceKind.SYMBOL, set_in(letters, _FACES[setting.face]), setting.tags, Role.VARIABLE
-        )
-    if setting.face == "bold":
-        return TexPiece(start, end, PieceKind.TEXT, letters, setting.list_tags("b"), Role.WORD)
+        letters = set_in(letters, _FACES[setting.face])
+        return TexPiece(start, end, PieceKind.SYMBOL, letters, setting.tags, Role.VARIABLE)
     if setting.face:
-        return TexPiece(start, end, PieceKind.TEXT, letters, setting.tags, Role.WORD)
-    return TexPiece(
-        start, end, PieceKind.TEXT, letters, setting.list_tags("i"), Role.VARIABLE if is_single else Role.WORD
-    )
+        tags = setting.list_tags("b") if setting.face == "bold" else setting.tags
+        return TexPiece(start, end, PieceKind.TEXT, letters, tags, Role.WORD)
+    role = Role.VARIABLE if is_single else Role.WORD
+    return TexPiece(start, end, PieceKind.TEXT, letters, setting.list_tags("i"), role)
 
 
 def set_digits(start: int, end: int, digits: str, setting: TexSetting) -> TexPiece:
@@ -307,11 +300,9 @@ def set_digits(start: int, end: int, digits: str, setting: TexSetting) -> TexPie
 
 def set_sign(start: int, end: int, sign: str, setting: TexSetting) -> TexPiece:
     """Set a sign of a formula, neither letter nor digit."""
-    replaced = _REPLACED.get(sign)
-    role = CHARACTER_ROLES.get(replaced or sign, Role.VARIABLE)
-    return TexPiece(
-        start, end, PieceKind.SYMBOL if replaced else PieceKind.TEXT, replaced or sign, setting.tags, role
-    )
+    replaced = _REPLACED.get(sign, sign)
+    kind = PieceKind.TEXT if replaced == sign else PieceKind.SYMBOL
+    return TexPiece(start, end, kind, replaced, setting.tags, CHARACTER_ROLES.get(replaced, Role.VARIABLE))
 
 
 def set_formula(pieces: Sequence[TexPiece], before: str, behind: str) -> list[TexPiece]:

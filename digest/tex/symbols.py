@@ -7,11 +7,11 @@ the AASTeX names for astronomy and the doubled letters many authors define for n
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 from digest.tex.tokens import Role
 
 # ruff: noqa: RUF001 - mathematical letters are look-alikes by design
-
 
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER = _UPPER.lower()
@@ -20,13 +20,16 @@ _GREEK_UPPER = "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡϴΣΤΥΦΧΨΩ∇"
 _GREEK_LOWER = "αβγδεζηθικλμνξοπρςστυφχψω∂ϵϑϰϕϱϖ"
 
 
+def _zip(names: Sequence[str], characters: Sequence[str]) -> dict[str, str]:
+    return dict(zip(names, characters, strict=True))
+
+
+def _pairs(listed: Sequence[str]) -> dict[str, str]:
+    return _zip(listed[::2], listed[1::2])
+
+
 def _block(characters: str, first: int, exceptions: str = "") -> dict[str, str]:
-    block = {character: chr(first + place) for place, character in enumerate(characters)}
-    return block | dict(zip(exceptions[::2], exceptions[1::2], strict=True))
-
-
-def _shifted(characters: str, others: str) -> dict[str, str]:
-    return dict(zip(characters, others, strict=True))
+    return {character: chr(first + place) for place, character in enumerate(characters)} | _pairs(exceptions)
 
 
 CALLIGRAPHIC = _block(_UPPER, 0x1D49C, "BℬEℰFℱHℋIℐLℒMℳRℛ") | _block(_LOWER, 0x1D4B6, "eℯgℊoℴ")
@@ -40,11 +43,11 @@ BOLD = (
     | _block(_GREEK_LOWER, 0x1D6C2)
 )
 
-RAISED = _shifted(
+RAISED = _zip(
     "0123456789+−-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδεϵθφϕχ",
     "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᵋᵋᶿᵠᶲᵡ",
 )
-LOWERED = _shifted(
+LOWERED = _zip(
     "0123456789+−-=()aehijklmnoprstuvxβγρφϕχ",
     "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵩᵪ",
 )
@@ -128,9 +131,6 @@ def shift(text: str, table: dict[str, str]) -> str | None:
     return "".join(shifted) if all(shifted) else None
 
 
-# ruff: noqa: RUF001 - a table of symbols consists of characters that look like others
-
-
 GREEK = """
 alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ
 varkappa ϰ lambda λ mu μ nu ν xi ξ omicron ο pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ
@@ -150,6 +150,8 @@ heartsuit ♡ clubsuit ♣ spadesuit ♠ flat ♭ natural ♮ sharp ♯ surd √
 bigstar ★ checkmark ✓ imath ı jmath ȷ degree ° degr ° celsius ℃ sun ☉ earth ⊕ leftmoon ☾
 ohm Ω micro µ micron μm permil ‰ arcsec ″ arcmin ′ Bbbk 𝕜 blacktriangle ▲ circledR ®
 R ℝ Z ℤ N ℕ Q ℚ C ℂ RR ℝ ZZ ℤ NN ℕ QQ ℚ CC ℂ FF 𝔽
+uparrow ↑ downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ Updownarrow ⇕ upuparrows ⇈ downdownarrows ⇊
+ldots … dots … dotsc … dotso … cdots ⋯ dotsb ⋯ dotsm ⋯ dotsi ⋯ vdots ⋮ ddots ⋱ cdotp ·
 """
 
 RELATIONS = """
@@ -170,10 +172,6 @@ nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ curvearrowright ↷ curvearrowle
 multimap ⊸ restriction ↾ upharpoonright ↾ upharpoonleft ↿ downharpoonright ⇂ dashrightarrow ⇢
 """
 
-VERTICAL_ARROWS = """
-uparrow ↑ downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ Updownarrow ⇕ upuparrows ⇈ downdownarrows ⇊
-"""
-
 OPERATORS = """
 pm ± mp ∓ times × div ÷ cdot · ast ∗ star ⋆ circ ∘ bullet • oplus ⊕ ominus ⊖ otimes ⊗ oslash ⊘ odot ⊙
 circledast ⊛ circledcirc ⊚ boxplus ⊞ boxminus ⊟ boxtimes ⊠ boxdot ⊡ cap ∩ cup ∪ Cap ⋒ Cup ⋓ uplus ⊎
@@ -190,12 +188,6 @@ bigoplus ⨁ bigotimes ⨂ bigodot ⨀ biguplus ⨄ bigsqcup ⨆
 OPENING = "langle ⟨ lfloor ⌊ lceil ⌈ lbrace { lbrack [ lparen ( lvert | lVert ‖ ulcorner ⌜ llbracket ⟦ lq ‘"
 
 CLOSING = "rangle ⟩ rfloor ⌋ rceil ⌉ rbrace } rbrack ] rparen ) rvert | rVert ‖ urcorner ⌝ rrbracket ⟧"
-
-BARS = "vert | Vert ‖"
-
-DOTS = "ldots … dots … dotsc … dotso … cdots ⋯ dotsb ⋯ dotsm ⋯ dotsi ⋯ vdots ⋮ ddots ⋱ cdotp ·"
-
-PUNCTUATION = "colon : ldotp ."
 
 LETTERS = """
 ss ß ae æ AE Æ oe œ OE Œ o ø O Ø l ł L Ł aa å AA Å i ı j ȷ dh ð DH Ð dj đ DJ Đ th þ TH Þ ng ŋ NG Ŋ SS ẞ
@@ -243,26 +235,20 @@ BLANK_SWALLOWING = frozenset(LETTERS.split()[::2]) | {"textless", "textgreater",
 of plain abstracts mean it: `\\alpha particles`."""
 
 
-def _pairs(table: str) -> dict[str, str]:
-    words = table.split()
-    return dict(zip(words[::2], words[1::2], strict=True))
-
-
 def _name_symbols() -> dict[str, tuple[str, Role]]:
     names = {name: name for name in NAMES.split()} | NAMES_PRINTED_OTHERWISE
     symbols = {name: (printed, Role.NAME) for name, printed in names.items()}
-    for role, tables in (
-        (Role.VARIABLE, (GREEK, ORDINARY, VERTICAL_ARROWS, DOTS, LETTERS, TEXT_SYMBOLS)),
-        (Role.RELATION, (RELATIONS,)),
-        (Role.INFIX, (OPERATORS,)),
-        (Role.BIG, (BIG_OPERATORS,)),
-        (Role.OPEN, (OPENING,)),
-        (Role.CLOSE, (CLOSING,)),
-        (Role.BAR, (BARS,)),
-        (Role.PUNCTUATION, (PUNCTUATION,)),
+    for role, table in (
+        (Role.VARIABLE, GREEK + ORDINARY + LETTERS + TEXT_SYMBOLS),
+        (Role.RELATION, RELATIONS),
+        (Role.INFIX, OPERATORS),
+        (Role.BIG, BIG_OPERATORS),
+        (Role.OPEN, OPENING),
+        (Role.CLOSE, CLOSING),
+        (Role.BAR, "vert | Vert ‖"),
+        (Role.PUNCTUATION, "colon : ldotp ."),
     ):
-        for table in tables:
-            symbols |= {name: (character, role) for name, character in _pairs(table).items()}
+        symbols |= {name: (character, role) for name, character in _pairs(table.split()).items()}
     return symbols
 
 

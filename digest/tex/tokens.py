@@ -19,9 +19,8 @@ class TexSetting(NamedTuple):
     """How the text that is read is set.
 
     Attributes:
-        is_formula: whether this is inside a formula.
         tags: the HTML elements around it.
-        face: the letters of a formula: "" for italics, else a name of `reading.FACES`.
+        face: the letters of a formula: "" for italics, "upright", or a name of `reader._FACES`.
         row_break: what stands for the end of a row of a table, "" outside of tables.
     """
 
@@ -112,13 +111,13 @@ class TokenCursor:
         self.skip_to(match.end())
         return match[1]
 
-    def take_raw(self) -> list[TexPiece] | None:
-        """Take an argument in braces without reading it; None where there is none."""
+    def take_raw(self, tags: Tags = ()) -> list[TexPiece] | None:
+        """Take an argument in braces without reading it; None if there is none."""
         self.skip_blanks()
         closing = self.closing()
         if closing is None:
             return None
-        pieces = self.as_typed(self.at + 1, closing)
+        pieces = self.as_typed(self.at + 1, closing, tags)
         self.at = closing + 1
         return pieces
 
@@ -129,12 +128,14 @@ class TokenCursor:
         return TexPiece(token.start, token.end, PieceKind.TEXT, self.written(token), tags)
 
     def rest_as_typed(self) -> list[TexPiece]:
-        """What stands behind the last token, as it was typed."""
-        return join_text(map(self.typed, split_rest(self.text, self.tokens[-1].end if self.tokens else 0)))
+        """What comes after the last token, as it was typed: cut where something is dropped or replaced alone."""
+        rest = _PLAIN.finditer(self.text, self.tokens[-1].end if self.tokens else 0)
+        kinds = (TokenKind.RUN, TokenKind.SURROGATE)
+        return join_text(self.typed(Token(kinds[match.lastindex != 1], *match.span())) for match in rest)
 
-    def as_typed(self, first: int, last: int) -> list[TexPiece]:
+    def as_typed(self, first: int, last: int, tags: Tags = ()) -> list[TexPiece]:
         """The tokens from `first` to before `last`, as they were typed."""
-        return join_text(self.typed(token) for token in self.tokens[first:last])
+        return join_text(self.typed(token, tags) for token in self.tokens[first:last])
 
 
 _DOLLAR = re.compile(
@@ -175,17 +176,14 @@ def find_formulas(text: str) -> dict[int, tuple[int, int]]:
         if match[1]:
             dollars.append(_Dollar(match.start(), match.end()))
         elif len(match[0]) > 2:  # noqa: PLR2004 - longer than an escape: words with dollars inside
-            formulas |= _pair_inside(text, match.start(), match.end())
+            pairs_inside = _INNER_PAIR.finditer(text, match.start(), match.end())
+            formulas |= {pair.start(): (pair.end() - 1, pair.end()) for pair in pairs_inside}
     if len(dollars) > _MOST_DOLLARS:
         return formulas
     if _is_plain_sailing(text, dollars):
         pairs = zip(dollars[::2], dollars[1::2], strict=True)
         return formulas | {opening.start: closing for opening, closing in pairs}
     return formulas | _choose(text, dollars)
-
-
-def _pair_inside(text: str, start: int, end: int) -> dict[int, tuple[int, int]]:
-    return {pair.start(): (pair.end() - 1, pair.end()) for pair in _INNER_PAIR.finditer(text, start, end)}
 
 
 def _is_plain_sailing(text: str, dollars: list[_Dollar]) -> bool:
@@ -199,9 +197,7 @@ def _is_money(text: str, start: int, end: int) -> bool:
     """Tell `$5 and $6` and `$5-$10`: a figure behind both dollars, or words that run into the second."""
     if not _AMOUNT.match(text, start) or _TEX.search(text, start, end):
         return False
-    if text[end - 1].isspace():
-        return True
-    if text[end + 1 : end + 2].isdigit():
+    if text[end - 1].isspace() or text[end + 1 : end + 2].isdigit():
         return True
     # `R$ 5 or R$ 6` names a currency before the second dollar; `$5$ 6` is a formula and a figure.
     return _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
@@ -314,10 +310,8 @@ class TexPiece(NamedTuple):
 
     Attributes:
         start: the first code point of the raw text it stands for.
-        end: one behind the last; equal to `start` for a blank the raw text does not have.
+        end: one after the last; equal to `start` for a blank the raw text does not have.
         text: its plain Unicode form.
-        tags: the HTML elements around it.
-        role: what it does in a formula.
         inside: what is raised or lowered, for scripts.
     """
 
@@ -384,6 +378,14 @@ class Token(NamedTuple):
     start: int
     end: int
 
+    def symbol(self, text: str, setting: TexSetting, role: Role = Role.WORD) -> TexPiece:
+        """A symbol that stands for it."""
+        return TexPiece(self.start, self.end, PieceKind.SYMBOL, text, setting.tags, role)
+
+    def blank(self, setting: TexSetting, text: str = " ", role: Role = Role.WORD) -> TexPiece:
+        """White space that stands for it."""
+        return TexPiece(self.start, self.end, PieceKind.BLANK, text, setting.tags, role)
+
 
 DROPPED = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
 """Never printed: C0 and C1 controls apart from white space, and the two non-characters that XML forbids.
@@ -422,14 +424,6 @@ def is_one_run(text: str) -> bool:
     """Whether a text is one run of plain characters, as most names and titles are."""
     match = _TOKEN.match(text)
     return match is not None and match.lastindex == 1 and match.end() == len(text)
-
-
-def split_rest(text: str, start: int) -> list[Token]:
-    """Cut what stands behind `start` where something is dropped or replaced, and nowhere else."""
-    return [
-        Token(TokenKind.RUN if match.lastindex == 1 else TokenKind.SURROGATE, *match.span())
-        for match in _PLAIN.finditer(text, start)
-    ]
 
 
 def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
