@@ -46,22 +46,9 @@ _PAPERS_AT_ONCE: Final = 4_000
 """Stored papers held against the queries together."""
 
 
-@dataclass
-class FirstDigests:
-    """What first digests brought.
-
-    Attributes:
-        given: how many of them held any paper.
-        papers: the keys of the papers in them.
-    """
-
-    given: int = 0
-    papers: set[int] = field(default_factory=set)
-
-
-def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
+def give_first_digests(site: Site, awaiting: Collection[str], report: MatchReport) -> None:
     """Make every first digest that is owed and can be made now."""
-    at, given = site.clock.now(), FirstDigests()
+    at = site.clock.now()
     with site.store.read() as conn:
         owed = match_store.load_first_digests(conn)
         looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
@@ -72,8 +59,7 @@ def give_first_digests(site: Site, awaiting: Collection[str]) -> FirstDigests:
         sample = {change.id for change in choose_sample(chosen for _, chosen in together)}
         with site.store.begin() as conn:
             for look, chosen in together:
-                _give(conn, look, [change for change in chosen if change.id in sample], given, at)
-    return given
+                _give(conn, look, [change for change in chosen if change.id in sample], report, at)
 
 
 def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
@@ -121,7 +107,7 @@ def _drop_seen(conn: Connection, look: FirstDigest, found: Sequence[StoredChange
 
 
 def _give(
-    conn: Connection, look: FirstDigest, candidates: Sequence[StoredChange], given: FirstDigests, at: datetime
+    conn: Connection, look: FirstDigest, candidates: Sequence[StoredChange], report: MatchReport, at: datetime
 ) -> None:
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
     mark = match_store.load_matched_mark(conn, hold=True)
@@ -135,8 +121,8 @@ def _give(
     if ids:
         match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
     match_store.close_first_digest(conn, look, run_id)
-    given.given += bool(ids)
-    given.papers.update(change.paper_key for change in chosen)
+    report.first_digests += bool(ids)
+    report.looked_back.update(change.paper_key for change in chosen)
 
 
 BATCH = 4000
@@ -153,7 +139,7 @@ class MatchReport:
         news: the distinct changes among these -> the keys of their papers.
         papers: distinct papers chosen for any subscription.
         excluded: distinct papers that some subscription excludes.
-        first_digests: subscriptions that were given a first digest.
+        first_digests: how many first digests that hold any paper were given.
         looked_back: the papers of these, which are among `papers`.
     """
 
@@ -199,10 +185,8 @@ def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] =
     while _match_batch(site, report):
         site.progress.update(f"{report.changes:,} changes")
     if first_digests:
-        looks = give_first_digests(site, awaiting)
-        report.first_digests += looks.given
-        report.looked_back |= looks.papers
-        report.papers |= looks.papers
+        give_first_digests(site, awaiting, report)
+        report.papers |= report.looked_back
     return report
 
 
