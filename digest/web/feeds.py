@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
+from email.utils import format_datetime
 from http import HTTPStatus
 
 from sqlalchemy import Connection
@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 
 from digest.deliver.feeds import load_feed, write_feed
 from digest.model import secrets
-from digest.model.clock import monotonic
+from digest.model.clock import monotonic, read_rfc_date
 from digest.model.errors import StoreError
 from digest.model.messages import Feed
 from digest.plan.links import make_links
@@ -50,17 +50,11 @@ def is_unmodified(asked: Headers, etag: str, last_modified: datetime | None = No
     if fields:
         tags = {tag.strip().removeprefix("W/") for tag in ",".join(fields).split(",")}
         return bool(tags & {"*", etag.removeprefix("W/")})
-    since = parse_http_date(asked.get("if-modified-since", ""))
-    return since is not None and last_modified is not None and last_modified.replace(microsecond=0) <= since
-
-
-def parse_http_date(text: str) -> datetime | None:
-    """Read a date in any form of RFC 9110 §5.6.7; None for anything else."""
     try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return moment.replace(tzinfo=moment.tzinfo or UTC)
+        since = read_rfc_date(asked.get("if-modified-since", ""))
+    except ValueError:
+        return False
+    return last_modified is not None and last_modified.replace(microsecond=0) <= since
 
 
 def write_http_date(moment: datetime) -> str:
