@@ -21,7 +21,7 @@ from digest.deliver.letters import write_letter
 from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
-from digest.model.messages import Delivery, DeliveryState, Digest, Message, Occasion, Receipt
+from digest.model.messages import Delivery, DeliveryState, Message, Occasion, Receipt
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.poll.installation import Site
@@ -192,18 +192,18 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
                 return stored
         digest = digest_store.load_digest(conn, delivery.digest_id)
         if digest.occasion is Occasion.LETTER:
-            return write_letter(conn, site, digest, delivery, mail_identity(site, digest))
+            return write_letter(conn, site, digest, delivery, mail_identity(site, digest.planned_at))
         maker, to = make_links(conn, site.config), delivery.destination
         generation = find_generation(conn, maker, to)
     if generation:  # its digest remembered the first link alone
         with site.store.begin() as conn:
             remember_preferences(conn, maker, to, at=site.clock.now())
     links = maker.links(to, digest, generation)
-    return site.renderer.render(digest, delivery, links, mail_identity(site, digest))
+    return site.renderer.render(digest, delivery, links, mail_identity(site, digest.planned_at))
 
 
-def mail_identity(site: Site, digest: Digest) -> MailIdentity:
-    """Return who a mail is from; its date is the digest's, so that every rendering is alike."""
+def mail_identity(site: Site, made_at: datetime) -> MailIdentity:
+    """Return who a mail is from; a digest's is dated by its planning, so that every rendering is alike."""
     from digest.render import MailIdentity  # noqa: PLC0415 - only where something is sent
 
     mail = site.config.mail
@@ -211,7 +211,7 @@ def mail_identity(site: Site, digest: Digest) -> MailIdentity:
         from_address=mail.from_address,
         from_name=mail.from_name,
         domain=mail.from_address.rpartition("@")[2] or "localhost",
-        date=digest.planned_at,
+        date=made_at,
     )
 
 

@@ -179,7 +179,7 @@ def send_trial(site: Site, digest: Digest, destination: Destination, links: Link
 
 
 def _render_part(site: Site, digest: Digest, delivery: Delivery, links: Links) -> Message:
-    return site.renderer.render(digest, delivery, links, mail_identity(site, digest))
+    return site.renderer.render(digest, delivery, links, mail_identity(site, digest.planned_at))
 
 
 def _stand_in(digest: Digest, destination: Destination, part: int, parts: int, key: str) -> Delivery:

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from digest.config import Config
+from digest.deliver.step import mail_identity
 from digest.inspect.alarms import does_its_work
 from digest.inspect.status import load_alarms
 from digest.model import secrets
@@ -138,21 +139,16 @@ def _cut(alarm: StoredAlarm) -> str:
 
 
 def _send(site: Site, destination: Destination, context: AlarmContext, name: str, now: datetime) -> Receipt:
-    from digest.render import Envelope, MailIdentity  # noqa: PLC0415 - most checks have nothing to render
+    from digest.render import Envelope  # noqa: PLC0415 - most checks have nothing to render
 
     with site.store.read() as conn:
         scope = database.load_secret(conn)
-    transport, mail = site.transport(destination.kind), site.config.mail
+    transport = site.transport(destination.kind)
     envelope = Envelope(
         destination=destination,
         remote_address=transport.resolve(destination),
         key=secrets.idempotency_key(secrets.derive_token(scope, "alarms"), name, str(destination), 0),
-        identity=MailIdentity(
-            from_address=mail.from_address,
-            from_name=mail.from_name,
-            domain=mail.from_address.rpartition("@")[2] or "localhost",
-            date=now,
-        ),
+        identity=mail_identity(site, now),
     )
     return transport.send(site.renderer.render_alarm(context, envelope), destination)
 

@@ -147,9 +147,7 @@ class Jobs:
         try:
             config = load()
         except DigestError as error:
-            what = error.message.partition("\n")[
-                0
-            ]  # of several mistakes how many; `digest doctor --quick` has each
+            what, *_ = error.message.split("\n")  # of several mistakes how many; `digest doctor --quick` has each
             _log.error("the new digest.toml is not used: %s. %s", what.rstrip("."), error.hint)
             return
         before = site.config
