@@ -182,23 +182,12 @@ def _name_wanted(node: Node, ready: AnalysedPaper) -> str:
 
 def compare_wordings(old: Query, new: Query, papers: Iterable[Paper]) -> Rewording:
     """Hold papers against two wordings of a query."""
-    gained: list[Moved] = []
-    lost: list[Moved] = []
-    kept: list[Paper] = []
-    listed = list(papers)
+    listed = sorted(papers, key=lambda paper: paper.id, reverse=True)
     had, has = map(set, PaperIndex(listed).find([old, new]))
-    for number in had | has:
-        paper = listed[number]
-        if number in had & has:
-            kept.append(paper)
-        elif number in has:
-            gained.append(_explain_move(paper, new, old))
-        else:
-            lost.append(_explain_move(paper, old, new))
     return Rewording(
-        tuple(sorted(gained, key=lambda moved: moved.paper.id, reverse=True)),
-        tuple(sorted(lost, key=lambda moved: moved.paper.id, reverse=True)),
-        tuple(sorted(kept, key=lambda paper: paper.id, reverse=True)),
+        tuple(_explain_move(listed[number], new, old) for number in sorted(has - had)),
+        tuple(_explain_move(listed[number], old, new) for number in sorted(had - has)),
+        tuple(listed[number] for number in sorted(had & has)),
     )
 
 
