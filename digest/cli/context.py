@@ -15,10 +15,12 @@ from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
+from sqlalchemy import Connection
 
+from digest.arxiv.client import ArxivClient
 from digest.arxiv.documents import TRY_AGAIN
 from digest.arxiv.pages import ASKED_AGAIN
 from digest.config import Config, find_state_folder, open_config, open_config_or_defaults, read_environment
@@ -26,6 +28,7 @@ from digest.config.values import complete_word, suggest
 from digest.match.rules import read_saved
 from digest.model.clock import Clock, RemoteClock, SystemClock, write_day, write_moment, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
+from digest.model.polls import RequestLog
 from digest.model.subscriptions import (
     Destination,
     DestinationKind,
@@ -33,6 +36,7 @@ from digest.model.subscriptions import (
     Subscription,
     SubscriptionState,
 )
+from digest.poll.installation import Progress, Site
 from digest.query import Query, parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
@@ -43,14 +47,6 @@ from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
 from digest.store.subscribers import LETTERS
 from digest.store.views import find_new_places
 from digest.store.workers import hold_file
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from digest.arxiv.client import ArxivClient
-    from digest.model.polls import RequestLog
-    from digest.poll.installation import Progress, Site
-
 
 _NAME = re.compile(r"[\w.-]+")
 """What may be a name: no query of more than one word."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +19,7 @@ from digest.config.values import suggest
 from digest.inspect import doctor
 from digest.inspect.findings import (
     CONFIGURATION,
+    Find,
     Finding,
     Verdict,
     conceal,
@@ -28,15 +28,12 @@ from digest.inspect.findings import (
     list_secrets,
     run_checks,
 )
+from digest.model.clock import Clock
 from digest.model.errors import ConfigurationError, DigestError, QueryError, StoreError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.poll.installation import Site
 from digest.query import NoteKind, parse_query
 from digest.store import open_store
-
-if TYPE_CHECKING:
-    from digest.inspect.findings import Find
-    from digest.model.clock import Clock
-    from digest.poll.installation import Site
 
 _SECONDS = 75.0
 """For all checks together. Each has shorter limits: arXiv's gate may keep a request waiting for 30 seconds."""

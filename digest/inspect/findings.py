@@ -5,22 +5,16 @@ from __future__ import annotations
 import logging
 import re
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from digest.config import Config
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import DigestError
 from digest.model.subscriptions import DestinationKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from digest.config import Config
-
-    Find = Callable[[], Iterable["Finding"]]
 
 _log = logging.getLogger("digest.doctor")
 
@@ -53,6 +47,9 @@ class Finding:
     said: str
     todo: str = ""
     more: str = ""
+
+
+Find = Callable[[], Iterable[Finding]]
 
 
 def run_checks(checks: Mapping[str, Find], seconds: float) -> Iterator[Finding]:

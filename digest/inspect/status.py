@@ -38,7 +38,6 @@ from digest.poll.rules import next_look_at
 from digest.query import parse_query
 from digest.store import Store, views
 from digest.store import queries as query_store
-from digest.store import runs as cursor_store
 from digest.store import runs as run_store
 from digest.store import workers as alarm_store
 from digest.store.gate import Breaker, load_breaker
@@ -236,7 +235,7 @@ def _find_intake_troubles(
         yield Trouble(what, f"{remedy} {_say_retried(has_worker=has_worker)}")
     if not is_checked(conn, source):
         return
-    complete = cursor_store.load_cursor(conn, source).last_complete_at
+    complete = run_store.load_cursor(conn, source).last_complete_at
     runs = run_store.load_last_runs(conn, source, 1)
     if not breaker.seconds and runs and runs[0].failure:
         remedy = _say_retried(has_worker=has_worker, command="digest run --now")

@@ -15,7 +15,7 @@ import time
 import weakref
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -25,7 +25,6 @@ from zoneinfo import ZoneInfo
 from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from datetime import date, tzinfo
     from http.client import HTTPConnection
 
 

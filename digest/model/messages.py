@@ -374,7 +374,7 @@ class Feed:
     """A subscription's feed: a pure function of committed rows.
 
     Attributes:
-        id: permanent URI (`signing.feed_uri`); never the secret address.
+        id: permanent URI (`secrets.feed_uri`); never the secret address.
         updated: when its newest entry came or changed (UTC).
         self_url: its own address, "" for a file that does not know where it is served.
         home_url: a page about it, "" where there is none.
@@ -400,7 +400,7 @@ class FeedEntry:
     """One paper of a feed.
 
     Attributes:
-        id: permanent URI (`signing.feed_uri`) of the paper without version, in this feed.
+        id: permanent URI (`secrets.feed_uri`) of the paper without version, in this feed.
         entry: the paper, its label and reasons.
         published: when it first came into this feed (UTC).
         updated: when it last changed in a way the subscription asked for (UTC).
