@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from digest.cli.context import opened_workbench, read_followed
+from digest.cli.context import opened_workbench, read_followed, write_sources
 from digest.cli.output import say
 from digest.cli.program import call_as_here
 from digest.cli.recent import gather_stored
@@ -26,10 +26,14 @@ _DAYS = 14
 """How far back papers are counted: enough for a rate, and half the time that 30 days would take."""
 
 
+LIBRARY = "Papers you keep; what is near them comes first: lab.bib, zotero:1234567. Repeatable."
+
+
 def following_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--to`, `--when` and `--subscription`."""
+    """Give a command `--to`, `--when`, `--library` and `--subscription`."""
     to = "Where to: you@example.org, #papers, feed. Repeatable."
     command = click.option("--subscription", metavar="NAME", help="Add it to this one; make no new one.")(command)
+    command = click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)(command)
     command = click.option("--when", metavar="WHEN", help='Such as "weekdays at 09:00 UTC".')(command)
     return click.option("--to", "places", metavar="TO", multiple=True, help=to)(command)
 
@@ -67,6 +71,7 @@ def plan_addition(
     *,
     places: Sequence[str],
     when: str | None,
+    libraries: Sequence[str],
     subscription: str | None,
 ) -> FileChange:
     """Plan a subscription to a query, or one more query in a subscription that is there.
@@ -77,13 +82,15 @@ def plan_addition(
     """
     file, followed = open_file(ctx), " ".join(query.expression.split())
     if subscription is not None:
-        if places or when or name:
+        if places or when or name or libraries:
             hint = f"`digest subscription edit {subscription}` changes {subscription}."
-            raise UsageError("--name, --to and --when are for a new subscription", hint=hint)
+            raise UsageError("--name, --to, --when and --library are for a new subscription", hint=hint)
         text = edits.edit_subscription(file.text, subscription, add={"follow": [followed]})
         return plan_change(file, text.encode())
     known = edits.list_subscriptions(file.text)
     values: dict[str, Any] = {"name": name or _choose_name(name_query(query.tree), known), "follow": followed}
+    if libraries:
+        values["library"] = write_sources(libraries, file.path.parent)
     others = known.values()
     for key, given in (("to", [str(read_destination(one)) for one in places]), ("when", when)):
         usual = [one.get(key) for one in others]

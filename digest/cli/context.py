@@ -28,6 +28,7 @@ from digest.config.values import complete_word, suggest
 from digest.match.rules import read_saved
 from digest.model.clock import Clock, RemoteClock, SystemClock, write_day, write_moment, write_with_zone
 from digest.model.errors import ArxivError, ArxivUnreachable, SchemaMismatch, StoreError, UnknownName
+from digest.model.libraries import ZOTERO
 from digest.model.polls import RequestLog
 from digest.model.subscriptions import (
     Destination,
@@ -283,6 +284,14 @@ class Workbench:
 def read_followed(text: str) -> Query:
     """Read what somebody follows: a query, or a category or a word alone, which gets its prefix."""
     return parse_query(complete_word(text.strip()) or text)
+
+
+def write_sources(sources: Iterable[str], folder: Path) -> list[str]:
+    """Return sources of libraries as they are typed here, as they are written in a file of a folder."""
+    return [
+        one if one.startswith((ZOTERO, "~")) or Path(one).is_absolute() else os.path.relpath(one, folder)
+        for one in sources
+    ]
 
 
 def advise_again(error: ArxivError) -> str:

@@ -155,6 +155,7 @@ def _examine(
         "disk": lambda: doctor.check_disk(config),
         "templates": lambda: _check_templates(config),
         "feeds": lambda: doctor.check_feeds(config),
+        "library": lambda: doctor.check_libraries(config, choose_clock(config), at_zotero=False),
         "proxy": lambda: doctor.check_proxy(config),
     }
     yield from run_checks(checks | ({} if quick else _list_network_checks(config)), _SECONDS)
@@ -171,6 +172,7 @@ def _list_network_checks(config: Config) -> dict[str, Find]:
         checks["DNS"] = lambda: doctor.check_domain(config)
     if config.slack.token or doctor.name_channels(config):
         checks["Slack"] = lambda: doctor.check_slack(config, clock)
+    checks["Zotero"] = lambda: doctor.check_libraries(config, clock, at_zotero=True)
     if config.web.base_url:
         checks["base_url"] = lambda: doctor.check_base_url(config)
     return checks

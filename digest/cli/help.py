@@ -21,7 +21,6 @@ TOPICS = (
     "queries",
     "cadence",
     "digest",
-    "libraries",
     "mail",
     "slack",
     "feeds",

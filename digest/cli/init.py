@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,10 @@ from zoneinfo import ZoneInfoNotFoundError
 import click
 import tzlocal
 
-from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed
+from digest.arxiv.client import IDS_LIMIT
+from digest.arxiv.pages import fetch_papers
+from digest.cli.add import LIBRARY
+from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
 from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue
 from digest.cli.program import name_command
 from digest.config import Config, addresses, find_config, load_config, read_environment
@@ -33,6 +37,7 @@ from digest.config.starter import (
     write_starter,
 )
 from digest.inspect.preview import look_up
+from digest.interest.libraries import read_source
 from digest.model.errors import ArxivUnreachable, UsageError
 from digest.model.messages import Digest
 from digest.model.subscriptions import DestinationKind
@@ -41,11 +46,16 @@ from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
 
 _UNTESTED = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
+_CATEGORIES, _SHARE = 5, 10
+"""At most so many categories of a library are followed, each with one in so many of its papers."""
+
 _VARIABLES = {PASSWORD_FILE: "DIGEST_MAIL_PASSWORD", TOKEN_FILE: "DIGEST_SLACK_TOKEN"}
 
 
 @click.command()
 @click.option("--query", "queries", metavar="QUERY", multiple=True, help="What to follow; repeatable.")
+@click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)
+@click.option("--show", metavar="NUMBER", type=click.IntRange(1), help="How many papers a digest shows.")
 @click.option("--to", "places", metavar="TO", multiple=True, help="you@…, #papers, feed, console; repeatable.")
 @click.option("--provider", type=click.Choice(list(PROVIDERS)), help="Who sends the mail.")
 @click.option("--region", metavar="REGION", default="", help="Of Amazon SES.")
@@ -76,9 +86,12 @@ def command(
 
     Each question has a flag. With all of them it asks nothing. It never writes over a file.
 
+    With --library and without --query, you follow the categories of your library's papers.
+
     \b
     digest init
     digest init --to you@gmail.com --provider gmail
+    digest init --library thesis.bib --show 5 --to you@gmail.com --provider gmail
     digest init --query "abs:GPU" --to console --contact you@example.org
     """  # noqa: D301 - click reads the backspace, which must be one
     environ = read_environment()
@@ -86,6 +99,9 @@ def command(
     _require_room(target)
     zone = zone or find_zone()
     known = _read_flags(flags, target, zone, environ)
+    if known.library:
+        proposed = _propose_query(target, environ, known.library, is_asked=not known.queries)
+        known = replace(known, queries=known.queries or proposed)
     secrets: dict[str, str] = {}
     read = partial(_read_config, target, environ, secrets)
 
@@ -149,6 +165,8 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
 
     known = Answers(
         queries=tuple(query.expression for query in queries),
+        library=tuple(write_sources(flags["libraries"], target.parent)),
+        show=flags["show"] or 0,
         to=tuple(map(addresses.read_destination, flags["places"])),
         smtp=read("smtp", addresses.read_smtp_url),
         sender=read("sender", addresses.read_mail_address),
@@ -184,6 +202,34 @@ def _fill_in(known: Answers, zone: str) -> Answers:
             + " Instead of --provider, --smtp names a server of your own." * ("--provider" in missing),
         )
     return known
+
+
+def _propose_query(
+    target: Path, environ: Mapping[str, str], library: Sequence[str], *, is_asked: bool
+) -> tuple[str, ...]:
+    """Read a library; if a query is asked for, return that for the categories of its papers at arXiv, if any.
+
+    Raises:
+        DigestError: it can't be read, or arXiv did not answer well.
+    """
+    config = load_config(None, environ)
+    clock = choose_clock(config)
+    sources = addresses.resolve_sources(library, target.parent.absolute())
+    readings = [read_source(config, clock, source) for source in sources]
+    ids = {paper.arxiv_id for one in readings if one for paper in one.papers if paper.arxiv_id}
+    if not (ids and is_asked):
+        return ()
+    click.echo("Asking arXiv for the categories of your library's papers …")
+    newest = sorted(ids, reverse=True)[:IDS_LIMIT]
+    with opened_client(config, clock, None) as client:
+        try:
+            papers = [paper for fetched in fetch_papers(client, newest) for paper in fetched.page.papers]
+        except ArxivUnreachable as error:
+            raise explain_unreachable(error) from error
+    often = Counter(paper.categories[0] for paper in papers).most_common(_CATEGORIES)
+    query = " OR ".join(f"cat:{name}" for name, number in often if number * _SHARE >= len(papers))
+    click.echo(f"You follow {query}, as your papers are there. --query chooses otherwise.")
+    return (query,) if query else ()
 
 
 def _hold(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:

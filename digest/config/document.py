@@ -348,6 +348,8 @@ def _list_outside(draft: ConfigDraft, destinations: Iterable[Destination]) -> It
         yield key, draft.values[key]
     if draft.values["slack.token"] or any(one.kind is DestinationKind.SLACK for one in destinations):
         yield "slack.url", draft.values["slack.url"]
+    if draft.values["zotero.key"]:
+        yield "zotero.url", draft.values["zotero.url"]
     for key, value in draft.values.items():
         is_incoming = key.startswith(tuple(f"{setting.table}." for setting in INCOMING.values()))
         if is_incoming or (key.startswith("webhooks.") and key.endswith(".url")):

@@ -38,6 +38,8 @@ class Answers:
     """What is known so far; "" and None stand for what is not.
 
     Attributes:
+        library: sources of papers that put digests in order.
+        show: how many papers a digest shows; 0 for the usual number.
         smtp: the mail server with the login name, as in `mail.smtp`.
         password_file: where the mail password is kept; None where the environment gives it.
         token_file: the same of Slack's token.
@@ -45,6 +47,8 @@ class Answers:
     """
 
     queries: tuple[str, ...] = ()
+    library: tuple[str, ...] = ()
+    show: int = 0
     to: tuple[Destination, ...] = ()
     provider: Provider | None = None
     smtp: str = ""
@@ -160,6 +164,8 @@ def write_starter(known: Answers, *, database: str = "") -> str:
     """
     lines: dict[str, object] = {
         "follow": known.queries if len(known.queries) > 1 else known.queries[0],
+        "library": known.library if len(known.library) > 1 else "".join(known.library),
+        "show": known.show,
         "to": [*map(str, known.to)] if len(known.to) > 1 else str(known.to[0]),
         "when": known.when,
         "mail.from": known.sender,

@@ -14,7 +14,8 @@ from digest.arxiv.client import ArxivClient
 from digest.config import Config
 from digest.inspect.findings import Finding, Verdict
 from digest.model.clock import Clock, read_rfc_date, write_age
-from digest.model.errors import ArxivError, ArxivThrottled, OutsideError, StoreBusy
+from digest.model.errors import ArxivError, ArxivThrottled, ConfigurationError, OutsideError, StoreBusy
+from digest.model.libraries import ZOTERO
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import database, open_store
 from digest.store.engine import head_revision
@@ -27,6 +28,8 @@ _GIGABYTE = 1_000_000_000
 _LEAST_ROOM, _LITTLE_ROOM = _GIGABYTE // 20, _GIGABYTE
 _CLOCK_TOLERANCE = timedelta(seconds=60)
 _FINE = 200
+_NEWEST = "2147483647"
+"""A version that no library at Zotero has reached: it answers that nothing is newer."""
 
 
 def check_database(config: Config) -> Iterator[Finding]:
@@ -81,6 +84,22 @@ def check_feeds(config: Config) -> Iterator[Finding]:
         said = f"nobody can fetch the feed of {', '.join(names)}: `web.base_url` is not set"
         todo = 'Set it and let `digest serve` run. Or write a file: to = "file:papers.atom".'
         yield Finding(Verdict.WARNING, "feeds", said, todo)
+
+
+def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterator[Finding]:
+    """Read the libraries that are files, or see that those at Zotero can be read."""
+    from digest.interest.libraries import name_source, read_source  # noqa: PLC0415 - only where there are any
+
+    for source in dict.fromkeys(each for one in config.subscriptions for each in (*one.library, *one.not_like)):
+        if source.startswith(ZOTERO) is not at_zotero:
+            continue
+        try:
+            read_source(config, clock, source, _NEWEST if at_zotero else "")
+        except (ConfigurationError, OutsideError) as error:
+            said = f"{source}: {error.message}" if at_zotero else error.message
+            yield Finding(Verdict.PROBLEM, "library", said, error.hint)
+        else:
+            yield Finding(Verdict.OK, "library", f"{name_source(config, source)} can be read")
 
 
 def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:

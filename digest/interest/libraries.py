@@ -9,30 +9,40 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection
 
-from digest.arxiv.client import IDS_LIMIT
+from digest import __version__
+from digest.arxiv.client import IDS_LIMIT, ArxivClient
 from digest.arxiv.pages import fetch_papers
 from digest.config import Config
 from digest.interest.files import read_library
-from digest.model.clock import write_day
-from digest.model.errors import ArxivError, ConfigurationError, OutsideError, count
-from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading
+from digest.interest.step import FEW, YARDSTICK
+from digest.interest.zotero import fetch_zotero
+from digest.model.clock import Clock, write_day
+from digest.model.errors import ArxivError, ConfigurationError, OutsideError, UsageError, count
+from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading, ZoteroSource
+from digest.model.papers import ArxivId
 from digest.poll.installation import Site
 from digest.poll.record import PollReport
+from digest.store import Store
 from digest.store import libraries as library_store
-from digest.store.libraries import LIKES, StoredLibrary
+from digest.store.libraries import LIKES, StoredLibrary, StoredLibraryPaper
+from digest.store.papers import count_announced
 from digest.store.subscriptions import load_subscriptions
+from digest.wire import Wire
 
 _REQUESTS: Final = 5
 """Requests of a run for abstracts that libraries lack: 500 papers."""
 
 _ZOTERO_EVERY, _ZOTERO_AGAIN = timedelta(days=1), timedelta(hours=1)
 """How often Zotero is asked, and how soon again if it could not be read."""
+
+_ZOTERO_SECONDS, _ZOTERO_BYTES = 120.0, 20_000_000
+"""How long one answer of Zotero's may take, and how long it may be."""
 
 _COUNTED: Final = 10_000
 """So many of the newest stored papers tell how rare a word is."""
@@ -93,13 +103,10 @@ def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
 
 
 def _read(site: Site, report: LibraryReport, source: str, library: StoredLibrary | None, now: datetime) -> None:
-    had, trouble, reading = library or StoredLibrary(0, source), "", None
-    try:
-        reading = read_source(site.config, source, had.version)
-    except (ConfigurationError, OutsideError) as error:
-        trouble = error.message.rstrip(".")
-        if trouble != had.trouble:
-            report.troubles.append(describe_trouble(site.config, replace(had, trouble=trouble), now))
+    had = library or StoredLibrary(0, source)
+    reading, trouble = _try_reading(site.config, site.clock, source, had.version)
+    if trouble not in ("", had.trouble):
+        report.troubles.append(describe_trouble(site.config, replace(had, trouble=trouble), now))
     if reading is None and trouble == had.trouble and not source.startswith(ZOTERO):
         return
     papers = None
@@ -114,7 +121,20 @@ def _read(site: Site, report: LibraryReport, source: str, library: StoredLibrary
         )
 
 
-def read_source(config: Config, source: str, version: str = "") -> LibraryReading | None:
+def _try_reading(
+    config: Config, clock: Clock, source: str, version: str = ""
+) -> tuple[LibraryReading | None, str]:
+    """Return what was read, and why nothing could be, with what to do about it."""
+    name = f"{source}: " if source.startswith(ZOTERO) else ""
+    try:
+        return read_source(config, clock, source, version), ""
+    except ConfigurationError as error:
+        return None, f"{name}{error.message}. {error.hint}".rstrip(". ")
+    except OutsideError as error:
+        return None, f"{name}{error.message}"
+
+
+def read_source(config: Config, clock: Clock, source: str, version: str = "") -> LibraryReading | None:
     """Read a library from its file or from Zotero; None if it is as it was.
 
     Args:
@@ -125,6 +145,16 @@ def read_source(config: Config, source: str, version: str = "") -> LibraryReadin
         OutsideError: Zotero did not answer well.
     """
     name = name_source(config, source)
+    if source.startswith(ZOTERO):
+        wire = Wire(
+            {"User-Agent": f"preprint-digest/{__version__}"},
+            deadline=_ZOTERO_SECONDS,
+            limit=_ZOTERO_BYTES,
+            choose_proxy=config.choose_proxy,
+            now=clock.now,
+        )
+        asked = ZoteroSource.parse(source)
+        return fetch_zotero(wire, config.zotero.url, config.zotero.key, asked, version, clock=clock)
     try:
         content = Path(source).read_bytes()
     except OSError as error:
@@ -167,15 +197,24 @@ def _ask_arxiv(site: Site, report: LibraryReport) -> None:
     for start in range(0, len(ids), IDS_LIMIT):
         some = ids[start : start + IDS_LIMIT]
         try:
-            pages = list(fetch_papers(site.client, some))
+            papers = fetch_texts(site.client, some)
         except ArxivError as error:
             report.troubles.append(f"{error.message}. The next run asks for the abstracts of libraries again.")
             break
-        papers = {paper.id: (paper.title, paper.abstract) for one in pages for paper in one.page.papers}
         found += len(papers)
         with site.store.begin() as conn:
             library_store.save_answers(conn, some, papers, site.clock.now())
-    site.progress.end("poll", f"abstracts of {count(found, 'paper')} of libraries")
+    site.progress.end("poll", f"{found:,} of {len(ids):,} found")
+
+
+def fetch_texts(client: ArxivClient, ids: Sequence[ArxivId]) -> dict[ArxivId, LibraryPaper]:
+    """Ask arXiv for papers by id; those it does not know are missing.
+
+    Raises:
+        ArxivError: as described in `digest.model.errors`.
+    """
+    found = (paper for fetched in fetch_papers(client, ids) for paper in fetched.page.papers)
+    return {paper.id: LibraryPaper(paper.title, paper.abstract, paper.id) for paper in found}
 
 
 def _count_words(site: Site, now: datetime) -> None:
@@ -190,3 +229,51 @@ def _count_words(site: Site, now: datetime) -> None:
         counts = Weights().count(texts).to_bytes()
         with site.store.begin() as conn:
             library_store.save_counts(conn, counts, stored, now)
+
+
+def read_anew(config: Config, clock: Clock, store: Store | None, source: str) -> StoredLibrary:
+    """Return a library as a run would store it now. Zotero is asked only before its first reading."""
+    had = StoredLibrary(0, source)
+    if store is not None:
+        with store.read() as conn:
+            had = library_store.load_libraries(conn, [source]).get(source, had)
+    if source.startswith(ZOTERO) and had.read_at:
+        return had
+    reading, trouble = _try_reading(config, clock, source)
+    if reading is None:
+        return replace(had, trouble=trouble)
+    papers: Sequence[LibraryPaper] = reading.papers
+    if store is not None:
+        with store.read() as conn:
+            papers = complete(conn, papers)
+    answers = {one.paper.arxiv_id: one for one in had.papers if one.asked_at}
+    held = []
+    for position, paper in enumerate(papers):
+        answer = None if paper.abstract else answers.get(paper.arxiv_id)
+        held.append(answer or StoredLibraryPaper(0, position, paper))
+    return replace(had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(held))
+
+
+def check_library(
+    conn: Connection, held: Sequence[LibraryPaper]
+) -> tuple[date | None, list[tuple[LibraryPaper, bool]]]:
+    """Leave each paper of a library out in turn: do the others bring it to the top tenth of a day?
+
+    The day is the newest with enough stored papers. If there is none, None stands for the newest papers of all.
+
+    Raises:
+        UsageError: the library has too few papers, or words were not counted yet.
+    """
+    from digest.interest.nearness import NEAREST, Interest, Weights, find_least, leave_out  # noqa: PLC0415 - as above
+
+    counts = library_store.load_counts(conn)
+    if len(held) <= NEAREST or counts is None:
+        hint = "`digest run` counts words." if counts is None else "`digest library show` shows what there is."
+        raise UsageError(f"a check needs {NEAREST + 1} papers in the library, and stored papers", hint=hint)
+    weights, texts = Weights.from_bytes(counts.counts), [(paper.title, paper.abstract) for paper in held]
+    announced = count_announced(conn, date.min, date.max)
+    day = max((day for day, papers in announced.items() if papers >= FEW), default=None)
+    compared = library_store.load_day(conn, day) if day else library_store.load_newest(conn, YARDSTICK)
+    least = find_least(Interest(weights, texts).measure(compared))
+    others = leave_out(weights, texts)
+    return day, [(paper, near >= least) for paper, near in zip(held, others, strict=True)]

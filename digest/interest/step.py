@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from digest.interest.nearness import Interest, Texts, Weights
     from digest.query import PaperIndex
 
-_FEW = 30
+FEW = 30
 """An announcement of fewer stored papers has no top tenth of its own: the newest papers stand in for it."""
 
-_YARDSTICK = 1_000
+YARDSTICK = 1_000
 """So many of the newest papers then tell what the top tenth is."""
 
 
@@ -108,7 +108,7 @@ class Interests:
         if day not in self._days:
             texts = library_store.load_day(conn, day)
             self._days[day] = Texts.read(
-                texts if len(texts) >= _FEW else library_store.load_newest(conn, _YARDSTICK)
+                texts if len(texts) >= FEW else library_store.load_newest(conn, YARDSTICK)
             )
         return find_least(profile.interest.measure(self._days[day]))
 
@@ -130,7 +130,7 @@ class Interests:
 
         read = list(index.list_texts())
         for day, numbers in days.items():
-            if count_announced(conn, day, day).get(day) == len(numbers) >= _FEW:
+            if count_announced(conn, day, day).get(day) == len(numbers) >= FEW:
                 self._days[day] = Texts(read[number] for number in numbers)
             of_profile = {id(profile): self._measure_day(conn, profile, day) for _, profile in profiles}
             leasts[day] = {key: of_profile[id(profile)] for key, profile in profiles}

@@ -230,11 +230,12 @@ def load_unasked(conn: Connection, limit: int) -> list[ArxivId]:
 
 
 def save_answers(
-    conn: Connection, asked: Collection[ArxivId], answers: Mapping[ArxivId, tuple[str, str]], at: datetime
+    conn: Connection, asked: Collection[ArxivId], answers: Mapping[ArxivId, LibraryPaper], at: datetime
 ) -> None:
     """Note that arXiv was asked for papers of libraries, and keep the title and abstract of those it knows."""
     for id_ in asked:
-        values = dict(zip(("title", "abstract"), answers[id_], strict=True)) if id_ in answers else {}
+        found = answers.get(id_)
+        values = {"title": found.title, "abstract": found.abstract} if found else {}
         is_open = (library_papers.c.abstract == "") & (library_papers.c.arxiv_id == str(id_))
         conn.execute(update(library_papers).where(is_open).values(asked_at=at, **values))
 

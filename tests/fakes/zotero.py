@@ -65,7 +65,7 @@ class Zotero(LoopbackServer):
     def _list(self, request: Request, library: FakeLibrary, kind: str, collection: str | None) -> Answer:
         version = str(library.version)
         headers = (("Last-Modified-Version", version), ("Zotero-API-Version", "3"), *self.headers)
-        if request.headers.get("if-modified-since-version") == version:
+        if int(request.headers.get("if-modified-since-version", -1)) >= library.version:
             return Answer(status=304, headers=headers)
         listed = library.items if kind == "items" else library.collections
         if collection:

@@ -13,7 +13,9 @@ from digest.model.papers import ArxivId
 from digest.store.libraries import StoredLibrary, load_counts, load_libraries, load_states
 from digest.store.papers import load_known
 from tests.acceptance.made import START, made_up
+from tests.fakes.loopback import Answer
 from tests.fakes.mail import MailSink
+from tests.fakes.zotero import KEY, FakeLibrary, Zotero
 from tests.integration.faulty import FaultyArxiv, World, list_past
 
 OLD, GONE = "1601.00001", "1601.00002"
@@ -40,15 +42,16 @@ def world(tmp_path: Path) -> Iterator[World]:
         assert arxiv.violations == ()
 
 
-def name_libraries(world: World, *sources: str) -> None:
+def name_libraries(world: World, *sources: str, zotero: str = "") -> None:
     world.configure()
     file = world.folder / "digest.toml"
     named = "[" + ", ".join(f'"{one}"' for one in sources) + "]"
-    file.write_text(file.read_text().replace("[[subscriptions]]", f"[[subscriptions]]\nlibrary = {named}"))
+    text = file.read_text() + f'[zotero]\nurl = "{zotero}"\nkey = "{KEY}"\n' if zotero else file.read_text()
+    file.write_text(text.replace("[[subscriptions]]", f"[[subscriptions]]\nlibrary = {named}"))
 
 
-def read_stored(world: World, name: str = "lab.bib") -> StoredLibrary:
-    source = str(world.folder / name)
+def read_stored(world: World, name: str = "") -> StoredLibrary:
+    source = name or str(world.folder / "lab.bib")
     with world.reading() as conn:
         return load_libraries(conn, [source])[source]
 
@@ -163,3 +166,32 @@ def test_words_are_counted_once_there_is_a_library_and_again_after_30_days_or_tw
             row = load_counts(conn)
         made.append((row.papers, row.made_at >= begun))
     assert made == [(4, True), (4, False), (8, True), (8, True)]
+
+
+def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_hand(world: World) -> None:
+    library = FakeLibrary()
+    library.add("Kept at Zotero", abstractNote="About queues.")
+    with Zotero(users_1=library) as zotero:
+        name_libraries(world, "zotero:1", zotero=zotero.url)
+        asked: list[int] = []
+
+        def look(hours: int, *, by_hand: bool = False) -> list[str]:
+            world.clock.advance(timedelta(hours=hours))
+            before, troubles = len(zotero.visits), world.look(anyway=by_hand).libraries.troubles
+            asked.append(len(zotero.visits) - before)
+            return troubles
+
+        assert [look(0), look(23), look(1)] == [[], [], []]
+        assert asked == [2, 0, 1], "its collections and its papers; nothing; that nothing has changed"
+        zotero.orders = [Answer(status=403)] * 3
+        (trouble,) = look(24)
+        assert trouble.startswith("zotero:1: ")
+        assert "403" in trouble
+        assert KEY not in trouble
+        assert [look(0), look(0, by_hand=True), look(1)] == [[], [], []]
+        library.add("Kept since")
+        assert look(1) == []
+        assert asked[3:] == [1, 0, 1, 1, 2]
+        held = read_stored(world, "zotero:1")
+        assert ([one.paper.title for one in held.papers], held.trouble) == (["Kept at Zotero", "Kept since"], "")
+        assert "✓ library         zotero:1 can be read" in world.command("doctor")

@@ -86,7 +86,7 @@ def test_arxiv_is_asked_once_for_each_id_without_an_abstract_in_whatever_library
         save_library(conn, "/lab.bib", [*held, LibraryPaper("A", "Text.", ArxivId(202611, 3))], at=NOW)
         assert set(load_unasked(conn, 5)) == {ONE, TWO}
         assert len(load_unasked(conn, 1)) == 1
-        save_answers(conn, [ONE, TWO], {TWO: ("Two", "Answered.")}, NOW)
+        save_answers(conn, [ONE, TWO], {TWO: LibraryPaper("Two", "Answered.")}, NOW)
         save_library(conn, "/other.bib", held[::-1], at=NOW)
         save_library(conn, "/lab.bib", held, at=NOW)
         assert load_unasked(conn, 5) == []

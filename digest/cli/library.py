@@ -1,0 +1,219 @@
+"""`digest library`: what the libraries hold, how well they tell papers apart, and what a reader likes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from digest import tex
+from digest.cli.commands import CommandGroup
+from digest.cli.context import Workbench, opened_store, opened_workbench, require_subscription, suggest_name
+from digest.cli.output import json_option, print_json, print_wrapped, say
+from digest.config import Config
+from digest.config.addresses import resolve_sources
+from digest.config.values import read_sources
+from digest.interest.libraries import (
+    check_library,
+    complete,
+    describe_trouble,
+    fetch_texts,
+    name_source,
+    read_anew,
+)
+from digest.model.clock import write_day
+from digest.model.errors import UnknownName, count
+from digest.model.libraries import ZOTERO, LibraryPaper, Opinion
+from digest.model.papers import ArxivId
+from digest.model.subscriptions import Subscription
+from digest.store.libraries import StoredLibrary, StoredLibraryPaper, delete_like, load_likes, save_like
+from digest.store.subscriptions import load_subscriptions
+
+_NONE = 'No subscription has a library. `digest subscription edit NAME library="lab.bib"` gives it one.'
+
+
+@click.group(cls=CommandGroup)
+def command() -> None:
+    """Libraries: the papers by which digests are put in order."""
+
+
+@command.command()
+@click.argument("name", metavar="[SUBSCRIPTION|SOURCE]", required=False)
+@json_option
+@click.pass_context
+def show(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
+    """Show what libraries hold, and what readers like.
+
+    Files are read as they are now. SOURCE may be a file that no subscription has yet. Nothing is stored.
+    """
+    with opened_workbench(ctx) as bench:
+        sources = _choose_sources(bench.config, name)
+        held = [read_anew(bench.config, bench.clock, bench.store, source) for source in sources]
+        likes = _load_likes(bench, name)
+    if as_json:
+        print_json({"libraries": list(map(_as_json, held)), "likes": likes})
+        return
+    if not (held or likes):
+        say(_NONE)
+    for library in held:
+        _print_library(bench, library)
+    for subscription, liked in likes.items():
+        click.secho(f"likes of {subscription}", bold=True)
+        for one in liked:
+            print_wrapped("  ", f"{one.opinion} like {one.paper.arxiv_id}: {tex.to_plain(one.paper.title)}")
+
+
+def _choose_sources(config: Config, name: str | None) -> list[str]:
+    """Return the sources of a subscription, or of all; or the one source that is named.
+
+    Raises:
+        UnknownName: it is neither a subscription nor a file.
+    """
+    wanted = [one for one in config.subscriptions if name in (None, one.name)]
+    known = dict.fromkeys(source for one in config.subscriptions for source in (*one.library, *one.not_like))
+    if wanted or name is None:
+        return list(dict.fromkeys(source for one in wanted for source in (*one.library, *one.not_like)))
+    for folder in (config.folder, Path.cwd()):
+        (source,) = resolve_sources(read_sources(name), folder)
+        if source in known or source.startswith(ZOTERO) or Path(source).exists():
+            return [source]
+    hint = suggest_name(name, [one.name for one in config.subscriptions], "digest subscription list")
+    raise UnknownName(f"there is no subscription and no file {name!r}", hint=hint)
+
+
+def _load_likes(bench: Workbench, name: str | None) -> Mapping[str, Sequence[StoredLibraryPaper]]:
+    if bench.store is None:
+        return {}
+    with bench.store.read() as conn:
+        dues = [due for due in load_subscriptions(conn) if not due.is_personal]
+        likes = {due.subscription.name: load_likes(conn, due.id) for due in dues}
+        return {one: liked for one, liked in likes.items() if liked and name in (None, one)}
+
+
+def _count_collections(library: StoredLibrary) -> dict[str, int]:
+    return dict(sorted(Counter(one.paper.collection for one in library.papers).items()))
+
+
+def _as_json(library: StoredLibrary) -> dict[str, object]:
+    return {
+        "source": library.source,
+        "read_at": library.read_at,
+        "papers": len(library.papers),
+        "with_abstract": sum(bool(one.paper.abstract) for one in library.papers),
+        "collections": _count_collections(library),
+        "trouble": library.trouble,
+        "troubles": library.troubles,
+    }
+
+
+def _print_library(bench: Workbench, library: StoredLibrary) -> None:
+    click.secho(name_source(bench.config, library.source), bold=True)
+    if library.trouble:
+        print_wrapped("  ", describe_trouble(bench.config, library, bench.now))
+    without = [one for one in library.papers if not one.paper.abstract]
+    asked = sum(one.asked_at is None and one.paper.arxiv_id is not None for one in without)
+    if library.papers:
+        number = len(library.papers)
+        said = f"{count(number, 'paper')}, {number - len(without):,} with an abstract."
+        said += f" The next check asks arXiv for {count(asked, 'more', 'more')}." if asked else ""
+        print_wrapped("  ", said)
+    collections = _count_collections(library)
+    for collection, number in collections.items() if len(collections) > 1 or any(collections) else ():
+        print_wrapped(f"  {number:>6,}  ", collection or "in no collection")
+    for trouble in library.troubles:
+        print_wrapped("  not read: ", trouble)
+
+
+@command.command()
+@click.argument("name", metavar="[SUBSCRIPTION]", required=False)
+@json_option
+@click.pass_context
+def check(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
+    """Leave each paper out in turn: do the others bring it to the top?
+
+    The top is the top tenth of the newest day with enough stored papers. A library that finds most of its own
+    papers again will find new ones like them.
+    """
+    with opened_store(ctx) as here:
+        wanted = _choose_subscriptions(here.config, name)
+        checked = []
+        for one in wanted:
+            libraries = [read_anew(here.config, here.clock, here.store, source) for source in one.library]
+            held = {(each.paper.title, each.paper.abstract): each.paper for each in _list_papers(libraries)}
+            with here.store.read() as conn:
+                checked.append((one.name, *check_library(conn, list(held.values()))))
+    if as_json:
+        print_json(
+            [
+                {"subscription": subscription, "day": day, "papers": len(found), "far": [*_list_far(found)]}
+                for subscription, day, found in checked
+            ]
+        )
+        return
+    if not checked:
+        say(_NONE)
+    for subscription, day, found in checked:
+        near = f"{sum(is_near for _, is_near in found):,} of {count(len(found), 'paper')}"
+        which = write_day(day, here.now) if day else "the newest stored papers"
+        say(f"{subscription}: {near} would have been in the top tenth of {which}.")
+        for paper in _list_far(found):
+            why = "is unlike the others" if paper.abstract else "has no abstract"
+            print_wrapped("  not ", f"“{tex.to_plain(paper.title)}”: it {why}.")
+
+
+def _choose_subscriptions(config: Config, name: str | None) -> list[Subscription]:
+    known = {one.name: one for one in config.subscriptions if one.library}
+    if name is not None and name not in known:
+        hint = suggest_name(name, known, "digest subscription list")
+        raise UnknownName(f"there is no subscription {name!r} with a library", hint=hint)
+    return [known[name]] if name else list(known.values())
+
+
+def _list_papers(libraries: Sequence[StoredLibrary]) -> list[StoredLibraryPaper]:
+    return [one for library in libraries for one in library.papers if one.paper.title]
+
+
+def _list_far(found: Sequence[tuple[LibraryPaper, bool]]) -> list[LibraryPaper]:
+    return [paper for paper, is_near in found if not is_near]
+
+
+@command.command()
+@click.argument("name", metavar="SUBSCRIPTION")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--less", is_flag=True, help="What is like them comes later.")
+@click.pass_context
+def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> None:
+    """Show more like the papers ID in SUBSCRIPTION, or less."""
+    wanted = list(map(ArxivId.parse, ids))
+    opinion = Opinion.LESS if less else Opinion.MORE
+    with opened_store(ctx) as here:
+        with here.store.read() as conn:
+            due = require_subscription(here.config, conn, name)
+            stored = complete(conn, [LibraryPaper("", arxiv_id=id_) for id_ in wanted])
+        papers = {id_: paper for id_, paper in zip(wanted, stored, strict=True) if paper.title}
+        if unknown := [id_ for id_ in wanted if id_ not in papers]:
+            with Workbench(here.config, here.clock, here.now, here.zone, here.store).asking() as client:
+                papers |= fetch_texts(client, unknown)
+        if missing := [str(id_) for id_ in wanted if id_ not in papers]:
+            hint = "Nothing was added. Check the id."
+            raise UnknownName(f"arXiv knows no paper {', '.join(missing)}", hint=hint)
+        with here.store.begin() as conn:
+            new = {id_: save_like(conn, due.id, papers[id_], opinion, here.now) for id_ in wanted}
+    for id_, is_new in new.items():
+        say(f"{name}: {opinion} like “{tex.to_plain(papers[id_].title)}”{'' if is_new else ', as before'}.")
+
+
+@command.command()
+@click.argument("name", metavar="SUBSCRIPTION")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.pass_context
+def remove(ctx: click.Context, name: str, ids: tuple[str, ...]) -> None:
+    """Take back what was said of the papers ID in SUBSCRIPTION."""
+    wanted = list(map(ArxivId.parse, ids))
+    with opened_store(ctx) as here, here.store.begin() as conn:
+        due = require_subscription(here.config, conn, name)
+        removed = {id_: delete_like(conn, due.id, id_) for id_ in wanted}
+    for id_, was_there in removed.items():
+        say(f"{name}: {id_} counts no more." if was_there else f"{name}: nothing was said of {id_}.")

@@ -1,0 +1,140 @@
+"""`digest library`: what libraries hold, how well they tell papers apart, and what a reader likes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from digest.config import load_config
+from tests.acceptance.made import made_up
+from tests.command_line import run_digest
+from tests.fakes.archive import read_demo_papers
+from tests.integration.cli.conftest import Shell
+from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.test_init import folder, outside  # noqa: F401 - fixtures
+
+FIRST = 'name = "perf-team"'
+STORED, OTHER = "2611.15000", "2611.15001"
+BIB = """@article{a, title = {GPU kernels}, eprint = {2611.15000}}
+@article{b, title = {Queues}, abstract = {Tail latency.}}
+@article{c, title = {Broken, abstract = {x
+@misc{d, title = {Not stored}, eprint = {1601.00001}}
+"""
+
+
+def test_a_library_is_shown_as_soon_as_it_is_written_and_before_any_run(digest: Shell, world: World) -> None:
+    (world.folder / "lab.bib").write_text(BIB)
+    world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"\nnot_like = "gone.ris"')
+    assert digest("library", "show", "perf-team").out == (
+        "lab.bib\n"
+        "  3 papers, 2 with an abstract. The next check asks arXiv for 1 more.\n"
+        "  not read: line 3: the entry c has a brace, a quote or a comma too many or too few by line 3\n"
+        "gone.ris\n"
+        "  gone.ris can't be read: No such file or directory. Check the path and its permissions.\n"
+    )
+    found, gone = digest("library", "show", "--json").json["libraries"]
+    assert (found["papers"], found["with_abstract"], found["collections"]) == (3, 2, {"": 3})
+    assert (gone["papers"], gone["read_at"]) == (0, None)
+    (world.folder / "new.txt").write_text(f"{STORED}\n{OTHER}\n")
+    assert "  2 papers, 2 with an abstract.\n" in digest("library", "show", "new.txt").out
+    assert "Did you mean 'perf-team'?" in digest("library", "show", "perf-taem", expect=2).err
+
+
+def test_without_a_configuration_a_file_is_shown(
+    digest: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "thesis.txt").write_text("2611.15000\n")
+    assert "1 paper, 0 with an abstract." in digest("library", "show", "thesis.txt").out
+    assert digest("library", "show").out.startswith("No subscription has a library.")
+
+
+@pytest.mark.usefixtures("world")
+def test_a_reader_likes_papers_more_and_less_and_takes_it_back(digest: Shell) -> None:
+    def read_likes() -> list[tuple[str, str]]:
+        likes = digest("library", "show", "--json").json["likes"].get("perf-team", [])
+        return [(one["paper"]["arxiv_id"], one["opinion"]) for one in likes]
+
+    said = digest("library", "add", "perf-team", STORED, f"https://arxiv.org/abs/{OTHER}v1").lines
+    assert [line.startswith("perf-team: more like “") for line in said] == [True, True]
+    assert digest("library", "add", "perf-team", STORED).out.endswith(", as before.\n")
+    digest("library", "add", "perf-team", OTHER, "--less")
+    assert read_likes() == [(STORED, "more"), (OTHER, "less")]
+    assert f"likes of perf-team\n  more like {STORED}: " in digest("library", "show", "perf-team").out
+    unknown = digest("library", "add", "perf-team", "2611.15002", "2611.99999", expect=2)
+    assert "arXiv knows no paper 2611.99999" in unknown.err
+    assert "there is no subscription 'x'" in digest("library", "add", "x", STORED, expect=2).err
+    digest("library", "remove", "perf-team", STORED)
+    assert digest("library", "remove", "perf-team", STORED).out == f"perf-team: nothing was said of {STORED}.\n"
+    assert read_likes() == [(OTHER, "less")]
+
+
+def test_a_liked_paper_that_is_not_stored_is_asked_of_arxiv(digest: Shell, world: World) -> None:
+    asked = len(world.arxiv.requests)
+    world.arxiv.add(made_up(1, NOW - timedelta(days=99), id="2608.00001", title="Of last summer"))
+    assert digest("library", "add", "perf-team", "2608.00001", STORED).lines[0].endswith("“Of last summer”.")
+    assert [visit.param("id_list") for visit in world.arxiv.requests[asked:]] == ["2608.00001"]
+
+
+def test_a_check_names_the_papers_that_the_others_do_not_bring_to_the_top(digest: Shell, world: World) -> None:
+    alike = "".join(
+        f"@misc{{k{n}, title = {{Whales sing in part {n}}}, abstract = {{Songs of whales.}}}}\n" for n in range(4)
+    )
+    other = "@misc{o, title = {Number theory}}\n@misc{p, title = {Prime gaps}, abstract = {On primes.}}\n"
+    (world.folder / "lab.bib").write_text(alike + other)
+    world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"')
+    assert "digest run" in digest("library", "check", expect=2).err
+    digest("run")
+    assert digest("library", "check", "perf-team").out == (
+        "perf-team: 4 of 6 papers would have been in the top tenth of the newest stored papers.\n"
+        "  not “Number theory”: it has no abstract.\n"
+        "  not “Prime gaps”: it is unlike the others.\n"
+    )
+    (found,) = digest("library", "check", "--json").json
+    assert [one["title"] for one in found["far"]] == ["Number theory", "Prime gaps"]
+    assert "with a library" in digest("library", "check", "gpu-mail", expect=2).err
+
+
+def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wanted(
+    folder: Path,  # noqa: F811 - a fixture
+    outside: dict[str, str],  # noqa: F811 - the same
+) -> None:
+    papers = [one for one in read_demo_papers() if one.version == 1]
+    ids = [[one.id for one in papers if one.categories[0] == name] for name in ("cs.PF", "math.CO")]
+    (folder / "lab.bib").write_text(
+        "".join(f"@misc{{k, eprint = {{{id_}}}}}\n" for id_ in ids[0][:3] + ids[1][:1])
+    )
+    flags = ("--show", "5", "--to", "console", "--contact", "you@example.org")
+    done = run_digest(folder, outside, "init", "--library", "lab.bib", *flags)
+    assert done.returncode == 0, done
+    variables = {name: text for name, text in outside.items() if name.startswith("DIGEST_")}
+    (made,) = load_config(folder / "digest.toml", variables).subscriptions
+    assert made.queries == ("cat:cs.PF OR cat:math.CO",)
+    assert (made.library, made.show) == ((str(folder / "lab.bib"),), 5)
+    assert "You follow cat:cs.PF OR cat:math.CO" in done.stdout
+    (folder / "book.bib").write_text("@book{b, title = {No paper of arXiv's}}\n")
+    for file, missing in (("book.bib", "needs --query"), ("gone.bib", "gone.bib can't be read")):
+        refused = run_digest(folder, outside, "init", "other.toml", "--library", file, *flags)
+        assert missing in refused.stderr
+    assert not (folder / "other.toml").exists()
+
+
+def test_a_library_is_added_with_a_query_and_changed_by_edit(
+    digest: Shell, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = world.folder / "papers"
+    below.mkdir(exist_ok=True)
+    monkeypatch.chdir(below)
+    at = ("--config", str(world.folder / "digest.toml"))
+    sources = ("--library", "lab.bib", "--library", "zotero:1/Thesis")
+    digest(*at, "add", "ti:zebra", "--name", "zebra", "--to", "feed", "--when", "at once", *sources)
+    text = (world.folder / "digest.toml").read_text()
+    assert 'library = ["papers/lab.bib", "zotero:1/Thesis"]' in text
+    digest(*at, "subscription", "edit", "zebra", "library=other.bib", "not_like=a.bib,zotero:group/5")
+    text = (world.folder / "digest.toml").read_text()
+    assert ('library = ["other.bib"]' in text, 'not_like = ["a.bib", "zotero:group/5"]' in text) == (True, True)
+    assert (
+        "names no library" in digest(*at, "add", "cs.DC", "--to", "feed", "--library", "zotero:me", expect=2).err
+    )
