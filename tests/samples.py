@@ -15,7 +15,7 @@ from digest.model.messages import Digest, DigestEntry, Sequel, StoredText
 from digest.model.papers import Author, Field
 from digest.model.people import DAYS, KINDS
 from digest.model.subscriptions import Grouping
-from digest.plan.order import arrange
+from digest.plan.order import Precedence, arrange
 from digest.render.contexts import (
     ArchiveLink,
     BarView,
@@ -121,6 +121,22 @@ def revised_digest() -> Digest:
     )
     entries, groups = arrange(told, Grouping.QUERY, ("perf", "gpu"))
     return make_digest(entries, groups=groups, group_by=Grouping.QUERY)
+
+
+def near_digest(count: int = 27, near: str = "like “Queues that nobody waits in”") -> Digest:
+    """Return papers by a library and by queries read first and last; those of odd numbers are near."""
+    entries = [make_entry(number, title=f"Paper {number}", abstract="Short.") for number in range(1, count)]
+    entries += [make_entry(count, found=((Field.AUTHORS, "Marit"),)), revised_entry(count + 2)]
+    told = [replace(one, near=near if one.change_id % 2 else "") for one in entries]
+    nearness = {one.paper.id: 1000 * bool(one.near) + one.change_id for one in told}
+    precedence = Precedence({told[1].paper.id: "ti:majorana"}, {told[0].paper.id}, nearness)
+    ordered, groups = arrange(told, Grouping.KIND, ("perf", "gpu"), precedence=precedence)
+    return make_digest(ordered, groups=groups)
+
+
+def near_list_digest() -> Digest:
+    """Return the same of few papers, as others than the library's owner read it."""
+    return near_digest(3).hide_library()
 
 
 def merged_digest() -> Digest:

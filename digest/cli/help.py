@@ -21,6 +21,7 @@ TOPICS = (
     "queries",
     "cadence",
     "digest",
+    "libraries",
     "mail",
     "slack",
     "feeds",

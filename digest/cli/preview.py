@@ -234,6 +234,8 @@ def command_send(
 def _try(site: Site, chosen: Chosen, place: Destination) -> tuple[int, str]:
     """Send it to one place; return how many messages that took, and what went wrong."""
     try:
-        return len(send_trial(site, chosen.digest, place, chosen.links)), ""
+        is_own = place in chosen.due.subscription.destinations
+        digest = chosen.digest if is_own else chosen.digest.hide_library()
+        return len(send_trial(site, digest, place, chosen.links)), ""
     except DigestError as error:
         return 0, error.message

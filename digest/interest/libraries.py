@@ -264,12 +264,12 @@ def check_library(
     Raises:
         UsageError: the library has too few papers, or words were not counted yet.
     """
-    from digest.interest.nearness import NEAREST, Interest, Weights, find_least, leave_out  # noqa: PLC0415 - as above
+    from digest.interest.nearness import Interest, Weights, find_least, leave_out  # noqa: PLC0415 - as above
 
     counts = library_store.load_counts(conn)
-    if len(held) <= NEAREST or counts is None:
+    if len(held) <= 1 or counts is None:
         hint = "`digest run` counts words." if counts is None else "`digest library show` shows what there is."
-        raise UsageError(f"a check needs {NEAREST + 1} papers in the library, and stored papers", hint=hint)
+        raise UsageError("a check needs two papers in the library, and stored papers", hint=hint)
     weights, texts = Weights.from_bytes(counts.counts), [(paper.title, paper.abstract) for paper in held]
     announced = count_announced(conn, date.min, date.max)
     day = max((day for day, papers in announced.items() if papers >= FEW), default=None)

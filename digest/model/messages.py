@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Protocol, Self
@@ -114,6 +114,10 @@ class Sequel:
     after: StoredText
 
 
+NEAR_LIST = "near the library of this list"
+"""What others read in place of a title of somebody's library."""
+
+
 @dataclass(frozen=True, slots=True)
 class DigestEntry:
     """One paper of a digest.
@@ -126,7 +130,7 @@ class DigestEntry:
         before: the text its reader had; None for papers that are new to the reader.
         sequel: what became of it since; None where nothing did.
         near: if it is in the top tenth of its announcement by nearness to the subscription's library, to what:
-            `like “Title of the nearest”`; "" else.
+            `like “Title of the nearest”`, or `NEAR_LIST`; "" else.
     """
 
     kind: Kind
@@ -139,6 +143,11 @@ class DigestEntry:
     before: StoredText | None = None
     sequel: Sequel | None = None
     near: str = ""
+
+    @property
+    def dot(self) -> str:
+        """What the dot at a near paper means: `near your library`; "" if it has none."""
+        return self.near if self.near in ("", NEAR_LIST) else "near your library"
 
     @property
     def tells_change(self) -> bool:
@@ -222,6 +231,18 @@ class Digest:
     group_by: Grouping = Grouping.KIND
     abstracts: Abstracts = Abstracts.SHORT
     remark: str = ""
+
+    def hide_library(self) -> Digest:
+        """Return it as others may read it, without titles of its reader's library."""
+        hidden = [replace(one, near=NEAR_LIST) if one.near else one for one in self.entries]
+        groups = [
+            replace(group, reasons=tuple(map(_hide_title, group.reasons, self.entries))) for group in self.groups
+        ]  # only the first has reasons
+        return replace(self, entries=tuple(hidden), groups=tuple(groups))
+
+
+def _hide_title(reason: str, entry: DigestEntry) -> str:
+    return reason.replace(entry.near, NEAR_LIST) if entry.near else reason
 
 
 class DeliveryState(StrEnum):

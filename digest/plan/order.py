@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from digest.model.announcements import Kind
-from digest.model.messages import Form, Group
+from digest.model.messages import NEAR_LIST, Form, Group
 from digest.model.papers import Field
 from digest.model.places import find_place
 from digest.model.subscriptions import Grouping
+from digest.render.text import shorten, show_plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,7 +29,7 @@ MOST_WITH_TWO, MOST_WITH_ONE = 8, 25
 READ_FIRST = 5
 """Papers that come before all headings of a long digest."""
 
-_OTHERS = "Others"
+_OTHERS, _READ_LAST = "Others", "Read last"
 _SMALL = 3
 """A category with fewer papers has no heading of its own: such papers are listed under "Others"."""
 
@@ -57,8 +58,12 @@ _WEIGHTY = re.compile(
 )
 """What makes more than a minor change of a comment."""
 
-_FEW_AUTHORS = 3  # of a collaboration a query may ask for hundreds
+_FEW_REASONS, _FEW_AUTHORS = 2, 3  # of a collaboration a query may ask for hundreds
 _NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
+_LONGEST_REASON = 46
+"""Letters of a title or a query that a reason has room for: it takes one line of a phone."""
+
+_QUOTED = re.compile('[“„"]([^“”„"]*)[”“"]')
 _OFTEN = 3
 """An abstract that has the words of a query so often is about them; more often says no more."""
 
@@ -90,7 +95,8 @@ def arrange(
 ) -> tuple[tuple[DigestEntry, ...], tuple[Group, ...]]:
     """Return the entries of a digest in the order it tells them, and the headings they have.
 
-    Papers that are new to the reader come before new versions, the minor ones last, and withdrawals.
+    Papers that are new to the reader come before new versions, the minor ones last, and withdrawals. What is to be
+    read last has a heading of its own after the other papers.
 
     Args:
         entries: one of each paper, in any order.
@@ -111,24 +117,31 @@ def arrange(
         form = Form.TWO_SENTENCES if len(shown) <= MOST_WITH_TWO else Form.SENTENCE
     groups: list[tuple[Group, list[DigestEntry]]] = []
     if form is Form.TITLE:
-        first = [entry for entry in shown if say_why_first(entry, precedence)][:READ_FIRST]
+        told = [entry for entry in shown if entry.paper.id not in precedence.last]
+        first = [entry for entry in told if say_why_first(entry, precedence)][:READ_FIRST]
         if first:
             reasons = tuple(say_why_first(entry, precedence) for entry in first)
             groups.append((Group("Read first", len(first), Form.SENTENCE, reasons=reasons), first))
         shown = [entry for entry in shown if entry not in first]
-    groups += _divide(shown, group_by, queries, form)
-    groups += _divide(news[show:] if show else [], group_by, queries, Form.TITLE)
+    groups += _divide(shown, group_by, queries, form, precedence.last)
+    groups += _divide(news[show:] if show else [], group_by, queries, Form.TITLE, precedence.last)
     groups += [(Group(title, len(told), form), told) for (title, form), told in changes.items() if told]
     return tuple(entry for _, members in groups for entry in members), tuple(group for group, _ in groups)
 
 
 def _divide(
-    entries: Sequence[DigestEntry], group_by: Grouping, queries: Sequence[str], form: Form
+    entries: Sequence[DigestEntry],
+    group_by: Grouping,
+    queries: Sequence[str],
+    form: Form,
+    last: Collection[ArxivId],
 ) -> list[tuple[Group, list[DigestEntry]]]:
     """Put papers that are new to the reader under saved queries, kinds, or, if they are many, categories."""
-    totals = Counter(entry.paper.primary_category for entry in entries)
+    totals = Counter(entry.paper.primary_category for entry in entries if entry.paper.id not in last)
 
     def find_heading(entry: DigestEntry) -> str:
+        if entry.paper.id in last:
+            return _READ_LAST
         if group_by is Grouping.QUERY:
             return entry.queries[0] if entry.queries else _OTHERS  # the first that it matches
         category = entry.paper.primary_category
@@ -142,10 +155,13 @@ def _divide(
     places = {title: place for place, title in enumerate((*queries, *_HEADINGS.values()))}
     if group_by is not Grouping.QUERY and form is Form.TITLE:
         places = {title: -total for title, total in totals.items()}
-    titles = sorted(by_heading, key=lambda title: (places.get(title, len(places)), title))
+    titles = sorted(by_heading, key=lambda title: (title == _READ_LAST, places.get(title, len(places)), title))
     is_name = group_by is Grouping.QUERY or form is Form.TITLE
     return [
-        (Group(title, len(by_heading[title]), form, is_name and title != _OTHERS), by_heading[title])
+        (
+            Group(title, len(by_heading[title]), form, is_name and title not in (_OTHERS, _READ_LAST)),
+            by_heading[title],
+        )
         for title in titles
     ]
 
@@ -203,27 +219,29 @@ def _rank(entry: DigestEntry, precedence: Precedence) -> _Rank:
 
 
 def say_near(near: Near, *, is_owner: bool) -> str:
-    """Say to what a paper is near; titles of a library are for its owner alone."""
-    if not is_owner:
-        return "near the library of this list"
-    return f"like “{near.title}”" if near.title else ""
+    """Say in a line to what a paper is near; titles of a library are for its owner alone."""
+    title = _QUOTED.sub("\N{LEFT SINGLE QUOTATION MARK}\\1’", show_plain(near.title).rstrip("."))
+    if not title or not is_owner:
+        return NEAR_LIST if title else ""
+    return f"like “{shorten(title, _LONGEST_REASON)}”"
 
 
 def say_why_first(entry: DigestEntry, precedence: Precedence) -> str:
-    """Say why a reader should read a paper before others; "" for no reason."""
+    """Say in plain text why a reader should read a paper before others, the two first reasons; "" for none."""
     id_ = entry.paper.id
-    if id_ in precedence.last:
-        return ""
     spans = [span for reason in entry.reasons for span in reason.spans]
     authors = sorted({span.index for span in spans if span.field is Field.AUTHORS})[:_FEW_AUTHORS]
-    said = ["by " + ", ".join(entry.paper.authors[index].name for index in authors)] if authors else []
-    said += [f"you read {precedence.first[id_]} first"] if id_ in precedence.first else []
-    said += [entry.near] if entry.near else []
+    names = ", ".join(show_plain(entry.paper.authors[index].name) for index in authors)
+    said = [f"by {names}"] if names else []
+    if id_ in precedence.first:
+        said.append(f"put first by {shorten(precedence.first[id_], _LONGEST_REASON)}")
+    if entry.near:
+        said.append(entry.near)
     if len(entry.queries) > 1:
         number = len(entry.queries)
         said.append(f"in {_NUMBERS.get(number, number)} of your queries")
     if any(span.field is Field.TITLE for span in spans):
         said.append("your words in its title")
-    if place := find_place(entry.paper):
+    if place := show_plain(find_place(entry.paper)):
         said.append(place)
-    return ", ".join(said)
+    return ", ".join(said[:_FEW_REASONS])

@@ -87,11 +87,11 @@ class PaperIndex:
             met = (_list_bits(search.find(tree)) for search in searches)
             yield [number + place * _MOST for place, numbers in enumerate(met) for number in numbers]
 
-    def list_texts(self) -> Iterator[tuple[Sequence[str], ...]]:
-        """Yield the words of each paper's title and abstract, as `read_texts` does; they are not read again."""
+    def list_texts(self) -> Iterator[list[Sequence[str]]]:
+        """Yield the words of each paper's title and abstract, as `read_word` gives them."""
         for shelf in self._shelves:
             for texts in zip(shelf.texts[Prefix.TITLE], shelf.texts[Prefix.ABSTRACT], strict=True):
-                yield tuple(map(_split_whole, texts))
+                yield [_split(text.partition(_AGAIN)[0]) for text in texts]
 
     def list_words(self, condition: Condition) -> list[str]:
         """Return the words of titles and abstracts that a condition on one word finds by its stem, in order."""
@@ -184,21 +184,6 @@ def _enclose(words: Iterable[str]) -> str:
 def _split(text: str) -> Sequence[str]:
     """Return the words of a text, of all its readings."""
     return text[1:-1].replace(f"{_NEXT}{_AGAIN}{_NEXT}", _NEXT).split(_NEXT) if text else ()
-
-
-def _split_whole(text: str) -> Sequence[str]:
-    """Return the words of a text, each read whole."""
-    return _split(text.partition(_AGAIN)[0])
-
-
-def read_texts(papers: Iterable[Iterable[str]]) -> Iterator[tuple[Sequence[str], ...]]:
-    """Yield the words of each paper's raw texts in order, as they are compared, not yet stemmed.
-
-    Each is read whole. A stop word is one of `PLACE_HOLDERS`.
-    """
-    words = _Words()
-    for texts in papers:
-        yield tuple([_split_whole(words.read(text)) for text in texts])
 
 
 def _stem_text(text: str) -> str:

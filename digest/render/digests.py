@@ -22,7 +22,7 @@ from digest.render.coverage import (
     describe_coverage,
 )
 from digest.render.papers import PaperView
-from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten, show_plain
+from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,6 +60,7 @@ class DigestView:
         coverage: what was checked: `coverage.state` and `coverage.sentence`.
         abstracts: how much of each abstract it shows: `short`, `full` or `none`.
         queries: the saved queries behind it.
+        near: what the dot at some of its papers means: `near your library`; "" if none has one.
     """
 
     subscription: str
@@ -74,6 +75,7 @@ class DigestView:
     coverage: CoverageView
     queries: tuple[QueryView, ...]
     abstracts: Abstracts = Abstracts.SHORT
+    near: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ def view_digest(digest: Digest) -> DigestView:
         coverage=describe_coverage(digest.coverage, digest.zone, is_sample=digest.occasion.is_sample),
         queries=tuple(view_query(name, text) for name, text in digest.queries),
         abstracts=digest.abstracts,
+        near=next((entry.dot for entry in digest.entries if entry.dot), ""),
     )
 
 
@@ -258,10 +261,8 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
         members = digest.entries[len(views) : len(views) + group.count]
         under = group.title if group.is_name and by_query else ""
         for entry, why in zip(members, group.reasons or ("",) * group.count, strict=True):
-            said, number = show_plain(why), len(views) + 1
-            views.append(
-                PaperView(entry, number, is_first_digest, under, is_of_one, group.form, said, group.title)
-            )
+            number = len(views) + 1
+            views.append(PaperView(entry, number, is_first_digest, under, is_of_one, group.form, why, group.title))
     return tuple(views)
 
 

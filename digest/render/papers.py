@@ -98,6 +98,16 @@ class PaperView:
         return self.entry.kind
 
     @property
+    def dot(self) -> str:
+        """What the dot before its title means: `near your library`; "" if it has none."""
+        return self.entry.dot
+
+    @property
+    def near(self) -> str:
+        """What it is near to, `like “Title”`; "" for nothing, or if the dot or `why_first` says it."""
+        return "" if self.why_first or self.entry.near == self.dot else self.entry.near
+
+    @property
     def id(self) -> str:
         """ArXiv's identifier without version."""
         return str(self.entry.paper.id)

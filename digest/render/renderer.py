@@ -139,7 +139,7 @@ class Renderer:
                 text = self.render_terminal(digest, width=CONSOLE_WIDTH, color=False, limit=None)
                 return _write_message("text/plain", text.encode(), digest, delivery, ".txt")
             case DestinationKind.FILE if not destination.is_pulled:
-                text = self.render_page(digest, links)
+                text = self.render_page(digest.hide_library(), links)  # others may read it, as on a site
                 return _write_message("text/html", text.encode(), digest, delivery, ".html")
             case DestinationKind.FILE | DestinationKind.FEED:
                 raise DigestError(f"{destination} is a feed: nothing is sent there")

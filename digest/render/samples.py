@@ -165,7 +165,9 @@ def _make_samples() -> Iterator[Digest]:
     gone = make_entry(13, kind=Kind.WITHDRAWAL, label="withdrawn", is_withdrawn=True, comment="It was off by ten.")
     before, after = StoredText(make_paper(1, title="Another title")), StoredText(gone.paper)
     replaced = replace(make_entry(14, kind=Kind.REPLACEMENT, label="v1 → v2", version=2), before=before)
-    followed = replace(make_entry(15), sequel=Sequel(Kind.WITHDRAWAL, date(2026, 11, 19), before, after))
+    followed = replace(
+        make_entry(15), near="like “<b> & *x*”", sequel=Sequel(Kind.WITHDRAWAL, date(2026, 11, 19), before, after)
+    )
     busy = make_digest((*kinds, much, little, gone, replaced, followed))
     yield busy
     yield replace(busy, shown=3, group_by=Grouping.QUERY, abstracts=Abstracts.FULL)

@@ -116,6 +116,7 @@ def _describe(view: PaperView) -> dict[str, Any]:
         "heading": view.heading,
         "form": str(view.form),
         "why_first": view.why_first,
+        "near": entry.near,
         "place": show_plain(find_place(paper)),
         "links": [{"label": link.label, "url": link.url} for link in find_links(paper)],
         "id": str(paper.id),

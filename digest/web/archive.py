@@ -57,6 +57,10 @@ def render_digest(site: Site, digest_id: int, links: Links) -> bytes:
     """Render the page of a digest: the same for ever, but for where it leads."""
     with site.store.read() as conn:
         digest = load_digest(conn, digest_id)
+        dues = load_subscriptions(conn, names=[digest.subscription], include_ended=True)
+    written = [one for one in site.config.subscriptions if one.name == digest.subscription]
+    if not all(one.has_one_reader for one in (*written, *(due.subscription for due in dues))):
+        digest = digest.hide_library()  # it may have had one reader when it was planned
     return site.renderer.render_page(digest, links).encode()
 
 

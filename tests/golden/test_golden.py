@@ -37,6 +37,8 @@ from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry
 from tests.golden.conftest import Golden
 from tests.samples import (
     merged_digest,
+    near_digest,
+    near_list_digest,
     odd_entries,
     revised_digest,
     sample_digest,
@@ -51,6 +53,8 @@ DIGESTS: dict[str, Digest] = {
     "capped": make_digest([make_entry(number, abstract="Short.") for number in range(1, 31)], shown=8),
     "merged": merged_digest(),
     "revised": revised_digest(),
+    "near": near_digest(),
+    "near-list": near_list_digest(),
     **quiet_digests(),
 }
 
@@ -96,7 +100,7 @@ def test_slack_messages_look_as_they_did(
     golden(f"{name}.slack.json", json.dumps(payloads, indent=1, ensure_ascii=False) + "\n")
 
 
-@pytest.mark.parametrize("name", ["ordinary", "merged"])
+@pytest.mark.parametrize("name", ["ordinary", "merged", "near-list"])
 def test_what_other_programs_get_looks_as_it_did(
     renderer: Renderer, deliver: MakeDelivery, identity: MailIdentity, golden: Golden, name: str
 ) -> None:

@@ -40,10 +40,27 @@ def test_measures_are_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize("paper", EVERYTHING)
-def test_a_paper_that_counts_against_never_brings_itself_nearer(paper: PaperText) -> None:
-    before = Interest(WEIGHTS, LIBRARY, [FARTHER]).measure([paper])
-    assert Interest(WEIGHTS, LIBRARY, [paper]).measure([paper]) <= Interest(WEIGHTS, LIBRARY).measure([paper])
-    assert Interest(WEIGHTS, LIBRARY, [FARTHER, FARTHER, paper]).measure([paper]) <= before
+def test_a_paper_that_counts_against_brings_nothing_nearer(paper: PaperText) -> None:
+    for unlike in ([], [FARTHER], [FARTHER, GRAPHS]):
+        before = Interest(WEIGHTS, LIBRARY, unlike).measure(EVERYTHING)
+        after = Interest(WEIGHTS, LIBRARY, [*unlike, paper]).measure(EVERYTHING)
+        assert all(later <= earlier for later, earlier in zip(after, before, strict=True))
+
+
+@pytest.mark.parametrize("paper", EVERYTHING)
+def test_one_more_paper_of_the_library_takes_nothing_away(paper: PaperText) -> None:
+    before, after = (Interest(WEIGHTS, some).measure(EVERYTHING) for some in (LIBRARY, [*LIBRARY, paper]))
+    assert all(later >= earlier for later, earlier in zip(after, before, strict=True))
+
+
+def test_more_papers_than_are_compared_at_a_time_are_measured_alike() -> None:
+    alone = Interest(WEIGHTS, LIBRARY).measure(EVERYTHING)
+    assert Interest(WEIGHTS, LIBRARY).measure(EVERYTHING * 30) == alone * 30
+
+
+def test_without_counts_all_words_weigh_alike() -> None:
+    one, other = Interest(Weights(), [("rare words", "")]).measure([("rare", ""), ("words", "")])
+    assert one == other > 0
 
 
 def test_weights_come_back_from_their_bytes() -> None:
@@ -79,8 +96,13 @@ def test_the_words_that_carry_nearness_are_words_of_the_paper(paper: PaperText) 
     assert all(word in " ".join(paper) for written, _ in carrying for word in written.split())
 
 
-def test_a_pair_is_told_as_two_words() -> None:
-    assert Interest(WEIGHTS, [QUBITS]).explain(NEARER)[0][0] == "surface codes"
+@pytest.mark.parametrize(
+    ("paper", "word"),
+    [(NEARER, "surface codes"), (("Theory", "On a Correction of\nErrors"), "Correction of Errors")],
+)
+def test_two_words_with_nothing_but_stop_words_between_them_are_told_as_one(paper: PaperText, word: str) -> None:
+    library = [QUBITS, ("", "The correction of errors.")]
+    assert Interest(WEIGHTS, library).explain(paper)[0][0] == word
 
 
 def test_the_top_tenth_ends_at_its_smallest_nearness() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from digest.model.announcements import Kind
-from digest.model.messages import DigestEntry, StoredText
+from digest.model.libraries import Near
+from digest.model.messages import NEAR_LIST, DigestEntry, Form, Group, StoredText
 from digest.model.papers import ArxivId, Field, Reason, Span
 from digest.model.subscriptions import Grouping
 from digest.plan.order import (
@@ -22,12 +24,15 @@ from digest.plan.order import (
     Precedence,
     arrange,
     is_minor,
+    rank_entries,
+    say_near,
     say_why_first,
 )
 from tests.conftest import IS_NIGHTLY
 from tests.unit.made_up import FOUND, make_paper
 
 DAY = FOUND.date()
+NONE = Precedence()
 QUERIES = ("perf", "gpu", "follow")
 CLAUSES = ("cat:cs.PF", "ti:GPUs", 'ti:"tail latency"', "au:lindquell", 'author:"keiko lindquell"', "abs:GPU")
 FIELDS = {"cat": Field.CATEGORIES, "ti": Field.TITLE, "au": Field.AUTHORS, "author": Field.AUTHORS}
@@ -50,8 +55,16 @@ def make_entry(
     return DigestEntry(kind, paper, "", queries, reasons, announced)
 
 
-def order(*entries: DigestEntry, group_by: Grouping = Grouping.KIND) -> list[str]:
-    return [str(entry.paper.id) for entry in arrange(entries, group_by, QUERIES)[0]]
+def order(*entries: DigestEntry, group_by: Grouping = Grouping.KIND, precedence: Precedence = NONE) -> list[str]:
+    return [str(entry.paper.id) for entry in arrange(entries, group_by, QUERIES, None, precedence)[0]]
+
+
+def prefer(
+    first: Iterable[DigestEntry] = (), last: Iterable[DigestEntry] = (), near: Iterable[DigestEntry] = ()
+) -> Precedence:
+    """Put some entries first, some last, and be near to some, the first of them most."""
+    nearness = {entry.paper.id: 900 - place for place, entry in enumerate(near)}
+    return Precedence({entry.paper.id: "ti:majorana" for entry in first}, {one.paper.id for one in last}, nearness)
 
 
 def outline(
@@ -87,15 +100,27 @@ ENTRIES = st.lists(
 
 @settings(max_examples=200 if IS_NIGHTLY else 25)
 @given(
-    ENTRIES, st.sampled_from(Grouping), st.one_of(st.none(), st.integers(1, 50)), st.randoms(use_true_random=False)
+    ENTRIES,
+    st.sampled_from(Grouping),
+    st.one_of(st.none(), st.integers(1, 50)),
+    st.randoms(use_true_random=False),
+    st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9)),
 )
 def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once_under_a_heading(
-    entries: list[DigestEntry], group_by: Grouping, show: int | None, chance: object
+    entries: list[DigestEntry], group_by: Grouping, show: int | None, chance: Random, steps: tuple[int, int, int]
 ) -> None:
-    ordered, groups = arrange(entries, group_by, QUERIES, show)
+    entries = [replace(one, near="like “A”") if place % 7 == 0 else one for place, one in enumerate(entries)]
+    precedence = prefer(*(entries[:: step + place] for place, step in enumerate(steps)))
+    ordered, groups = arrange(entries, group_by, QUERIES, show, precedence)
     mixed = list(entries)
-    chance.shuffle(mixed)  # type: ignore[attr-defined]  # random.Random
-    assert arrange(mixed, group_by, QUERIES, show) == (ordered, groups)
+    chance.shuffle(mixed)
+    assert arrange(mixed, group_by, QUERIES, show, precedence) == (ordered, groups)
+    ranked = [entry for entry in rank_entries(entries, precedence) if not entry.tells_change]
+    count = min(show or len(ranked), len(ranked))
+    assert {entry.paper.id for entry in ordered[:count]} == {entry.paper.id for entry in ranked[:count]}
+    is_last = [entry.paper.id in precedence.last for entry in ordered[:count]]
+    assert is_last == sorted(is_last)
+    assert not any(entry.tells_change for entry in ordered[: len(ranked)])
     assert sorted(str(entry.paper.id) for entry in ordered) == sorted(str(entry.paper.id) for entry in entries)
     assert sum(group.count for group in groups) == len(entries)
     assert all(group.count and (not group.reasons or len(group.reasons) == group.count) for group in groups)
@@ -134,6 +159,8 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
     reasons = ("by Ada Example", "in three of your queries", "your words in its title", "accepted at SOSP 2026")
     assert groups[0].reasons == reasons
     assert [group.title for group in groups] == ["Read first", "cs.PF"]
+    every = make_entry("2611.90006", "au:lindquell", "ti:GPUs", queries=QUERIES)
+    assert say_why_first(every, NONE) == "by Ada Example, in three of your queries"
     crowd = make_entry("2611.90005", authors=tuple(f"Ada {number}" for number in range(300)))
     asked = Reason("au:ada", tuple(Span(Field.AUTHORS, 0, 3, number) for number in range(300)))
     assert say_why_first(replace(crowd, reasons=(asked,)), Precedence()) == "by Ada 0, Ada 1, Ada 2"
@@ -198,6 +225,49 @@ def test_authors_come_before_queries_titles_mentions_places_and_newest_ids() -> 
         make_entry("2611.00002", "au:lindquell"),
         make_entry("2611.00001", 'author:"keiko lindquell"'),
     ) == [f"2611.000{number:02d}" for number in (2, 1, 10, 8, 4, 3, 5, 11, 7, 6)]
+
+
+def test_by_hand_and_by_a_library_papers_come_after_followed_authors_and_before_all_else() -> None:
+    near, nearest = (make_entry(f"2611.0000{number}", "cat:cs.PF") for number in (1, 2))
+    accepted, hand = make_entry("2611.00003", comment="Accepted to SOSP"), make_entry("2611.00004")
+    by_author, often = make_entry("2611.00005", "au:lindquell"), make_entry("2611.00006", queries=QUERIES)
+    survey = make_entry("2611.00007", "au:lindquell", "ti:GPUs", queries=QUERIES)
+    weighty, changed = revise("2611.00008", title="Another one"), revise("2611.00009", title="Another one")
+    precedence = prefer([hand, survey], [survey, changed], [survey, nearest, near, changed])
+    told = (near, nearest, accepted, hand, by_author, often, survey, weighty, changed)
+    assert order(*told, precedence=precedence) == [f"2611.0000{number}" for number in (5, 4, 2, 1, 6, 3, 7, 8, 9)]
+    titles = [(group.title, group.count) for group in arrange(told, Grouping.KIND, (), 5, precedence)[1]]
+    assert titles == [("New", 5), ("Others", 1), ("Read last", 1), ("New versions", 2)]
+
+
+def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first() -> None:
+    near = [replace(one, near=f"like “{place}”") for place, one in enumerate(many(20))]
+    by_author = [replace(make_entry(f"2611.9000{number}", "au:lindquell"), near="") for number in range(2)]
+    hand = replace(make_entry("2611.80000"), near="like “Mine”")
+    told, precedence = [*near, *by_author, hand, *many(9, first=40)], prefer([hand], near[:2], near)
+    ordered, groups = arrange(told, Grouping.KIND, QUERIES, precedence=precedence)
+    reasons = ("by Ada Example",) * 2 + ("put first by ti:majorana, like “Mine”", "like “2”", "like “3”")
+    assert groups[0] == Group("Read first", READ_FIRST, Form.SENTENCE, reasons=reasons)
+    assert [entry.paper.id for entry in ordered[-2:]] == [entry.paper.id for entry in near[:2]]
+    few = arrange(told[:MOST_WITH_ONE], Grouping.KIND, QUERIES, precedence=precedence)
+    assert [group.title for group in few[1]] == ["New", "Read last"]
+    assert few[0][:3] == (*reversed(by_author), hand)
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("Phase structure of driven quantum systems", "like “Phase structure of driven quantum systems”"),
+        ("The $\\mathcal{O}(n^2)$\n  law.", "like “The 𝒪(n²) law”"),
+        ("On \"spin\" ``ice'' and “glass”", "like “On ‘spin’ ‘ice’ and ‘glass’”"),
+        ("Seven words " * 9, "like “Seven words Seven words Seven words Seven …”"),
+        ("\u200b ", ""),
+        ("", ""),
+    ],
+)
+def test_a_title_of_a_library_is_plain_in_one_line_and_for_its_owner_alone(title: str, said: str) -> None:
+    assert say_near(Near(1, is_top=True, title=title), is_owner=True) == said
+    assert say_near(Near(1, is_top=True, title=title), is_owner=False) == (NEAR_LIST if said else "")
 
 
 def test_the_papers_of_several_announcements_take_turns() -> None:
