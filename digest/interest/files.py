@@ -24,7 +24,7 @@ _BIBTEX_START = re.compile(
     r"(?:^|(?<=[})]))[ \t]*@[ \t]*(\w+)\s*([{(])(?:([^,={}\"\n]*)(?:,|(?=\})))?", re.MULTILINE
 )
 """An entry begins a line, or follows at once on the brace that ends another; its key may be missing."""
-_FIELD_START = re.compile(r"\s*,?\s*[\w-]+\s*=")
+_FIELD_START = re.compile(r"^\s*,?\s*[\w-]+\s*=", re.MULTILINE)
 
 _DOIS = ("doi", "url", "urls", "extra", "note", "notes", "howpublished")
 _IDS = (
@@ -121,7 +121,7 @@ def _read_bibtex(text: str) -> Iterator[Entry]:
         name, read = next(iter(parser), nothing)
         if name.lower() not in ("comment", "preamble", "string"):
             is_sound = all(isinstance(fault, bibtex.UndefinedMacro) for fault in faults)
-            is_whole = is_sound and not _FIELD_START.match(body, parser.pos)
+            is_whole = is_sound and not _FIELD_START.search(body[parser.pos :])
             fault = f"has a brace, a quote or a comma too many or too few by line {line + parser.lineno - 1}"
             fields = {field: _BRACES.sub(r"\1", "".join(parts)) for field, parts in read[1]}
             yield f"line {line}: the entry {key.strip()}".rstrip(), fields, "" if is_whole else fault

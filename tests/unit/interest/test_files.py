@@ -110,6 +110,7 @@ FAULT = "has a brace, a quote or a comma too many or too few by line"
         ("@article{bad,\n title = {B,\n year = 2020\n}\n", "", f"{FAULT} 9"),
         ("@article{bad,\n title = {B}},\n year = 2020\n}\n", "B", f"{FAULT} 6"),
         ("@article{bad,\n title = {B}\n year = 2020\n}\n", "B", f"{FAULT} 7"),
+        ("@misc{bad, title = {B}}\n@art icle{c,\n title = {C}}\n", "B", f"{FAULT} 5"),
         ("@article{bad,\n year = 2020\n}\n", "", "has neither a title nor an id"),
         ("@article{b, journal = jphysa # { B}, title = {B}}\n", "B", ""),
         ('@string{b = "B"}\n@preamble{"\\newcommand"}\n@book(k, title = b)\n', "B", ""),
