@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from digest.config import load_config
+from digest.interest.libraries import read_libraries
+from digest.match.step import match
+from digest.model.clock import ManualClock
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
+from digest.model.subscriptions import Destination, DestinationKind
+from digest.plan.step import plan
+from digest.poll.record import PollReport
+from digest.serve.installation import open_site
 from digest.store import Store
 from digest.store.libraries import (
     delete_like,
@@ -20,7 +33,9 @@ from digest.store.libraries import (
     save_library,
     save_like,
 )
-from tests.contract.store.made import NOW, make_paper, store_papers
+from tests.contract.store.made import DAY, NOW, make_paper, make_subscription, store_papers, subscribe
+
+CONSOLE = Destination(DestinationKind.CONSOLE)
 
 ONE, TWO = ArxivId(202611, 1), ArxivId(202611, 2)
 
@@ -112,3 +127,38 @@ def test_processes_that_read_the_same_library_at_once_leave_it_whole(store: Stor
     assert [one.paper.title for one in held.papers] == [f"Paper {n}" for n in range(40)]
     assert {one.paper.abstract for one in held.papers} == {f"By {held.version}."}
     assert read_likes(store) == [(ONE, Opinion.MORE)]
+
+
+def plan_by_library(store: Store, folder: Path) -> list[tuple[str, str]]:
+    """Return the ids of a digest that a library puts in order, with the reasons, from papers made of few words."""
+    chance = random.Random(7)  # noqa: S311 - made-up titles
+    words = [f"word{letter}{number}" for letter in "abcdefg" for number in range(9)]
+    texts = [" ".join(["tail", *chance.choices(words, k=12)]) for _ in range(60)]
+    held = "".join(f"@misc{{k, title = {{{chance.choice(texts)}}}}}\n" for _ in range(9))
+    (folder / "lab.bib").write_text(held)
+    (folder / "digest.toml").write_text('[arxiv]\ncontact = "ops@example.org"\n')
+    clock = ManualClock(NOW)
+    site = open_site(load_config(folder / "digest.toml", {}), clock, owner="test", jitter=lambda: 0.5)
+    with closing(site), closing(site.store):
+        site.store = store
+        library = (str(folder / "lab.bib"),)
+        subscribe(store, make_subscription(queries=("tail",), library=library, destinations=(CONSOLE,)))
+        papers = [make_paper(n, title=texts[n % 50], abstract=texts[n]) for n in range(1, 60)]
+        store_papers(store, papers)
+        read_libraries(site, PollReport())
+        match(site, first_digests=False)
+        clock.advance(2 * DAY)
+        (digest,) = plan(site, patience=timedelta(0)).digests
+        return [(str(entry.paper.id), entry.near) for entry in digest.entries]
+
+
+def test_a_library_puts_a_digest_in_the_same_order_on_both_databases(
+    emptied_sqlite: Callable[[], Store], emptied_postgresql: Callable[[], Store], tmp_path: Path
+) -> None:
+    on_sqlite, on_postgresql = (
+        plan_by_library(empty(), tmp_path) for empty in (emptied_sqlite, emptied_postgresql)
+    )
+    assert on_sqlite == on_postgresql
+    assert [bool(near) for _, near in on_sqlite] == [True] * 6 + [False] * 53
+    assert all(near.startswith("like “tail ") for _, near in on_sqlite[:6])
+    assert [id_ for id_, _ in on_sqlite] != sorted(id_ for id_, _ in on_sqlite)
