@@ -121,7 +121,7 @@ def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Findi
 
 def _check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
     """Yield the queries that can't be read and what looks like a slip; to `share`, without their words."""
-    followed = {name for subscription in config.subscriptions for name in subscription.queries}
+    followed = {name for one in config.subscriptions for name in (*one.queries, *one.read_first, *one.read_last)}
     for one in config.queries:
         if one.name not in followed:
             yield Finding(Verdict.WARNING, _QUERIES, f"{one.place}: no subscription follows it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from digest.config import Config, edits
 from digest.config.addresses import read_destination
 from digest.deliver import people, unsubscribe
 from digest.inspect.query_volume import MATCH_SPAN, describe_matches
-from digest.match.rules import read_exclusion
+from digest.match.rules import find_unreadable, read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
 from digest.model.clock import name_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError, count
@@ -47,15 +47,12 @@ from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, 
 from digest.store.views import SubscriptionLine
 
 
-def describe_exclusion(subscription: Subscription) -> list[str]:
-    """Return what a subscription excludes, a line each; queries that can't be read say so."""
-    unreadable = {text: error.message for text, error in read_exclusion(subscription).problems}
-    lines = [
-        text + (f"   can't be read, excludes nothing: {unreadable[text]}" if text in unreadable else "")
-        for text in subscription.exclude
+def _describe_queries(texts: Sequence[str], named: Collection[str] = ()) -> list[str]:
+    """Return queries, a line each; those that can't be read say so."""
+    unreadable = find_unreadable(texts, named)
+    return [
+        text + (f"   can't be read: {unreadable[text].message}" if text in unreadable else "") for text in texts
     ]
-    papers = ", ".join(map(str, subscription.exclude_papers))
-    return [*lines, papers] if papers else lines
 
 
 def find_excluders(config: Config, query_name: str, paper: Paper) -> list[tuple[str, str]]:
@@ -350,8 +347,8 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
         return
     turn = describe_turn(here, line)
     for label, values in _describe(here, due, line, places, digests, turn=turn).items():
-        if values:
-            print_wrapped(label, "\n".join(values), width=13, bold=True)
+        if any(values):
+            print_wrapped(label, "\n".join(filter(None, values)), width=13, bold=True)
 
 
 def _describe(
@@ -368,6 +365,7 @@ def _describe(
     named = {one.name: one.text for one in due.revisions if one.name != one.text}
     width = max(map(len, named), default=0)
     texts = [one.text for one in due.revisions if one.name == one.text]
+    saved = {query.name for query in here.config.queries}
     return {
         "name": [f"{subscription.name} · “{subscription.title}”"],
         "follows": [*(f"{name:<{width}}  {text}" for name, text in named.items()), *texts],
@@ -377,7 +375,14 @@ def _describe(
         "kinds": [", ".join(subscription.kinds)],
         "when empty": [subscription.when_empty],
         **({"quiet hours": [str(subscription.quiet_hours)]} if subscription.quiet_hours else {}),
-        "excludes": describe_exclusion(subscription),
+        "excludes": [
+            *_describe_queries(subscription.exclude),
+            ", ".join(map(str, subscription.exclude_papers)),
+        ],
+        "library": [*subscription.library],
+        "not like": [*subscription.not_like],
+        "read first": _describe_queries(subscription.read_first, saved),
+        "read last": _describe_queries(subscription.read_last, saved),
         "show": ["all" if subscription.show is None else count(subscription.show, "paper")],
         **_describe_reading(subscription),
         "brings": [describe_matches(line.days, line.began_at, here.now)],

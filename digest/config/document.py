@@ -26,6 +26,7 @@ from digest.config.draft import CONFIG_VARIABLE, ConfigDraft
 from digest.config.settings import (
     INCOMING,
     INHERITED,
+    NAMING,
     QUERY,
     SETTINGS,
     SUBSCRIPTION,
@@ -195,10 +196,11 @@ def _read_subscription(
     prefix = f"{key}." if key else ""
     inherited = {one.name: draft.values[one.key] for one in INHERITED.values()}
     values = draft.read_table(key, table, SUBSCRIPTION, inherited=inherited)
-    for word in values["follow"] or ():
-        if word not in queries and (text := complete_word(word)):
-            hint = f'{suggest(word, queries, "")} A query says where to look: "{text}".'.lstrip()
-            draft.complain(f"{prefix}follow", f"there is no saved query {word!r}", hint)
+    for name in NAMING:
+        for word in values[name] or ():
+            if word not in queries and (text := complete_word(word)):
+                hint = f'{suggest(word, queries, "")} A query says where to look: "{text}".'.lstrip()
+                draft.complain(f"{prefix}{name}", f"there is no saved query {word!r}", hint)
     draft.read(f"{prefix}to", map(str, values["to"] or ()), refuse_repeats)
     values["to"] = tuple(dict.fromkeys(_list_readers(draft, f"{prefix}to", values["to"] or ())))
     cadence, quiet_hours = values.pop("when"), values.pop("quiet_hours") or None

@@ -16,7 +16,7 @@ from digest.config.addresses import read_destination
 from digest.config.display import write_toml
 from digest.config.document import ONLY, list_only
 from digest.config.draft import parse_variable
-from digest.config.settings import SUBSCRIPTION
+from digest.config.settings import NAMING, SUBSCRIPTION
 from digest.config.values import read_followed, read_queries, suggest
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 
@@ -63,15 +63,16 @@ def remove_query(text: str, name: str) -> str:
 
     Raises:
         UnknownName: there is none of that name.
-        UsageError: a subscription follows it.
+        UsageError: a subscription follows it, or reads it first or last.
         ConfigurationError: no command can change it.
     """
     _require(name, tomllib.loads(text).get("queries", {}), "saved query")
     for follower, one in list_subscriptions(text).items():
-        if name in _as_list(one["follow"]):
+        for key in (key for key in NAMING if name in _as_list(one.get(key, []))):
+            change = f"--remove-query {name}" if key == "follow" else f"{key}="
             raise UsageError(
-                f"the subscription {follower} still follows the saved query {name}",
-                hint=f"`digest subscription edit {follower} --remove-query {name}` takes it from there.",
+                f"the subscription {follower} still {NAMING[key]} the saved query {name}",
+                hint=f"`digest subscription edit {follower} {change}` takes it from there.",
             )
     tables = _cut(text)
     for table in tables:

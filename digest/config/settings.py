@@ -457,11 +457,16 @@ class Config:
         return name if "follow" in self.origins else f"subscriptions.{subscription}.{name}"
 
     def list_texts(self) -> list[tuple[str, str]]:
-        """Return where each query of the file is written, also those that subscriptions exclude, and its text."""
-        excluded = [
-            (self.find_key(one.name, "exclude"), text) for one in self.subscriptions for text in one.exclude
+        """Return where each query of the file is written, also those for one subscription alone, and its text."""
+        named = {query.name for query in self.queries}
+        texts = [
+            (self.find_key(one.name, key), text)
+            for one in self.subscriptions
+            for key in ("exclude", "read_first", "read_last")
+            for text in getattr(one, key)
+            if key == "exclude" or text not in named
         ]
-        return [(query.place, query.text) for query in self.queries] + excluded
+        return [(query.place, query.text) for query in self.queries] + texts
 
     @property
     def zone(self) -> tzinfo | None:
@@ -532,6 +537,9 @@ INCOMING: dict[DestinationKind, Setting] = {
 
 WEBHOOK: tuple[Setting, ...] = list_settings("webhooks.NAME", Webhook)
 """What is written in `[webhooks.NAME]`."""
+
+NAMING = {"follow": "follows", "read_first": "reads first", "read_last": "reads last"}
+"""Keys of a subscription that take saved queries by name, and what it does to them."""
 
 SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(

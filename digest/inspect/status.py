@@ -26,7 +26,7 @@ from digest.inspect.alarms import (
 from digest.inspect.coverage import MailingLine, is_checked, load_mailings
 from digest.inspect.query_volume import MATCH_SPAN
 from digest.interest.libraries import describe_trouble
-from digest.match.rules import read_exclusion
+from digest.match.rules import find_idle
 from digest.model.alarms import Alarm, AlarmName
 from digest.model.announcements import mailing_moment, next_mailing
 from digest.model.cadences import CadenceKind
@@ -220,10 +220,11 @@ def find_slips(conn: Connection, config: Config) -> Iterator[Trouble]:
             instead = "; the text before stays in use" if query.name in used else ""
             what = f"saved query {query.name} can't be read: {error.message}{instead}"
             yield Trouble(what, "Mend it in digest.toml. `digest doctor` shows the place.")
+    named = {query.name for query in config.queries}
     for subscription in config.subscriptions:
-        for _, problem in read_exclusion(subscription).problems:
-            what = f"what {subscription.name} excludes can't be read: {problem.message}"
-            yield Trouble(what, "Mend it in digest.toml. `digest doctor` shows the place.")
+        for what, problem in find_idle(subscription, named):
+            said = f"{what} can't be read: {problem.message}"
+            yield Trouble(said, "Mend it in digest.toml. `digest doctor` shows the place.")
 
 
 def _find_intake_troubles(

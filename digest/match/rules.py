@@ -28,12 +28,10 @@ class Exclusion:
     Attributes:
         papers: by id, in whichever version.
         queries: those that can be read.
-        problems: texts that can't be read and exclude nothing, each with what is wrong.
     """
 
     papers: frozenset[ArxivId] = frozenset()
     queries: tuple[Query, ...] = ()
-    problems: tuple[tuple[str, QueryError], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.papers or self.queries)
@@ -67,13 +65,36 @@ _NOTHING = Exclusion()
 
 @lru_cache(maxsize=2**10)
 def _read(texts: tuple[str, ...], papers: tuple[ArxivId, ...]) -> Exclusion:
-    queries, problems = [], []
+    return Exclusion(frozenset(papers), tuple(query for text in texts if (query := read_saved(text))))
+
+
+def find_unreadable(texts: Iterable[str], named: Collection[str] = ()) -> dict[str, QueryError]:
+    """Return queries that can't be read, each with what is wrong, but for those of some names."""
+    problems = {}
     for text in texts:
         try:
-            queries.append(parse_query(text))
+            _ = text in named or parse_query(text)
         except QueryError as error:
-            problems.append((text, error))
-    return Exclusion(frozenset(papers), tuple(queries), tuple(problems))
+            problems[text] = error
+    return problems
+
+
+def find_idle(subscription: Subscription, named: Collection[str]) -> list[tuple[str, QueryError]]:
+    """Return what is not done since a query can't be read, `what perf-team excludes`, and what is wrong with it.
+
+    Args:
+        named: names of saved queries, which are told of by themselves.
+    """
+    texts = (
+        ("excludes", subscription.exclude, ()),
+        ("reads first", subscription.read_first, named),
+        ("reads last", subscription.read_last, named),
+    )
+    return [
+        (f"what {subscription.name} {verb}", problem)
+        for verb, listed, known in texts
+        for problem in find_unreadable(listed, known).values()
+    ]
 
 
 def exclude_changes(

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from digest.match.rules import read_exclusion
+from digest.match.rules import find_idle
 from digest.model.errors import QueryError
 from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
 from digest.plan.step import make_due_what_waits
@@ -37,7 +37,8 @@ class RosterReport:
         unreadable: saved queries that can't be read, each with what is wrong.
         futile: saved queries that no paper can ever meet, each with why.
         going_on: those of them that go on as they were read before.
-        not_excluding: subscriptions that exclude a query which can't be read, each with what is wrong.
+        idle: what subscriptions would exclude, or put first or last, by a query that can't be read, each with what
+            is wrong.
         let_go: what waited for subscriptions and destinations that are named no more, and goes nowhere.
         kept_away: (destination, new subscription, the one left): a person who unsubscribed stays unsubscribed.
     """
@@ -49,7 +50,7 @@ class RosterReport:
     unreadable: tuple[tuple[str, str], ...] = ()
     futile: tuple[tuple[str, str], ...] = ()
     going_on: tuple[str, ...] = ()
-    not_excluding: tuple[tuple[str, str], ...] = ()
+    idle: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
     let_go: tuple[LetGo, ...] = ()
 
@@ -80,10 +81,7 @@ class RosterReport:
                 for name, problem in self.unreadable
             ),
             *(f"saved query {name} brings nothing: {why}" for name, why in self.futile),
-            *(
-                f"what {name} excludes can't be read and excludes nothing:\n{problem}"
-                for name, problem in self.not_excluding
-            ),
+            *(f"{what} can't be read and has no effect:\n{problem}" for what, problem in self.idle),
         )
 
 
@@ -124,10 +122,10 @@ def sync_roster(site: Site) -> RosterReport:
         unreadable=tuple(unreadable),
         futile=tuple(futile),
         going_on=queries.going_on,
-        not_excluding=tuple(
-            (subscription.name, f"{problem.message}\n{problem.pointer()}\n{problem.hint}".rstrip())
+        idle=tuple(
+            (what, f"{problem.message}\n{problem.pointer()}\n{problem.hint}".rstrip())
             for subscription in site.config.subscriptions
-            for _, problem in read_exclusion(subscription).problems
+            for what, problem in find_idle(subscription, texts)
         ),
         kept_away=kept_away,
         let_go=subscriptions.let_go,

@@ -21,6 +21,21 @@ def test_what_is_excluded_is_shown(digest: Shell, world: World) -> None:
     assert (shown_json["exclude"], shown_json["exclude_papers"]) == ([PERSON], ["2611.00042", "2611.00043"])
 
 
+def test_a_library_and_what_is_read_first_and_last_are_shown(digest: Shell, world: World) -> None:
+    keys = (
+        f"library = 'lab.bib'\nnot_like = 'zotero:12'\nread_first = ['perf', '{PERSON}']\nread_last = 'ti:survey'"
+    )
+    world.edit_config(FIRST, f"{FIRST}\n{keys}")
+    digest("run")
+    shown = digest("subscription", "show", "perf-team").lines
+    at = next(number for number, line in enumerate(shown) if line.startswith("library "))
+    assert shown[at].endswith("/lab.bib")
+    own = ["not like     zotero:12", "read first   perf", f"             {PERSON}", "read last    ti:survey"]
+    assert shown[at + 1 : at + 5] == own
+    shown_json = digest("subscription", "show", "perf-team", "--json").json
+    assert (shown_json["not_like"], shown_json["read_first"]) == (["zotero:12"], ["perf", PERSON])
+
+
 def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
     paper = digest("query", "show", "perf", "--json").json["papers"][0]["id"]
     world.edit_config(FIRST, f'{FIRST}\nexclude_papers = ["{paper}"]')
@@ -38,6 +53,10 @@ def test_the_doctor_and_status_name_what_cannot_be_read(digest: Shell, world: Wo
     said = digest("doctor", "--quick", expect=1)
     assert "subscriptions.perf-team.exclude: 'Lindquell' is not a full name" in " ".join(said.out.split())
     assert "what perf-team excludes can't be read: 'Lindquell' is not a full name" in digest("status").out
+    world.edit_config("exclude = 'author", "read_last = 'author")
+    said = digest("doctor", "--quick", expect=1)
+    assert "subscriptions.perf-team.read_last: 'Lindquell' is not a full name" in " ".join(said.out.split())
+    assert "what perf-team reads last can't be read: 'Lindquell'" in digest("status").out
 
 
 def test_an_exclusion_that_cannot_be_read_is_shown(digest: Shell, world: World) -> None:
@@ -47,4 +66,4 @@ def test_an_exclusion_that_cannot_be_read_is_shown(digest: Shell, world: World) 
         conn.execute(spoilt.values(exclude_queries="author:Lindquell"))
     store.close()
     shown = digest("subscription", "show", "perf-team").out
-    assert "author:Lindquell   can't be read, excludes nothing: 'Lindquell' is not a full name" in shown
+    assert "author:Lindquell   can't be read: 'Lindquell' is not a full name" in shown

@@ -117,6 +117,14 @@ def test_what_has_no_lines_of_its_own_is_left_to_the_owner_of_the_file() -> None
         edits.edit_subscription(inline, "a", values={"show": 3})
 
 
+def test_a_saved_query_stays_while_it_is_read_first_or_last() -> None:
+    for key, said in (("read_first", "reads first"), ("read_last", "reads last")):
+        named = edits.edit_subscription(FILE, "team", values={"follow": "ti:x", key: ["ti:y", "gpu"]})
+        with pytest.raises(UsageError, match=f"the subscription team still {said} the saved query gpu") as caught:
+            edits.remove_query(named, "gpu")
+        assert caught.value.hint == f"`digest subscription edit team {key}=` takes it from there."
+
+
 def test_a_saved_query_is_removed_once_nobody_follows_it() -> None:
     with pytest.raises(UsageError, match="the subscription team still follows the saved query gpu"):
         edits.remove_query(FILE, "gpu")
@@ -144,6 +152,9 @@ def test_values_are_read_by_what_the_settings_take() -> None:
     assert read('kinds=["new"]') == ("kinds", ["new"])
     assert read("title=[GPU]") == ("title", "[GPU]")
     assert read('exclude=author:"Lindquell, K"') == ("exclude", 'author:"Lindquell, K"')
+    assert read("library=~/lab.bib, zotero:12/Thesis") == ("library", ["~/lab.bib", "zotero:12/Thesis"])
+    assert read('read_first=ti:"a, b"') == ("read_first", 'ti:"a, b"')
+    assert read("read_last=") == ("read_last", None)
     assert read("title=") == ("title", None)
     assert read('follow=au:"Lindquell, K"') == ("follow", 'au:"Lindquell, K"')
     assert read('follow=["gpu", "perf"]') == ("follow", ["gpu", "perf"])

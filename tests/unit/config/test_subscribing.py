@@ -29,6 +29,8 @@ def table(**keys: str) -> str:
         ({"name": '"Perf Team"'}, "'Perf Team' can't be a name", "small letters"),
         ({"name": "5"}, "subscriptions no. 1.name: must be text", ""),
         ({"follow": '["perv"]'}, "there is no saved query 'perv'", "Did you mean 'perf'?"),
+        ({"read_first": '["perf", "perv"]'}, "read_first: there is no saved query 'perv'", "Did you mean 'perf'?"),
+        ({"read_last": '"math.CO"'}, "read_last: there is no saved query 'math.CO'", '"cat:math.CO"'),
         ({"follow": '["zzz"]'}, "there is no saved query 'zzz'", '"all:zzz"'),
         ({"follow": '["cs.*"]'}, "there is no saved query 'cs.*'", '"cat:cs.*"'),
         ({"follow": '"cs.PF"'}, "there is no saved query 'cs.PF'", '"cat:cs.PF"'),
@@ -82,6 +84,13 @@ def test_every_wrong_destination_and_query_of_a_subscription_is_named_at_once(re
 def test_queries_and_destinations_may_be_one_text_or_a_list(load: Load) -> None:
     one = load(QUERIES + table(follow='"perf"', to='"feed"')).subscriptions
     assert one == load(QUERIES + table(follow='["perf"]', to='["feed"]')).subscriptions
+
+
+def test_what_is_read_first_and_last_is_a_name_or_a_text_and_a_text_is_listed_with_its_place(load: Load) -> None:
+    one = load(QUERIES + table(read_first='["perf", "ti:(broken"]', read_last='"ti:survey"'))
+    assert one.subscriptions[0].read_first == ("perf", "ti:(broken")
+    own = {"subscriptions.perf-team.read_first": "ti:(broken", "subscriptions.perf-team.read_last": "ti:survey"}
+    assert dict(one.list_texts()[-2:]) == own
 
 
 def test_papers_and_queries_to_exclude_are_read(load: Load) -> None:

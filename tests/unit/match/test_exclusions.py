@@ -51,7 +51,7 @@ def test_without_exclusions_nothing_is_looked_at() -> None:
 
 def test_a_query_that_cannot_be_read_excludes_nothing_and_is_named() -> None:
     exclusion = read_exclusion(subscribe(exclude=("author:Lindquell", "cat:math.CO")))
-    assert [text for text, _ in exclusion.problems] == ["author:Lindquell"]
+    assert [query.text for query in exclusion.queries] == ["cat:math.CO"]
     assert exclusion.find_cause(MINE) == ""
     assert exclusion.find_cause(NAMESAKES) == "exclude = cat:math.CO"
 

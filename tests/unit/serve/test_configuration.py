@@ -7,11 +7,11 @@ from digest.serve.configuration import RosterReport
 
 def test_what_cannot_be_read_is_said_with_what_is_done_instead() -> None:
     unreadable = (("gpu", "OR has nothing after it\nti:(gpu OR"), ("perf", "never closed"))
-    report = RosterReport(unreadable=unreadable, going_on=("gpu",), not_excluding=(("team", "no full name"),))
+    report = RosterReport(unreadable=unreadable, going_on=("gpu",), idle=(("what team excludes", "no full name"),))
     assert report.doubts == (
         "saved query gpu can't be read and is still used as it was before:\nOR has nothing after it\nti:(gpu OR",
         "saved query perf can't be read and is left out:\nnever closed",
-        "what team excludes can't be read and excludes nothing:\nno full name",
+        "what team excludes can't be read and has no effect:\nno full name",
     )
 
 
