@@ -14,22 +14,20 @@ import re
 import socket
 import ssl
 import threading
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from digest.config.addresses import ChooseProxy, Proxy
 from digest.model.clock import SystemClock, read_rfc_date
 from digest.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
     import httpx
-
-    from digest.config.addresses import ChooseProxy, Proxy
 
 read_clock = SystemClock().now
 
@@ -45,7 +43,7 @@ class ExchangeError(Exception):
 
     Attributes:
         was_out: the request had begun to leave: it may have been carried out.
-        hint: what to check, where that is no matter of who was asked; "" else.
+        hint: what to check, if that is no matter of who was asked; "" else.
     """
 
     def __init__(self, reason: str, *, was_out: bool, hint: str = "") -> None:
@@ -90,7 +88,6 @@ class Wire:
         headers: of every request, beside the usual ones.
         deadline: seconds a whole exchange may take.
         limit: bytes a body may have, unpacked.
-        choose_proxy: tells which proxy a request goes through.
         now: the time, for a server that does not tell it.
     """
 
@@ -125,10 +122,8 @@ class Wire:
         """Make one request and return its answer, whatever its status.
 
         Args:
-            method: `GET` or `POST`.
             silence: seconds until connected, at most ten, and between two pieces of the answer.
-            headers: besides those of every request.
-            check: called when the connection stands and the request is all that is left. If it raises, not a
+            check: called when the connection is made and the request is all that is left. If it raises, not a
                 byte has left, and its error is the caller's.
             unread: statuses that say all there is to know. The body that follows one may never end.
 
@@ -231,11 +226,7 @@ class _Exchange:
             self._was_out = True
 
     def require_going_on(self) -> None:
-        """Go on only if nobody has broken it off.
-
-        Raises:
-            ConnectionAbortedError: somebody has.
-        """
+        """Raise `ConnectionAbortedError` if somebody has broken it off."""
         if self._cut_for:
             raise ConnectionAbortedError
 

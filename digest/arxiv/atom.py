@@ -24,6 +24,7 @@ from digest.arxiv.documents import (
     put_aside,
     read_iso_date,
     read_text,
+    require,
     says_withdrawn,
     split_dois,
 )
@@ -33,13 +34,6 @@ from digest.model.papers import ArxivId, Author, Paper
 _ATOM: Final = "{http://www.w3.org/2005/Atom}"
 _ARXIV: Final = "{http://arxiv.org/schemas/atom}"
 _SEARCH: Final = "{http://a9.com/-/spec/opensearch/1.1/}"
-
-_AUTHOR: Final = _ATOM + "author"
-_NAME: Final = _ATOM + "name"
-_AFFILIATION: Final = _ARXIV + "affiliation"
-_TERM: Final = _ATOM + "category"
-_PRIMARY: Final = _ARXIV + "primary_category"
-_DOI: Final = _ARXIV + "doi"
 
 _ID: Final = _ATOM + "id"
 _TITLE: Final = _ATOM + "title"
@@ -71,8 +65,7 @@ class AtomPage:
         papers: in the order given.
         total: how many papers the whole search has.
         start: the position of the first paper of this page, from 0.
-        quarantined: entries that could not be read.
-        response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None where the
+        response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None if the
             feed does not say.
     """
 
@@ -146,20 +139,15 @@ def check_counts(page: AtomPage, start: int, size: int) -> None:
 
 
 def _read_refusal(entry: Element) -> ArxivError | None:
-    """Return what an entry that is no paper complains of, None where it just cannot be read."""
-    id_ = (entry.findtext(_ATOM + "id") or "").strip()
-    if not _ERROR_ID.match(id_) and not _is_unlinked_error(entry):
+    """Return what an entry that is no paper complains of, None if it just cannot be read."""
+    id_, title = ((entry.findtext(name) or "").strip() for name in (_ID, _TITLE))
+    # Some error entries point into the manual; they are known by their title and by having no date.
+    if not _ERROR_ID.match(id_) and (title != "Error" or entry.find(_PUBLISHED) is not None):
         return None
-    message = fold_line(read_text(entry.find(_ATOM + "summary"))) or "no reason given"
+    message = fold_line(read_text(entry.find(_SUMMARY))) or "no reason given"
     if "internal error" in message:
         return ArxivFaulted(f"arXiv had an error of its own: {message}", hint=TRY_AGAIN)
     return ArxivRejected(f"arXiv rejects the request: {message}", hint="Correct the query, then ask again.")
-
-
-def _is_unlinked_error(entry: Element) -> bool:
-    # Some error entries point into the manual; they are known by their title and by having no date.
-    title = (entry.findtext(_ATOM + "title") or "").strip()
-    return title == "Error" and entry.find(_ATOM + "published") is None
 
 
 def _read_count(feed: Element, name: str) -> int:
@@ -172,7 +160,7 @@ def _read_count(feed: Element, name: str) -> int:
 
 def _read_response_date(feed: Element) -> datetime | None:
     try:
-        return read_iso_date(feed.findtext(_ATOM + "updated") or "")
+        return read_iso_date(feed.findtext(_UPDATED) or "")
     except ValueError:
         return None
 
@@ -184,22 +172,22 @@ def _read_paper(entry: Element, known: _Categories) -> Paper:
     dois: list[str] = []
     for child in entry:
         tag = child.tag
-        if tag == _AUTHOR:
+        if tag == _ATOM + "author":
             _add_author(authors, child)
-        elif tag == _TERM:
+        elif tag == _ATOM + "category":
             terms.append(child.get("term", ""))
         elif tag in _TEXTS:
             fields.setdefault(tag, read_text(child))
-        elif tag == _PRIMARY:
+        elif tag == _ARXIV + "primary_category":
             terms.insert(0, child.get("term", ""))
-        elif tag == _DOI:
+        elif tag == _ARXIV + "doi":
             dois.append(read_text(child))
     id_, version = _read_id(fields)
     comment = fold_line(fields.get(_COMMENT, ""))
     return Paper(
         id=id_,
         version=version,
-        title=_require(fold_line(fields.get(_TITLE, "")), "title"),
+        title=require(fold_line(fields.get(_TITLE, "")), "title"),
         abstract=fold_paragraphs(fields.get(_SUMMARY, "")),
         authors=_read_again(authors),
         categories=_read_categories(tuple(terms), known),
@@ -216,14 +204,12 @@ def _add_author(authors: list[Author], element: Element) -> None:
     name = ""
     affiliations: tuple[str, ...] = ()
     for child in element:
-        if child.tag == _NAME:
+        if child.tag == _ATOM + "name":
             name = fold_line(read_text(child))
             if "-" in name:
                 name = name.replace(". -", ".-")
-        elif child.tag == _AFFILIATION:
-            affiliation = fold_line(read_text(child))
-            if affiliation:
-                affiliations += (affiliation,)
+        elif child.tag == _ARXIV + "affiliation" and (affiliation := fold_line(read_text(child))):
+            affiliations += (affiliation,)
     if name:
         authors.append(Author(name, affiliations))
 
@@ -268,9 +254,3 @@ def _read_categories(terms: tuple[str, ...], known: _Categories) -> tuple[str, .
     if not names:
         raise MalformedEntry("it has no category")
     return names
-
-
-def _require(text: str, name: str) -> str:
-    if not text:
-        raise MalformedEntry(f"it has no {name}")
-    return text

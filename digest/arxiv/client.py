@@ -10,19 +10,14 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from digest.arxiv.atom import AtomPage, check_counts, parse_atom
 from digest.arxiv.documents import BODY_LIMIT, TRY_AGAIN, check_body
-from digest.arxiv.exchange import (
-    AskedRequest,
-    TooLate,
-    ask,
-    gate_outcome,
-    judge_status,
-)
+from digest.arxiv.exchange import AskedRequest, TooLate, ask, gate_outcome, judge_status
 from digest.arxiv.oai import OaiPage, parse_oai
+from digest.config.addresses import ChooseProxy
 from digest.model.clock import REQUEST_DEADLINE, Clock, Gate, GateOutcome, Grant, RequestOutcome, monotonic
 from digest.model.errors import (
     ArxivError,
@@ -34,12 +29,9 @@ from digest.model.errors import (
     ConfigurationError,
     UsageError,
 )
+from digest.model.papers import ArxivId
 from digest.model.polls import RequestLog
 from digest.wire import Wire
-
-if TYPE_CHECKING:
-    from digest.config.addresses import ChooseProxy
-    from digest.model.papers import ArxivId
 
 __all__ = ["IDS_LIMIT", "WALL", "ArxivAddresses", "ArxivClient", "Fetched", "ShortPage"]
 
@@ -103,13 +95,10 @@ class ShortPage(ArxivShort, Generic[PageT]):
 
 
 class ArxivClient:
-    """Asks arXiv one thing at a time.
+    """Asks arXiv one thing at a time. Each request may end in an `ArxivError` that names what was asked.
 
     Args:
-        addresses: where to ask.
         user_agent: name, version and how to reach the operator.
-        gate: gives leave for each request.
-        clock: dates what is fetched.
         on_request: called for every request after it ended and the gate was released.
         deadline: seconds one request may take in all.
 
@@ -161,7 +150,6 @@ class ArxivClient:
         Raises:
             UsageError: nothing is asked for, or more than arXiv gives out.
             ShortPage: entries are missing, after all retries.
-            ArxivError: as described in `digest.model.errors`; it names what was asked.
         """
         _check_search(query, start, size, ids)
         parameters = {"search_query": " ".join(query.split()), "start": str(start), "max_results": str(size)}
@@ -190,14 +178,12 @@ class ArxivClient:
         """Fetch one page of the harvest: everything touched since the start of a UTC day, or a token's page.
 
         Args:
-            token: of the page before.
             expected: entries a page of this list has, unless it is the last one.
 
         Raises:
             UsageError: neither a day nor a token is given, or both are.
             TokenExpired: the list has to be asked for from its beginning.
             ShortPage: entries are missing, after all retries.
-            ArxivError: as described in `digest.model.errors`; it names what was asked.
         """
         if (from_date is None) == (token is None):
             raise UsageError("a harvest starts either from a day or from a token")
@@ -226,7 +212,6 @@ class ArxivClient:
 
         Raises:
             UnknownPaper: arXiv knows no such paper.
-            ArxivError: as described in `digest.model.errors`; it names what was asked.
         """
         identifier = f"oai:arXiv.org:{id_}"
         parameters = {"verb": "GetRecord", "identifier": identifier, "metadataPrefix": "arXivRaw"}
@@ -238,9 +223,6 @@ class ArxivClient:
 
         Args:
             source: which interface is asked, `harvest` or `query`.
-
-        Raises:
-            ArxivError: as described in `digest.model.errors`.
         """
         url, parameters = self._addresses.oai_url, {"verb": "Identify"}
         if source == "query":
@@ -256,10 +238,9 @@ class ArxivClient:
         for _ in range(RETRIES):
             try:
                 return self._try_once(asked, read, check)
-            except ArxivHostile:
-                raise
-            except _MAY_PASS:
-                continue
+            except _MAY_PASS as error:
+                if isinstance(error, ArxivHostile):
+                    raise
         return self._try_once(asked, read, check)
 
     def _try_once(

@@ -177,6 +177,13 @@ class MalformedEntry(Exception):
     """One entry of a page cannot be read; its page may be fine."""
 
 
+def require(text: str, name: str) -> str:
+    """Return a text of an entry; raise `MalformedEntry` if it is empty."""
+    if not text:
+        raise MalformedEntry(f"it has no {name}")
+    return text
+
+
 def put_aside(position: int, entry: Element, error: MalformedEntry) -> Quarantined:
     """Keep a malformed entry with what is wrong with it."""
     written = _NAMESPACE.sub(b"", tostring(entry, "utf-8"))

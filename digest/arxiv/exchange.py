@@ -57,7 +57,6 @@ def ask(wire: Wire, asked: AskedRequest, *, not_after: float) -> HttpAnswer:
     """Make one exchange.
 
     Args:
-        wire: makes it.
         not_after: the moment, by `monotonic`, after which not a byte of the request may leave.
 
     Raises:
@@ -179,5 +178,5 @@ def _find_reason(answer: HttpAnswer, read: Callable[[bytes], object]) -> str:
     except (ArxivRejected, ArxivFaulted) as error:
         return f": {error.message.partition(': ')[2] or error.message}"
     except ArxivError:
-        return ""
+        pass
     return ""

@@ -10,7 +10,6 @@ import re
 import sys
 from dataclasses import dataclass
 from datetime import date, datetime
-from operator import attrgetter
 from typing import Final
 from xml.etree.ElementTree import Element
 
@@ -26,6 +25,7 @@ from digest.arxiv.documents import (
     put_aside,
     read_iso_date,
     read_text,
+    require,
     says_withdrawn,
     split_dois,
 )
@@ -43,19 +43,6 @@ _NAMES: Final = {
         *("journal-ref", "doi", "report-no", "license", "abstract"),
     )
 }
-_VERSION_TAG: Final = _RAW + "version"
-_DATE: Final = _RAW + "date"
-_SIZE: Final = _RAW + "size"
-_SOURCE_TYPE: Final = _RAW + "source_type"
-_HEADER: Final = _OAI + "header"
-_METADATA: Final = _OAI + "metadata"
-_IDENTIFIER: Final = _OAI + "identifier"
-_REQUEST: Final = _OAI + "request"
-_TOKEN: Final = _OAI + "resumptionToken"
-_FORMAT: Final = _RAW + "arXivRaw"
-_DATESTAMP: Final = _OAI + "datestamp"
-
-_get_number = attrgetter("number")
 _RECORD = _OAI + "record"
 _LISTS = (_OAI + "ListRecords", _OAI + "GetRecord")
 _VERSION = re.compile(r"v([1-9]\d{0,4})", re.ASCII)
@@ -80,7 +67,6 @@ class OaiPage:
         papers: each in its latest version with the whole history, in the order given.
         token: asks for the next page; None on the last one.
         response_date: when arXiv answered (UTC).
-        quarantined: entries that could not be read.
         records: how many entries the page had, readable or not, deleted ones among them.
         is_no_records_match: the list is empty, and arXiv says so: no fault, but the answer may have
             been kept by a cache since before the day's papers came.
@@ -112,12 +98,12 @@ def parse_oai(body: bytes) -> OaiPage:
     deleted = 0
     for position, entry in enumerate(document):
         try:
-            header = entry.find(_HEADER)
+            header = entry.find(_OAI + "header")
             if header is not None and header.get("status") == "deleted":
                 deleted += 1
             else:
-                paper = _read_paper(_find_metadata(entry, header), _read_datestamp(header))
-                _check_identity(paper.id, _read_identifier(header))
+                paper = _read_paper(_find_metadata(entry), _read_datestamp(entry))
+                _check_identity(paper.id, _read_header(entry, "identifier"))
                 papers.append(paper)
         except MalformedEntry as error:
             quarantined.append(put_aside(position, entry, error))
@@ -164,12 +150,12 @@ def _refuse_errors(root: Element) -> bool:
 def _read_token(root: Element, listed: Element, records: int) -> str | None:
     """Return the token of the next page, None where the list ends here and nothing hints at damage."""
     most = 1 if listed.tag == _LISTS[0] else 0
-    tokens = list(root.iter(_TOKEN))
+    tokens = list(root.iter(_OAI + "resumptionToken"))
     others = [child for child in listed if child.tag != _RECORD]
     if others != tokens or len(tokens) > most or (not most and records > 1):
         raise ArxivUnreadable("the list contains something that does not belong there", hint=TRY_AGAIN)
     token = read_text(tokens[0]).strip() if tokens else ""
-    request = root.find(_REQUEST)
+    request = root.find(_OAI + "request")
     if not tokens and request is not None and request.get("resumptionToken"):
         # Where a list came in pages its last one says so, by an empty token; only a single page need not.
         raise ArxivShort("the list continues from a token and does not say where it ends", hint=TRY_AGAIN)
@@ -183,8 +169,8 @@ def _read_response_date(root: Element) -> datetime:
         raise ArxivUnreadable(f"the answer does not say when it was made: {error}", hint=TRY_AGAIN) from error
 
 
-def _read_identifier(header: Element | None) -> str:
-    return fold_line(read_text(None if header is None else header.find(_IDENTIFIER)))
+def _read_header(entry: Element, name: str) -> str:
+    return fold_line(read_text(entry.find(f"{_OAI}header/{_OAI}{name}")))
 
 
 def _check_identity(id_: ArxivId, identifier: str) -> None:
@@ -201,24 +187,21 @@ def _check_identity(id_: ArxivId, identifier: str) -> None:
         raise MalformedEntry(f"its header names {named[:40]!r}, its text {id_}")
 
 
-def _read_datestamp(header: Element | None) -> date:
+def _read_datestamp(entry: Element) -> date:
     try:
-        return date.fromisoformat(read_text(None if header is None else header.find(_DATESTAMP)).strip()[:10])
+        return date.fromisoformat(_read_header(entry, "datestamp")[:10])
     except ValueError as error:
         raise MalformedEntry(f"its datestamp cannot be read: {error}") from error
 
 
-def _find_metadata(entry: Element, header: Element | None) -> Element:
-    other: str | None = None
-    for part in entry:
-        if part.tag == _METADATA:
-            for child in part:
-                if child.tag == _FORMAT:
-                    return child
-                other = child.tag
-    if other is not None:
-        raise ArxivUnreadable(f"the papers come as {other[:60]}, not as arXivRaw", hint=TRY_AGAIN)
-    raise MalformedEntry(f"{_read_identifier(header)[:80] or 'it'} comes without metadata")
+def _find_metadata(entry: Element) -> Element:
+    children = entry.findall(f"{_OAI}metadata/*")
+    for child in children:
+        if child.tag == _RAW + "arXivRaw":
+            return child
+    if children:
+        raise ArxivUnreadable(f"the papers come as {children[-1].tag[:60]}, not as arXivRaw", hint=TRY_AGAIN)
+    raise MalformedEntry(f"{_read_header(entry, 'identifier')[:80] or 'it'} comes without metadata")
 
 
 def _read_paper(raw: Element, datestamp: date) -> Paper:
@@ -228,19 +211,19 @@ def _read_paper(raw: Element, datestamp: date) -> Paper:
         name = _NAMES.get(child.tag)
         if name is not None:
             fields.setdefault(name, read_text(child))
-        elif child.tag == _VERSION_TAG:
+        elif child.tag == _RAW + "version":
             versions.append(_read_version(child))
-    versions.sort(key=_get_number)
+    versions.sort(key=lambda version: version.number)
     if not versions:
         raise MalformedEntry("it has no version")
     comment = fold_line(fields.get("comments", ""))
     return Paper(
         id=_read_id(fields),
         version=versions[-1].number,
-        title=_require(fields, "title"),
+        title=require(fold_line(fields.get("title", "")), "title"),
         abstract=fold_paragraphs(fields.get("abstract", "")),
         authors=parse_authors(fields.get("authors", "")),
-        categories=tuple(dict.fromkeys(_require(fields, "categories").split())),
+        categories=tuple(dict.fromkeys(require(fold_line(fields.get("categories", "")), "categories").split())),
         published=versions[0].submitted,
         updated=versions[-1].submitted,
         comment=comment,
@@ -259,14 +242,14 @@ def _read_version(element: Element) -> Version:
     if number is None:
         raise MalformedEntry(f"it has a version called {element.get('version', '')[:20]!r}")
     try:
-        submitted = read_rfc_date(element.findtext(_DATE) or "")
+        submitted = read_rfc_date(element.findtext(_RAW + "date") or "")
     except ValueError as error:
         raise MalformedEntry(f"the date of version {number[1]} cannot be read: {error}") from error
     return Version(
         number=int(number[1]),
         submitted=submitted,
-        size=fold_line(element.findtext(_SIZE) or ""),
-        source_type=sys.intern(fold_line(element.findtext(_SOURCE_TYPE) or "")),
+        size=fold_line(element.findtext(_RAW + "size") or ""),
+        source_type=sys.intern(fold_line(element.findtext(_RAW + "source_type") or "")),
     )
 
 
@@ -275,10 +258,3 @@ def _read_id(fields: dict[str, str]) -> ArxivId:
         return ArxivId.parse(fields.get("id", ""))
     except UsageError as error:
         raise MalformedEntry(f"its id cannot be read: {error}") from error
-
-
-def _require(fields: dict[str, str], name: str) -> str:
-    text = fold_line(fields.get(name, ""))
-    if not text:
-        raise MalformedEntry(f"it has no {name}")
-    return text

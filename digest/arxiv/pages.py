@@ -32,7 +32,6 @@ def walk_records(client: ArxivClient, from_date: date, *, token: str = "") -> It
     Raises:
         TokenExpired: the list can't be gone on with; start again from `from_date`.
         ArxivFaulted: arXiv leads round in a circle.
-        ArxivError: as described in `digest.model.errors`.
     """
     sizes: list[int] = []
     yield from _walk_once(client, from_date, token, sizes)
@@ -54,29 +53,28 @@ def find_day(token: str) -> date | None:
 
 def _walk_once(client: ArxivClient, from_date: date, token: str, sizes: list[int]) -> Iterator[Fetched[OaiPage]]:
     """Fetch a list once; `sizes` gets the entries of each page, and those known already say what to expect."""
-    used = {token}
-    fetched = _fetch(client, from_date, token, max(sizes, default=0))
-    if token and fetched.page.is_no_records_match:
-        raise _expired(from_date, token)
-    sizes.append(fetched.page.records)
-    yield fetched
-    while fetched.page.token is not None:
-        token = fetched.page.token
-        if token in used:
+    used: set[str] = set()
+    asked: str | None = token
+    while asked is not None:
+        if asked in used:
             raise ArxivFaulted(
-                f"the harvest from {from_date.isoformat()} leads back to its own page {token}",
+                f"the harvest from {from_date.isoformat()} leads back to its own page {asked}",
                 hint="The next check starts it again.",
             )
-        used.add(token)
-        fetched = _fetch(client, from_date, token, max(sizes))
-        if fetched.page.is_no_records_match:
-            raise _expired(from_date, token)
+        used.add(asked)
+        fetched = _fetch(client, from_date, asked, max(sizes, default=0))
+        if asked and fetched.page.is_no_records_match:
+            raise TokenExpired(
+                f"the harvest from {from_date.isoformat()} changed while it was read: its page {asked} is gone",
+                hint="The harvest starts again from its first page.",
+            )
         sizes.append(fetched.page.records)
         yield fetched
+        asked = fetched.page.token
 
 
 def _fetch(client: ArxivClient, from_date: date, token: str, expected: int) -> Fetched[OaiPage]:
-    """Fetch a page; where it stays short however often it is asked for, arXiv itself leaves something out.
+    """Fetch a page; if it stays short however often it is asked for, arXiv itself leaves something out.
 
     All pages of a list but the last have the same number of entries.
     """
@@ -85,13 +83,6 @@ def _fetch(client: ArxivClient, from_date: date, token: str, expected: int) -> F
     except ShortPage as short:
         fetched: Fetched[OaiPage] = short.fetched
         return fetched
-
-
-def _expired(from_date: date, token: str) -> TokenExpired:
-    return TokenExpired(
-        f"the harvest from {from_date.isoformat()} changed while it was read: its page {token} is gone",
-        hint="The harvest starts again from its first page.",
-    )
 
 
 OVERLAP: Final = 3
@@ -112,7 +103,7 @@ class SearchTooWide(ArxivRejected):
 
 @dataclass(slots=True)
 class _Walk:
-    """Where the walk through one part stands: what it has met, and whether the order of dates still holds."""
+    """How far the walk through one part has come: what it has met, and whether the order of dates still holds."""
 
     query: str
     size: int
@@ -131,11 +122,6 @@ class _Walk:
     def found(self) -> int:
         """How many different entries came, readable or not."""
         return len(self.seen) + len(self.unreadable)
-
-    @property
-    def is_at_end(self) -> bool:
-        """Whether all there is has been met."""
-        return self.position >= self.total or self.found >= self.total
 
     def has_reached(self, until: datetime) -> bool:
         """Whether all that is still to come is older."""
@@ -178,7 +164,6 @@ def walk_search(
     Raises:
         SearchTooWide: it can't be cut into parts that arXiv gives out.
         ArxivShort: papers are missing, or the results move too fast to be read.
-        ArxivError: as described in `digest.model.errors`.
     """
     reader = _Reader(client, query, until, max(size, SMALLEST_PAGE))
     whole = _Walk(query, reader.size)
@@ -193,11 +178,7 @@ def walk_search(
 
 
 def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetched[AtomPage]]:
-    """Fetch papers by id in their latest versions; those arXiv does not know are absent.
-
-    Raises:
-        ArxivError: as described in `digest.model.errors`.
-    """
+    """Fetch papers by id in their latest versions; those arXiv does not know are absent."""
     distinct = [str(id_) for id_ in dict.fromkeys(ids)]
     for first in range(0, len(distinct), IDS_LIMIT):
         some = distinct[first : first + IDS_LIMIT]
@@ -205,12 +186,7 @@ def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetche
 
 
 class _Reader:
-    """Reads the parts of one search, and gives out each paper once.
-
-    Attributes:
-        size: papers to a page.
-        end: after everything submitted so far.
-    """
+    """Reads the parts of one search, and gives out each paper once; `end` is after all submitted so far."""
 
     end: datetime
 
@@ -232,7 +208,7 @@ class _Reader:
                 continue
             _advance(walk, fetched.page, start)
             yield self._give_out(walk, fetched)
-            if walk.is_at_end:
+            if walk.position >= walk.total or walk.found >= walk.total:
                 _check_complete(walk, self._query)
                 return True
             if walk.has_reached(self._until):

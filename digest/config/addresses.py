@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit, urlunsplit
 
 from digest.config.values import read_each, read_line, read_lines, suggest
@@ -19,9 +19,8 @@ from digest.model.libraries import ZOTERO
 from digest.model.people import Signup
 from digest.model.subscriptions import FEED_SUFFIXES, Destination, DestinationKind, normalise_address
 
-if TYPE_CHECKING:
-    ChooseProxy = Callable[[str], "Proxy | None"]
-    """From the URL of a request to the proxy that it goes through."""
+ChooseProxy: TypeAlias = "Callable[[str], Proxy | None]"
+"""From the URL of a request to the proxy that it goes through."""
 
 _SQLITE_PREFIX = "sqlite:///"
 _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
