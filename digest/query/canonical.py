@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from digest.model.taxonomy import ARCHIVES, CATEGORIES, archive_of
 from digest.query.tokens import CURLY_QUOTES
@@ -41,34 +41,25 @@ def print_tree(node: Node) -> str:
         case Or(operands):
             return " OR ".join(map(_print_operand, operands))
         case And(operands):
-            return _print_operand(operands[0]) + "".join(map(_print_joined, operands[1:]))
-
-
-def _print_joined(node: Node) -> str:
-    if isinstance(node, Not):
-        return f" ANDNOT {_print_operand(node.operand)}"
-    return f" AND {_print_operand(node)}"
+            others = operands[1:]
+            joined = ((" ANDNOT ", one.operand) if isinstance(one, Not) else (" AND ", one) for one in others)
+            return _print_operand(operands[0]) + "".join(word + _print_operand(one) for word, one in joined)
 
 
 def _print_operand(node: Node) -> str:
     return f"({print_tree(node)})" if isinstance(node, And | Or | Not) else print_tree(node)
 
 
-def print_outline(node: Node) -> list[str]:
-    """Return a tree as lines for people, a group's operands below it and further in."""
-    return list(_outline(node, ""))
-
-
-def _outline(node: Node, indent: str, before: str = "") -> Iterator[str]:
+def print_outline(node: Node, before: str = "") -> list[str]:
+    """Return a tree as lines for people, a group's operands below it and further in, `before` the first line."""
     match node:
         case Condition():
-            yield f"{indent}{before}{print_condition(node)}"
+            return [f"{before}{print_condition(node)}"]
         case Not(operand):
-            yield from _outline(operand, indent, f"{before}not ")
+            return print_outline(operand, f"{before}not ")
         case And(operands) | Or(operands):
-            yield f"{indent}{before}{'all' if isinstance(node, And) else 'any'} of"
-            for operand in operands:
-                yield from _outline(operand, f"{indent}  ")
+            inner = (f"  {line}" for operand in operands for line in print_outline(operand))
+            return [f"{before}{'all' if isinstance(node, And) else 'any'} of", *inner]
 
 
 def measure_nesting(node: Node) -> int:
@@ -80,14 +71,11 @@ def measure_nesting(node: Node) -> int:
                 deepest = max(deepest, depth - 1)
             case Not(operand), depth:
                 waiting.append((operand, depth + 1))
-            case (And(operands) | Or(operands)) as group, depth:
-                waiting.extend(
-                    (
-                        part.operand if number and isinstance(part, Not) and isinstance(group, And) else part,
-                        depth + 1,
-                    )
-                    for number, part in enumerate(operands)
-                )
+            case And(operands), depth:
+                bare = (part.operand if isinstance(part, Not) else part for part in operands[1:])
+                waiting += [(part, depth + 1) for part in (operands[0], *bare)]
+            case Or(operands), depth:
+                waiting += [(part, depth + 1) for part in operands]
     return max(deepest, 0)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from digest import tex
 from digest.model import taxonomy
@@ -55,13 +55,12 @@ class PlainText:
         plain: what a reader sees.
     """
 
+    _parse: ClassVar[staticmethod[[str], Sequence[tex.TexPiece]]] = staticmethod(tex.parse_tex)
+
     def __init__(self, raw: str) -> None:
         self._raw = raw
         self._pieces = [piece for piece in self._parse(raw) if piece.text]
         self.plain = "".join([piece.text for piece in self._pieces])
-
-    def _parse(self, raw: str) -> Iterable[tex.TexPiece]:
-        return tex.parse_tex(raw)
 
     @cached_property
     def _shift(self) -> int | None:
@@ -100,17 +99,16 @@ class WordText(PlainText):
     gaps. Where any word has parts, the text is numbered a second time from far behind, each part by itself.
 
     Attributes:
-        numbers: term -> the numbers of its words; terms are stems where the field is stemmed.
+        numbers: term -> the numbers of its words; terms are stems if the field is stemmed.
         surfaces: the same for folded, unstemmed words; stop words are in neither.
     """
+
+    _parse = staticmethod(tex.parse_words)
 
     def __init__(self, raw: str, *, is_stemmed: bool) -> None:
         super().__init__(raw)
         self.surfaces = _number_words(cut_words(self.plain), PLACE_HOLDERS)
         self.numbers = self._stem_surfaces() if is_stemmed else self.surfaces
-
-    def _parse(self, raw: str) -> Iterable[tex.TexPiece]:
-        return tex.parse_words(raw)
 
     @cached_property
     def written(self) -> dict[str, list[int]]:
@@ -197,36 +195,17 @@ class NameText(PlainText):
 class AnalysedPaper:
     """A paper with everything that conditions need, each made when first needed and then kept.
 
-    Pass one along when a paper is held against many queries.
+    Pass one along when a paper is held against many queries. Five fields are searched by words: see `TEXTS`.
     """
+
+    title = cached_property(lambda self: WordText(self.paper.title, is_stemmed=True))
+    abstract = cached_property(lambda self: WordText(self.paper.abstract, is_stemmed=True))
+    comment = cached_property(lambda self: WordText(self.paper.comment, is_stemmed=False))
+    journal_ref = cached_property(lambda self: WordText(self.paper.journal_ref, is_stemmed=False))
+    report_no = cached_property(lambda self: WordText(self.paper.report_no, is_stemmed=False))
 
     def __init__(self, paper: Paper) -> None:
         self.paper = paper
-
-    @cached_property
-    def title(self) -> WordText:
-        """The title's words, stemmed."""
-        return WordText(self.paper.title, is_stemmed=True)
-
-    @cached_property
-    def abstract(self) -> WordText:
-        """The abstract's words, stemmed."""
-        return WordText(self.paper.abstract, is_stemmed=True)
-
-    @cached_property
-    def comment(self) -> WordText:
-        """The comment's words, as they are."""
-        return WordText(self.paper.comment, is_stemmed=False)
-
-    @cached_property
-    def journal_ref(self) -> WordText:
-        """The journal reference's words, as they are."""
-        return WordText(self.paper.journal_ref, is_stemmed=False)
-
-    @cached_property
-    def report_no(self) -> WordText:
-        """The report number's words, as they are."""
-        return WordText(self.paper.report_no, is_stemmed=False)
 
     @cached_property
     def names(self) -> tuple[NameText, ...]:
@@ -463,13 +442,29 @@ def _require_any(tests: tuple[Test, ...]) -> Test:
     return is_met
 
 
-def compile_condition(condition: Condition) -> Test:
+def compile_condition(condition: Condition) -> Test:  # noqa: PLR0911 - one for each kind
     """Return a function that tells whether a paper meets one condition."""
-    compile_one = _COMPILERS[condition.prefix]
-    if condition.prefix in (Prefix.AUTHOR, Prefix.PERSON):
-        tests = tuple(map(compile_one, spread_condition(condition)))
-        return tests[0] if len(tests) == 1 else _require_any(tests)
-    return compile_one(condition)
+    text, folded = condition.text, condition.text.casefold()
+    match condition.prefix:
+        case Prefix.ALL:
+            return _compile_all(condition)
+        case Prefix.AUTHOR | Prefix.PERSON as prefix:
+            compile_one = _compile_author if prefix is Prefix.AUTHOR else _compile_person
+            tests = tuple(map(compile_one, spread_condition(condition)))
+            return tests[0] if len(tests) == 1 else _require_any(tests)
+        case Prefix.CATEGORY:
+            return _compile_category(condition)
+        case Prefix.ID:
+            return lambda paper: folded in paper.ids
+        case Prefix.DOI:
+            return lambda paper: folded in paper.dois
+        case Prefix.LICENCE:
+            return lambda paper: spell_licence(paper.paper.license) == text
+        case Prefix.SUBMITTED:
+            start, end = split_range(text)
+            return lambda paper: start <= paper.submitted_minute <= end
+        case _:
+            return _compile_words(condition)
 
 
 def _compile_all(condition: Condition) -> Test:
@@ -500,11 +495,8 @@ def _compile_words(condition: Condition) -> Test:
 
 def read_name(condition: Condition) -> NamePattern | PersonPattern:
     """Return what a condition on authors says of a name."""
-    return _read_person(condition) if condition.prefix is Prefix.PERSON else _read_author(condition)
-
-
-def _read_person(condition: Condition) -> PersonPattern:
-    return PersonPattern.parse(condition.text)
+    is_person = condition.prefix is Prefix.PERSON
+    return PersonPattern.parse(condition.text) if is_person else _read_author(condition)
 
 
 def _read_author(condition: Condition) -> NamePattern:
@@ -533,9 +525,8 @@ def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> 
 
 def _is_about_whole_parts(condition: Condition) -> bool:
     """Tell whether a condition is on authors, and no part it asks for may go on."""
-    if condition.prefix is not Prefix.AUTHOR or condition.shape is Shape.BEGINNING:
-        return False
-    return "*" not in condition.text
+    is_whole = condition.shape is not Shape.BEGINNING and "*" not in condition.text
+    return condition.prefix is Prefix.AUTHOR and is_whole
 
 
 def _compile_names(conditions: Iterable[Condition]) -> Test:
@@ -563,7 +554,7 @@ def _compile_names(conditions: Iterable[Condition]) -> Test:
 
 
 def _compile_person(condition: Condition) -> Test:
-    pattern = _read_person(condition)
+    pattern = PersonPattern.parse(condition.text)
     endings = tuple(pattern.endings)
 
     def is_met(paper: AnalysedPaper) -> bool:
@@ -577,44 +568,9 @@ def _compile_person(condition: Condition) -> Test:
 
 
 def _compile_category(condition: Condition) -> Test:
-    text = condition.text
+    text, folded = condition.text, condition.text.casefold()
     if condition.shape is Shape.BEGINNING:
-        beginning = text.casefold()
-        return lambda paper: any(name.startswith(beginning) for name in paper.category_names)
+        return lambda paper: any(name.startswith(folded) for name in paper.category_names)
     if taxonomy.is_archive(text):
         return lambda paper: text in paper.archives
-    name = text.casefold()
-    return lambda paper: name in paper.category_names
-
-
-def _compile_id(condition: Condition) -> Test:
-    id_ = condition.text.casefold()
-    return lambda paper: id_ in paper.ids
-
-
-def _compile_doi(condition: Condition) -> Test:
-    doi = condition.text.casefold()
-    return lambda paper: doi in paper.dois
-
-
-def _compile_licence(condition: Condition) -> Test:
-    name = condition.text
-    return lambda paper: spell_licence(paper.paper.license) == name
-
-
-def _compile_range(condition: Condition) -> Test:
-    start, end = split_range(condition.text)
-    return lambda paper: start <= paper.submitted_minute <= end
-
-
-_COMPILERS: Mapping[Prefix, Callable[[Condition], Test]] = {
-    **dict.fromkeys(TEXTS, _compile_words),
-    Prefix.ALL: _compile_all,
-    Prefix.AUTHOR: _compile_author,
-    Prefix.PERSON: _compile_person,
-    Prefix.CATEGORY: _compile_category,
-    Prefix.ID: _compile_id,
-    Prefix.DOI: _compile_doi,
-    Prefix.LICENCE: _compile_licence,
-    Prefix.SUBMITTED: _compile_range,
-}
+    return lambda paper: folded in paper.category_names

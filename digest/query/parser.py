@@ -12,13 +12,7 @@ from digest import tex
 from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
-from digest.query.canonical import (
-    canonicalise,
-    measure_nesting,
-    needs_quotes,
-    print_condition,
-    print_tree,
-)
+from digest.query.canonical import canonicalise, measure_nesting, needs_quotes, print_condition, print_tree
 from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
 from digest.query.pasted import read_pasted
 from digest.query.queries import Query
@@ -42,6 +36,7 @@ from digest.query.tokens import (
 )
 from digest.query.tree import (
     LICENCES,
+    WORD_PREFIXES,
     And,
     Condition,
     Node,
@@ -93,14 +88,9 @@ _NOT_FROM_TEX = str.maketrans("%+", "  ")
 
 
 def read_condition(source: QuerySource, term: TermToken, inherited: Prefix | None) -> Condition | None:
-    """Return what a term asks for; None where it says nothing by itself and is left out, with a note.
+    """Return what a term asks for; None if it says nothing by itself and is left out, with a note.
 
-    Args:
-        term: the term as scanned.
-        inherited: the prefix of the group it stands in.
-
-    Raises:
-        QueryError: the field can't be asked like that.
+    `inherited` is the prefix of the group it stands in. Raises QueryError if the field can't be asked like that.
     """
     prefix = term.prefix or inherited or Prefix.ALL
     if term.is_exact and _READERS[prefix] is not _read_words:
@@ -272,10 +262,8 @@ def _note_initials(source: QuerySource, term: TermToken) -> None:
     """Say how to write a name whose initials follow together, as PubMed prints it: they would be a whole name."""
     found = _INITIALS_BEHIND.fullmatch(term.value.strip())
     if found and not is_generation(found[2]) and (found[3] or not found[1].isupper()):
-        message = (
-            f'{found[2]} is read as a whole name; if these are initials, write au:"{found[1]}, {found[2][0]}"'
-        )
-        source.note(NoteKind.READ_AS, term.position, message)
+        initials = f'if these are initials, write au:"{found[1]}, {found[2][0]}"'
+        source.note(NoteKind.READ_AS, term.position, f"{found[2]} is read as a whole name; {initials}")
 
 
 def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition:
@@ -336,9 +324,8 @@ def _read_doi(source: QuerySource, term: TermToken, prefix: Prefix) -> Condition
     value = term.value.strip()
     doi = value[max(value.find("10."), 0) :]
     if not is_doi(doi):
-        source.fail(
-            term.value_position, f"{value!r} is not a DOI", "A DOI looks like 10.1103/PhysRevLett.116.061102."
-        )
+        hint = "A DOI looks like 10.1103/PhysRevLett.116.061102."
+        source.fail(term.value_position, f"{value!r} is not a DOI", hint)
     return intern_condition(prefix, Shape.WORD, doi)
 
 
@@ -346,9 +333,8 @@ def _read_licence(source: QuerySource, term: TermToken, prefix: Prefix) -> Condi
     value = _LICENCE_VERSION.sub("", "-".join(term.value.casefold().split()))
     name = next((name for name in (spell_licence(value), value, f"cc-{value}") if name in LICENCES), None)
     if name is None:
-        source.fail(
-            term.value_position, f"{term.value!r} is not a licence of arXiv", f"Known: {', '.join(LICENCES)}."
-        )
+        hint = f"Known: {', '.join(LICENCES)}."
+        source.fail(term.value_position, f"{term.value!r} is not a licence of arXiv", hint)
     message = 'licences are known only of harvested papers (source = "harvest"), not of papers from a search'
     if not any(note.kind is NoteKind.LICENCE for note in source.notes):
         source.note(NoteKind.LICENCE, term.position, message)
@@ -359,20 +345,12 @@ def _read_range(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
     try:
         return intern_condition(prefix, Shape.RANGE, spell_range(term.value))
     except UnreadableRange as error:
-        source.fail(
-            term.value_position,
-            str(error),
-            "Write submittedDate:[20260301 TO 20260331]: year, month, day, and hour and minute if you like.",
-        )
+        hint = "Write submittedDate:[20260301 TO 20260331]: year, month, day, and hour and minute if you like."
+        source.fail(term.value_position, str(error), hint)
 
 
 _READERS: Mapping[Prefix, Callable[[QuerySource, TermToken, Prefix], Condition | None]] = {
-    Prefix.TITLE: _read_words,
-    Prefix.ABSTRACT: _read_words,
-    Prefix.COMMENT: _read_words,
-    Prefix.JOURNAL_REF: _read_words,
-    Prefix.REPORT_NO: _read_words,
-    Prefix.ALL: _read_words,
+    **dict.fromkeys((*WORD_PREFIXES, Prefix.ALL), _read_words),
     Prefix.AUTHOR: _read_author,
     Prefix.PERSON: _read_person,
     Prefix.CATEGORY: _read_category,
@@ -405,9 +383,8 @@ def parse_query(text: str) -> Query:
     query = Query(text, tree, tuple(sorted(source.notes, key=lambda note: note.position)), pasted)
     if not query.futility or any(note.kind is NoteKind.UNKNOWN_CATEGORY for note in query.notes):
         return query
-    return replace(
-        query, notes=(Note(NoteKind.READ_AS, 0, f"this brings nothing: {query.futility}"), *query.notes)
-    )
+    futile = Note(NoteKind.READ_AS, 0, f"this brings nothing: {query.futility}")
+    return replace(query, notes=(futile, *query.notes))
 
 
 def _open_source(text: str) -> tuple[QuerySource, str]:
@@ -436,9 +413,8 @@ class _Parser:
             self._source.fail(0, "The query is empty", "Write what to search for, such as cat:cs.PF AND abs:GPU.")
         tree = None if isinstance(self._token, CloseToken) else self._read_alternatives(None, depth=0)
         if isinstance(self._token, CloseToken):
-            self._source.fail(
-                self._token.position, "This parenthesis closes nothing", "Remove it, or add a ( before it."
-            )
+            hint = "Remove it, or add a ( before it."
+            self._source.fail(self._token.position, "This parenthesis closes nothing", hint)
         if tree is None:
             hint = 'Every word in it is too common or has no letter. ="to be" finds even such words.'
             self._source.fail(0, "Nothing is left to search for", hint)
@@ -597,9 +573,8 @@ class _Parser:
             self._source.fail(opening.position, "There is nothing between these parentheses", "Put a word there.")
         node = None if isinstance(self._token, EndToken) else self._read_alternatives(prefix, depth)
         if not isinstance(self._token, CloseToken):
-            self._source.fail(
-                opening.position, "This parenthesis is never closed", "Add a ) where its group ends."
-            )
+            hint = "Add a ) where its group ends."
+            self._source.fail(opening.position, "This parenthesis is never closed", hint)
         self._index += 1
         return node
 

@@ -44,12 +44,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class QuerySource:
-    """The text being read, the remarks collected on the way, and the one way to refuse it.
-
-    Attributes:
-        text: the query that is read.
-        notes: the remarks so far.
-    """
+    """The text being read, the remarks collected on the way, and the one way to refuse it."""
 
     text: str
     notes: list[Note] = field(default_factory=list)
@@ -59,11 +54,7 @@ class QuerySource:
         self.notes.append(Note(kind, position, message))
 
     def fail(self, position: int, message: str, hint: str = "") -> NoReturn:
-        """Refuse the query.
-
-        Raises:
-            QueryError: always.
-        """
+        """Refuse the query: raise a QueryError."""
         raise QueryError(message, text=self.text, position=position, hint=hint)
 
 
@@ -81,9 +72,6 @@ class Operator(StrEnum):
     OR = "OR"
     ANDNOT = "ANDNOT"
     NOT = "NOT"
-
-
-_OPERATORS = dict(Operator.__members__)
 
 
 class OperatorToken(NamedTuple):
@@ -244,7 +232,7 @@ class Scanner:
         if prefix is not None:
             return self._scan_value(prefix, start)
         word = self._take_bare(start)
-        if operator := _OPERATORS.get(word.upper()):
+        if operator := Operator.__members__.get(word.upper()):
             return OperatorToken(operator, start)
         if (found := _FIELD.match(self._text, start)) and (known := _LIKELY_MEANT.get(found[1].casefold())):
             hint = f"Did you mean {Prefix.ALL if found[2] else known}:? It stands before the parenthesis."
@@ -271,9 +259,8 @@ class Scanner:
             form = f"{_LIKELY_MEANT[found[1].casefold()]}:{value[0] if value else 'word'}"
             before = _SIGNS_AROUND.sub("", self._text[start:place]) if self._text[place - 1] != ":" else ""
             form = f"({before} {'OR' if self._text[place - 1] == '|' else 'AND'} {form})" if before else form
-            self._source.fail(
-                place, f"{found[0]} is no prefix here", f"A word with a colon in it needs quotes. Write {form}."
-            )
+            hint = f"A word with a colon in it needs quotes. Write {form}."
+            self._source.fail(place, f"{found[0]} is no prefix here", hint)
         if found := _ALTERNATIVES.search(word):
             form = " OR ".join(self._text[start : self._place] + part for part in re.split(r"\|+", word))
             self._source.fail(self._place + found.start(), f"{found[0]} is not an operator", f"Write ({form}).")
@@ -292,18 +279,14 @@ class Scanner:
         self._place = written.end()
         has_blank = self._skip_blanks() > written.end()
         if not self._next() or self._next() == ")" or (has_blank and self._begins_anew()):
-            self._source.fail(
-                start, f"{written[0]} has nothing to search for", f"Write a word directly after it: {known}:word."
-            )
+            hint = f"Write a word directly after it: {known}:word."
+            self._source.fail(start, f"{written[0]} has nothing to search for", hint)
         if written[1] in ("Ti", "Co", "Au") and not has_blank:
-            self._source.note(
-                NoteKind.READ_AS, start, f"{written[0]} is read as {known}:, not as an element; quote that"
-            )
-        if name == "lastupdateddate":
-            message = (
-                "arXiv cannot search by date of update: it reads lastUpdatedDate as submittedDate, as Digest does"
-            )
+            message = f"{written[0]} is read as {known}:, not as an element; quote that"
             self._source.note(NoteKind.READ_AS, start, message)
+        if name == "lastupdateddate":
+            message = "it reads lastUpdatedDate as submittedDate, as Digest does"
+            self._source.note(NoteKind.READ_AS, start, f"arXiv cannot search by date of update: {message}")
         return known
 
     def _begins_anew(self) -> bool:
@@ -311,7 +294,7 @@ class Scanner:
         word = self._match(_WORD)[0]
         prefix = _PREFIX.match(word)
         is_prefix = prefix is not None and prefix[1].casefold() in PREFIXES
-        return is_prefix or word.startswith("-") or word.upper() in _OPERATORS
+        return is_prefix or word.startswith("-") or word.upper() in Operator.__members__
 
     def _refuse_prefix(self, name: str, start: int, behind: str) -> NoReturn:
         folded = name.casefold()
@@ -368,9 +351,8 @@ class Scanner:
         opening = self._place
         quoted = _QUOTED.match(self._text, opening)
         if quoted is None:
-            self._source.fail(
-                opening, "This quotation mark is never closed", 'Phrases stand between two ": "like this".'
-            )
+            hint = 'Phrases stand between two ": "like this".'
+            self._source.fail(opening, "This quotation mark is never closed", hint)
         self._place = quoted.end()
         value = quoted[2] if quoted[1] is None else quoted[1]
         return TermToken(prefix, value, is_quoted=True, position=start, value_position=opening + 1)
@@ -379,10 +361,7 @@ class Scanner:
         opening = self._place
         found = _RANGE.match(self._text, opening)
         if found is None:
-            self._source.fail(
-                opening,
-                "submittedDate: needs a range in square brackets",
-                "Write submittedDate:[20260301 TO 20260331].",
-            )
+            hint = "Write submittedDate:[20260301 TO 20260331]."
+            self._source.fail(opening, "submittedDate: needs a range in square brackets", hint)
         self._place = found.end()
         return TermToken(Prefix.SUBMITTED, found[1], is_quoted=False, position=start, value_position=opening + 1)

@@ -196,7 +196,7 @@ def walk_conditions(node: Node) -> Iterator[Condition]:
                 waiting.extend(reversed(operands))
 
 
-_WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
+WORD_PREFIXES = (Prefix.TITLE, Prefix.ABSTRACT, Prefix.COMMENT, Prefix.JOURNAL_REF, Prefix.REPORT_NO)
 
 _DOI = re.compile(r"10\.[\d.]+/[^\s\x00-\x1f\x7f\"*?\\$\[\]]+")
 
@@ -208,7 +208,7 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
     if condition.prefix is not Prefix.ALL:
         return (condition,)
     shape, text = condition.shape, condition.text
-    words = (intern_condition(prefix, shape, text) for prefix in _WORD_PREFIXES)
+    words = (intern_condition(prefix, shape, text) for prefix in WORD_PREFIXES)
     keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
     return (*words, *_spread_name(shape, text), *keywords)
 
