@@ -16,7 +16,6 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Self
 
-from digest.config import Config
 from digest.deliver.step import DeliverReport, deliver_one, settle_one, settling_times, take_settled
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
@@ -43,7 +42,7 @@ _GLANCE = 0.25
 """Seconds between two checks at whether to stop, while nothing comes to its end."""
 
 _LEAST_WAIT = 0.25
-"""Seconds a pass waits at least where there is something to claim and it gets nothing: somebody holds that row."""
+"""Seconds a pass waits at least if there is something to claim and it gets nothing: somebody holds that row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +51,6 @@ class Lane:
 
     name: str
     kinds: frozenset[DestinationKind]
-
-    def count_slots(self, config: Config) -> int:
-        """Return how many deliveries may be on their way at once."""
-        return config.mail.connections if DestinationKind.MAIL in self.kinds else _POSTS
 
 
 _MAIL = frozenset({DestinationKind.MAIL})
@@ -104,17 +99,11 @@ def deliver(
 
 
 class _Pass:
-    """One pass of one lane.
-
-    Args:
-        lane: which kinds of destination.
-        report: gets the result of each delivery.
-        is_over: whether nothing more may be begun.
-    """
+    """One pass of one lane; when `is_over`, nothing more may be begun."""
 
     def __init__(self, site: Site, lane: Lane, report: DeliverReport, is_over: Callable[[], bool]) -> None:
         self._site, self._lane, self._report, self._is_over = site, lane, report, is_over
-        self._slots = lane.count_slots(site.config)
+        self._slots = site.config.mail.connections if DestinationKind.MAIL in lane.kinds else _POSTS
         self._sending: set[Future[None]] = set()
         self._looking: set[Future[None]] = set()
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
@@ -191,11 +180,7 @@ class _Pass:
             self._site.progress.update(f"{self._report.total} sent")
 
     def _collect(self) -> None:
-        """Wait a moment for sends to end, and note which have.
-
-        Raises:
-            StoreError: one of them lost the database.
-        """
+        """Wait a moment for sends to end, and note which have; raise the `StoreError` of one."""
         try:
             future = self._done.get(timeout=_GLANCE)
             while True:
@@ -228,7 +213,6 @@ class Leases:
     """Keeps claims alive from a thread of its own while its context lasts.
 
     Args:
-        store: where the claims are.
         beat: seconds between two signs of life.
         lease: seconds a claim lasts without one.
         margin: see `MARGIN`.

@@ -33,7 +33,13 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
     subscription = due.subscription
     owner = FeedOwner(due.id, subscription.title, due.created_at)
     wordings = _read_wordings(queries.load_wordings(conn, due.id))
-    return plan_feed(owner, load_matched(conn, due), wordings, _make_setting(conn, site, self_url))
+    setting = FeedSetting(
+        scope=secrets.derive_token(token_store.load_secret(conn), "feed entries"),
+        self_url=self_url,
+        home_url=site.config.web.base_url,
+        refs_url=make_refs_url(site.config),
+    )
+    return plan_feed(owner, load_matched(conn, due), wordings, setting)
 
 
 def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
@@ -48,15 +54,6 @@ def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
         for row in rows
     )
     return [one for one in itertools.chain.from_iterable(told) if one.change.paper_key not in excluded]
-
-
-def _make_setting(conn: Connection, site: Site, self_url: str) -> FeedSetting:
-    return FeedSetting(
-        scope=secrets.derive_token(token_store.load_secret(conn), "feed entries"),
-        self_url=self_url,
-        home_url=site.config.web.base_url,
-        refs_url=make_refs_url(site.config),
-    )
 
 
 def _read_wordings(wordings: Iterable[Wording]) -> dict[Wording, Query]:
@@ -86,9 +83,8 @@ def publish_feeds(site: Site) -> FeedReport:
             for destination in due.subscription.destinations:
                 if destination.is_pulled and destination.kind is DestinationKind.FILE:
                     feed = load_feed(conn, site, due)
-                    body = write_feed(
-                        site, feed, "json" if destination.address.lower().endswith(".json") else "atom"
-                    )
+                    suffix = "json" if destination.address.lower().endswith(".json") else "atom"
+                    body = write_feed(site, feed, suffix)
                     try:
                         report.written += write_if_changed(site.config.folder / destination.address, body)
                     except DigestError as error:

@@ -46,8 +46,8 @@ class Tries:
     """What was tried already, since the delivery was planned or an operator last had it sent.
 
     Attributes:
-        count: how often the network was touched, this time included; 0 where it never came to that.
-        since: when first; where it never came to that, when it was planned (UTC).
+        count: how often the network was touched, this time included; 0 if it never came to that.
+        since: when first (UTC); if it never came to that, when it was planned.
     """
 
     count: int
@@ -77,9 +77,7 @@ def decide_failure(
     A server that is away for everybody is no reason to give up anybody's digest, however long that lasts.
 
     Args:
-        error: what the transport said.
         settling: how long a message that may have arrived is not touched before it is checked.
-        tries: what was tried already.
         jitter: from 0 up to 1; pauses are spread over it ("full jitter"), so that many failed at once
             do not return at once.
         can_shorten: it can show fewer papers.
@@ -107,7 +105,7 @@ def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeat
     Args:
         is_harmless: sending it again makes no second copy: the other side says that it never came, or knows
             a repetition when it sees one.
-        may_repeat: where nobody can tell, a second copy is the lesser harm.
+        may_repeat: if nobody can tell, a second copy is the lesser harm.
         attempts: how often the network was touched for this delivery.
         repeats: how often it was sent again already although it may have arrived.
     """

@@ -21,7 +21,7 @@ from digest.deliver.letters import write_letter
 from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
-from digest.model.messages import Delivery, DeliveryState, Message, Occasion, Receipt
+from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.poll.installation import Site
@@ -110,15 +110,11 @@ class DeliverReport:
         return sum(self.sent.values())
 
 
-def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: Callable[[], bool]) -> None:
+def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: IsOurs) -> None:
     """Send a delivery that was claimed, and mark what came of it; a fault of ours is marked, too, and logged.
 
-    Args:
-        delivery: as claimed.
-        is_ours: whether the claim still holds, asked right before the point of no return.
-
     Raises:
-        StoreError: the database is away. Where the other side was asked nothing, the claim lapses; where it
+        StoreError: the database is away. If the other side was asked nothing, the claim lapses; if it
             answered, the process had to stop before the database was back: the answer is lost, and what
             became of the delivery is found out later.
     """
@@ -139,11 +135,9 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
 
 
 def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) -> tuple[Delivery, Message] | None:
-    """Store the intent to send, with the bytes; return None where nothing may be sent.
+    """Store the intent to send, with the bytes; return None if nothing may be sent.
 
-    Args:
-        delivery: as claimed.
-        address: what the other side calls its destination; "" where it calls it nothing else.
+    `address` is what the other side calls the destination; "" if it calls it nothing else.
     """
     is_news = address not in {"", delivery.remote_address, delivery.destination.address}
     # Bytes for a place that has another address by now name the one before. Nothing of it arrived there: what
@@ -167,12 +161,8 @@ def _judge(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryE
         return error
     if isinstance(error, DigestError) and not is_begun:
         # What is configured wrongly concerns more than this delivery, and is the operator's to correct.
-        return DeliveryError(
-            error.message,
-            permanent=True,
-            whole_transport=isinstance(error, ConfigurationError),
-            hint=error.hint,
-        )
+        is_general = isinstance(error, ConfigurationError)
+        return DeliveryError(error.message, permanent=True, whole_transport=is_general, hint=error.hint)
     _log.error("delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
     return DeliveryError(
         f"Digest itself failed ({type(error).__name__})",
@@ -273,11 +263,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
 
 
 def hold_refused_alike(site: Site, report: DeliverReport, since: datetime) -> None:
-    """Leave mails to the operator that a pass gave up, begun at a moment (UTC), if all were refused alike.
-
-    Raises:
-        StoreError: the database is away.
-    """
+    """Leave mails to the operator that a pass gave up, begun at a moment (UTC), if all were refused alike."""
     mail = DestinationKind.MAIL
     refused = [line for line in report.dead if line.startswith(f"{mail}:")]
     if mail not in report.sent and rules.is_of_all([line.removeprefix(f"{mail}:") for line in refused]):

@@ -33,9 +33,8 @@ class Departure:
 
     Attributes:
         subscription: the name of what is left.
-        title: what its digests are called.
         has_left: it was left before.
-        undo_until: up to when that can be undone by the same link (UTC); None where it can't.
+        undo_until: up to when that can be undone by the same link (UTC); None if it can't.
     """
 
     destination: Destination
@@ -94,8 +93,10 @@ def leave(conn: Connection, destination: Destination, subscription: str, *, how:
     Raises:
         UnknownName: there is no such subscription.
     """
-    if subscription not in (EVERYTHING, subscriber_store.LETTERS):
-        _require_subscription(conn, subscription)
+    is_named = subscription not in (EVERYTHING, subscriber_store.LETTERS)
+    if is_named and not subscription_store.load_subscriptions(conn, names=[subscription], include_ended=True):
+        hint = "`digest subscription list` shows all names."
+        raise UnknownName(f"there is no subscription {subscription}", hint=hint)
     return subscriber_store.leave(conn, destination, subscription, how=how, at=at)
 
 
@@ -133,8 +134,3 @@ def resubscribe(
             turn = next_due(due.subscription, at, due.last_slot, due.paused_until)
             subscription_store.set_next_due(conn, due.id, turn)
     return tuple(subscriber_store.load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
-
-
-def _require_subscription(conn: Connection, name: str) -> None:
-    if not subscription_store.load_subscriptions(conn, names=[name], include_ended=True):
-        raise UnknownName(f"there is no subscription {name}", hint="`digest subscription list` shows all names.")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 from digest.model.announcements import Kind
 from digest.model.errors import DeliveryError
@@ -489,12 +489,16 @@ FEED_BYTES = 1_000_000
 """How long a feed is at most, as a document."""
 
 
+IsOurs: TypeAlias = "Callable[[], bool]"
+"""Tells whether the claim on a message still holds: asked right before the point of no return."""
+
+
 def always_ours() -> bool:
     """Say yes: for senders that nobody can take a message from."""
     return True
 
 
-def require_ours(is_ours: Callable[[], bool]) -> None:
+def require_ours(is_ours: IsOurs) -> None:
     """Go on only while the message is ours.
 
     Raises:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
 from datetime import datetime
 from typing import TextIO
 
 from digest.model.errors import DeliveryError
-from digest.model.messages import Message, Receipt, always_ours
+from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
 
 
@@ -17,7 +16,7 @@ class ConsoleTransport:
     """Prints each message.
 
     Args:
-        stream: where to; standard output, as it is when sending, where none is given.
+        stream: None for standard output, as it is when sending.
     """
 
     def __init__(self, *, stream: TextIO | None = None) -> None:
@@ -32,7 +31,7 @@ class ConsoleTransport:
         self,
         message: Message,
         destination: Destination,  # noqa: ARG002 - the same
-        is_ours: Callable[[], bool] = always_ours,  # noqa: ARG002 - nobody else prints on it
+        is_ours: IsOurs = always_ours,  # noqa: ARG002 - nobody else prints on it
     ) -> Receipt:
         """Print the message, ending its last line; the stream itself replaces what it can't show.
 
@@ -53,15 +52,8 @@ class ConsoleTransport:
         return Receipt("", "printed")
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tells: a stream does not remember what it showed.
-
-        Raises:
-            DeliveryError: always, permanent.
-        """
-        raise DeliveryError(
-            "a console cannot be asked what it showed",
-            permanent=True,
-        )
+        """Never tell, but raise a permanent `DeliveryError`: a stream does not remember what it showed."""
+        raise DeliveryError("a console cannot be asked what it showed", permanent=True)
 
     def close(self) -> None:
         """Do nothing: the stream belongs to the caller."""

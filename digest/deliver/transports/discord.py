@@ -8,11 +8,10 @@ posted and no key by which it would notice a repeat. So a message whose answer w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
-from digest.model.messages import Message, Receipt, always_ours
+from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
 
 _WHO = "Discord"
@@ -25,9 +24,7 @@ class DiscordTransport(HookPoster[str]):
 
     what = "Discord webhook called {!r}"
 
-    def send(
-        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
-    ) -> Receipt:
+    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
         """Post the message's text, in exactly one request; nobody is notified by a name that stands in it.
 
         Raises:

@@ -7,7 +7,6 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
@@ -15,7 +14,7 @@ from uuid import uuid4
 from digest.config.addresses import expand_home
 from digest.config.replacement import put_in_place
 from digest.model.errors import DeliveryError
-from digest.model.messages import Message, Receipt, always_ours
+from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
 
 _SUFFIXES = {
@@ -50,7 +49,7 @@ class FolderTransport:
         self,
         message: Message,
         destination: Destination,
-        is_ours: Callable[[], bool] = always_ours,  # noqa: ARG002 - a file written twice is one file
+        is_ours: IsOurs = always_ours,  # noqa: ARG002 - a file written twice is one file
     ) -> Receipt:
         """Write the file, whole or not at all.
 

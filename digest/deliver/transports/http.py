@@ -6,19 +6,16 @@ from collections.abc import Callable, Container, Mapping
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from digest import __version__
+from digest.config.addresses import ChooseProxy
 from digest.model.errors import DeliveryError
-from digest.model.messages import Message, Receipt, require_ours
+from digest.model.messages import IsOurs, Message, Receipt, require_ours
+from digest.model.subscriptions import Destination
 from digest.wire import ExchangeError, HttpAnswer, Wire, read_clock
 
-if TYPE_CHECKING:
-    from digest.config.addresses import ChooseProxy
-    from digest.model.subscriptions import Destination
-
 T = TypeVar("T")
-
 
 TIMEOUT = 15.0
 """Seconds for connecting and for each read."""
@@ -50,7 +47,6 @@ def judge_status(who: str, status: int, retry_after: float | None, *, is_post: b
     """Turn an HTTP status into an error, whatever the body.
 
     Args:
-        who: names the other side.
         retry_after: seconds it asks to wait, None if it names none.
         is_post: whether the request may have changed something.
     """
@@ -82,7 +78,6 @@ class HookPoster(Generic[T]):
         hooks: name → address, and what else it takes to post there. They are secrets: they appear in no message
             and no log.
         timeout: seconds for connecting and for each read.
-        now: the time.
     """
 
     what: ClassVar[str]
@@ -114,11 +109,7 @@ class HookPoster(Generic[T]):
         return ""
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tells: a webhook only takes.
-
-        Raises:
-            DeliveryError: always, permanent.
-        """
+        """Never tell, but raise a permanent `DeliveryError`: a webhook only takes."""
         raise DeliveryError(
             "a webhook can't be asked which messages it took",
             permanent=True,
@@ -134,7 +125,7 @@ class HookPoster(Generic[T]):
         who: str,
         url: str,
         body: bytes,
-        is_ours: Callable[[], bool],
+        is_ours: IsOurs,
         *,
         headers: Mapping[str, str] | None = None,
         unread: Container[int] = (),
@@ -144,8 +135,7 @@ class HookPoster(Generic[T]):
         Args:
             who: names the other side in errors, which never repeat the address: it is a secret.
             body: JSON.
-            is_ours: asked when the connection stands and the request is all that is left.
-            headers: besides the usual ones.
+            is_ours: asked when the connection is made and the request is all that is left.
             unread: statuses that say all there is to know.
 
         Raises:

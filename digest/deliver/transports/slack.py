@@ -14,24 +14,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import Request
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
+from slack_sdk.web import SlackResponse
 
+from digest.config.addresses import ChooseProxy
 from digest.deliver.transports.http import TIMEOUT, WHOLE, judge_end, judge_status
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
-from digest.model.messages import Message, Receipt, always_ours, require_ours
+from digest.model.messages import IsOurs, Message, Receipt, always_ours, require_ours
+from digest.model.subscriptions import Destination
 from digest.wire import ExchangeError, HttpAnswer, Wire
-
-if TYPE_CHECKING:
-    from slack_sdk.web import SlackResponse
-
-    from digest.config.addresses import ChooseProxy
-    from digest.model.subscriptions import Destination
-
 
 SLACK_URL = "https://slack.com/api/"
 
@@ -60,7 +56,7 @@ class SlackTransport:
 
     Args:
         token: bot token (`xoxb-…`).
-        url: base of the Web API; https, or this machine.
+        url: base of the Web API, ending in `/api/`; https, or this machine.
         timeout: seconds for connecting and for each read.
         now: seconds that pass.
 
@@ -111,9 +107,7 @@ class SlackTransport:
             f" app's name in #{name}, and give the app the scope groups:read.",
         )
 
-    def send(
-        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
-    ) -> Receipt:
+    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
         """Post the message's JSON as it is, in exactly one request.
 
         Raises:
@@ -143,10 +137,7 @@ class SlackTransport:
         call = _read_call(message)
         mark = _read_payload(call)
         if not mark:
-            raise DeliveryError(
-                "the post has no metadata to search for",
-                permanent=True,
-            )
+            raise DeliveryError("the post has no metadata to search for", permanent=True)
         form = {
             "channel": str(call.get("channel", "")),
             "oldest": f"{(begun_at - _AROUND).timestamp():.6f}",
@@ -198,12 +189,7 @@ class SlackTransport:
         }
 
     def _walk(self, method: str, form: dict[str, str], *, is_hopeless: bool = False) -> Iterator[SlackAnswer]:
-        """Read page by page.
-
-        Args:
-            method: what lists.
-            is_hopeless: a list without an end is not asked for again, since it will have none then either.
-        """
+        """Read page by page; if `is_hopeless`, a list without an end is not asked for again: it will have none."""
         cursor = ""
         for _ in range(_MOST_PAGES):
             answer = self.client.call(method, form=form | ({"cursor": cursor} if cursor else {}))
@@ -243,12 +229,7 @@ def _read_warnings(answer: SlackAnswer) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SlackAnswer:
-    """What came back from Slack.
-
-    Attributes:
-        headers: by lower-case name.
-        data: the JSON object, or whatever was found in its place.
-    """
+    """What came back from Slack: `headers` by lower-case name, `data` a JSON object or whatever came instead."""
 
     status: int
     headers: Mapping[str, str]
@@ -289,12 +270,8 @@ _LARGEST_ANSWER = 16 * 1024 * 1024
 class SlackClient(WebClient):
     """Calls Slack by slack_sdk, each time once.
 
-    slack_sdk's own way out follows redirects with the token, and waits for what drips.
-
-    Args:
-        token: a bot token (`xoxb-…`).
-        url: base of the Web API, ending in `/api/`.
-        timeout: seconds for connecting and for each read.
+    slack_sdk's own way out follows redirects with the token, and waits for what drips. For the arguments see
+    `SlackTransport`.
     """
 
     def __init__(
@@ -317,7 +294,7 @@ class SlackClient(WebClient):
         *,
         form: Mapping[str, str] | None = None,
         json: dict[str, Any] | None = None,
-        is_ours: Callable[[], bool] = always_ours,
+        is_ours: IsOurs = always_ours,
     ) -> SlackAnswer:
         """Make one request and return the answer Slack called ok.
 
@@ -381,21 +358,13 @@ _INVITE = "Write /invite @… with the app's name in that channel, and check the
 
 WORKSPACE: dict[str, str] = {
     "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
-    "not_authed": _TOKEN,
-    "account_inactive": _TOKEN,
-    "token_revoked": _TOKEN,
-    "token_expired": _TOKEN,
-    "not_allowed_token_type": _TOKEN,
-    "no_permission": _ADMIN,
+    **dict.fromkeys(("not_authed", "account_inactive", "token_revoked", "token_expired"), _TOKEN),
+    **dict.fromkeys(("not_allowed_token_type", "metadata_must_be_sent_from_app"), _TOKEN),
+    **dict.fromkeys(("no_permission", "access_denied", "ekm_access_denied", "app_access_restricted"), _ADMIN),
+    **dict.fromkeys(("team_access_not_granted", "enterprise_is_restricted"), _ADMIN),
     "missing_scope": "Add the scope under OAuth & Permissions, and install the app again.",
-    "app_access_restricted": _ADMIN,
-    "access_denied": _ADMIN,
-    "ekm_access_denied": _ADMIN,
-    "team_access_not_granted": _ADMIN,
-    "enterprise_is_restricted": _ADMIN,
     "two_factor_setup_required": "The account behind the token must set up two-factor sign-in.",
     "accesslimited": "The workspace does not allow this network: ask its administrators.",
-    "metadata_must_be_sent_from_app": _TOKEN,
 }
 """The token or the workspace: nothing goes out anywhere until the operator mends it."""
 

@@ -8,13 +8,12 @@ missing) or sends it again (it may be there twice). Where that matters, use the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
 from digest.model.errors import DeliveryError
-from digest.model.messages import Message, Receipt, always_ours
+from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
 from digest.wire import HttpAnswer
 
@@ -22,11 +21,7 @@ _WHO = "the Slack webhook"
 
 _GONE = "Make a new incoming webhook for the channel, and replace the old URL with its URL."
 _REFUSALS = {
-    "invalid_token": _GONE,
-    "no_service": _GONE,
-    "no_service_id": _GONE,
-    "no_active_hooks": _GONE,
-    "no_team": _GONE,
+    **dict.fromkeys(("invalid_token", "no_service", "no_service_id", "no_active_hooks", "no_team"), _GONE),
     "team_disabled": "The workspace is switched off: ask its administrators.",
     "channel_not_found": _GONE,
     "channel_is_archived": "Unarchive the channel, or make a webhook for another.",
@@ -41,9 +36,7 @@ class WebhookTransport(HookPoster[str]):
 
     what = "Slack webhook called {!r}"
 
-    def send(
-        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
-    ) -> Receipt:
+    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
         """Post the message's bytes, in exactly one request; the receipt carries no id.
 
         Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -18,22 +18,18 @@ from digest.deliver.transports.smtp_connection import (
 )
 from digest.model.clock import monotonic
 from digest.model.errors import DeliveryError, UsageError
-from digest.model.messages import Message, Receipt, always_ours
+from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination, normalise_address
 
 _LONG, _REST = 10.0, 60.0  # seconds in vain after which a server gets no mail for a while, and how long that is
 
 
 class SmtpTransport:
-    """Hands mails to one mail server.
+    """Hands mails to one mail server. For the other arguments see `MailServer`.
 
     Args:
         url: `smtp://`, `smtp+starttls://` or `smtps://`, with host, optional port and optional user.
         from_address: envelope sender; bounces go there.
-        password: of the URL's user.
-        ca_file: PEM certificates trusted besides the system's.
-        helo: the name this machine gives itself, as in `MailServer`.
-        patience: time-outs, and how long a connection is kept.
 
     Raises:
         ConfigurationError: the URL, the sender, the login or the certificate file cannot be used.
@@ -49,7 +45,6 @@ class SmtpTransport:
         helo: str = "",
         patience: Patience | None = None,
     ) -> None:
-
         self._patience = patience or Patience()
         self._sender = read_mail_address(from_address)
         self._server = parse_mail_server(url, password=password, ca_file=ca_file, helo=helo)
@@ -68,9 +63,7 @@ class SmtpTransport:
         """
         return _read_recipient(destination)
 
-    def send(
-        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
-    ) -> Receipt:
+    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
         """Send the mail. With CRLF line ends it travels byte for byte.
 
         Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
@@ -105,11 +98,7 @@ class SmtpTransport:
             connection.take()
 
     def find(self, message: Message, destination: Destination, begun_at: datetime) -> Receipt | None:  # noqa: ARG002 - every transport is asked alike
-        """Never tells: SMTP cannot be asked what it took.
-
-        Raises:
-            DeliveryError: always, permanent.
-        """
+        """Never tell, but raise a permanent `DeliveryError`: SMTP cannot be asked what it took."""
         raise DeliveryError(
             "a mail server can't be asked which mails it took",
             permanent=True,

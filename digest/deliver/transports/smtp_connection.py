@@ -24,7 +24,7 @@ from digest.config.addresses import read_smtp_url
 from digest.deliver.rules import names_recipient, refuses_us
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError
-from digest.model.messages import Receipt, require_ours
+from digest.model.messages import IsOurs, Receipt, require_ours
 from digest.wire import TRUST_HINT, load_authorities
 
 
@@ -45,9 +45,7 @@ class MailServer:
 
     Attributes:
         host: name or address; with TLS, the name its certificate must carry.
-        security: how the connection is protected.
         user: whom to log in as; "" for no login.
-        password: the password of `user`.
         ca_file: PEM certificates trusted besides the system's; None for the system's alone.
         helo: the name this machine gives itself; "" for the one it finds.
     """
@@ -296,7 +294,7 @@ class SmtpConnection:
         has_rested_long = monotonic() - self._used_at > self._patience.idle
         return self._link is None or self._mails >= self._patience.mails or has_rested_long
 
-    def hand_over(self, sender: str, recipient: str, data: bytes, is_ours: Callable[[], bool]) -> Receipt:
+    def hand_over(self, sender: str, recipient: str, data: bytes, is_ours: IsOurs) -> Receipt:
         """Send one mail, of ASCII.
 
         Raises:
@@ -392,7 +390,7 @@ class SmtpConnection:
         if code not in wanted:
             raise self._give_up(link, code, reply)
 
-    def _look_once_more(self, is_ours: Callable[[], bool]) -> None:
+    def _look_once_more(self, is_ours: IsOurs) -> None:
         try:
             require_ours(is_ours)
         except DeliveryError:

@@ -7,12 +7,11 @@ Each request carries `webhook-id` (the same for every attempt: by it a receiver 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
 from digest.model.errors import DeliveryError
-from digest.model.messages import Message, Receipt, always_ours
+from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.secrets import sign_webhook
 from digest.model.subscriptions import Destination
 from digest.wire import HttpAnswer
@@ -30,9 +29,7 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
 
     what = "webhook {!r} with url and secret"
 
-    def send(
-        self, message: Message, destination: Destination, is_ours: Callable[[], bool] = always_ours
-    ) -> Receipt:
+    def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
         """Post the message's bytes, signed, in exactly one request.
 
         Raises:
