@@ -17,7 +17,6 @@ from digest.cli.output import (
 from digest.inspect.coverage import load_ledger
 from digest.model.clock import name_zone, write_day
 from digest.model.errors import count
-from digest.store import runs as gap_store
 from digest.store import runs as run_store
 from digest.store import views
 
@@ -111,7 +110,7 @@ def _show_checks(here: Installation, conn: Connection, limit: int, *, as_json: b
 
 
 def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    lines = gap_store.load_gaps(conn, limit=limit)
+    lines = run_store.load_gaps(conn, limit=limit)
     if as_json:
         print_json([as_dict(line.gap) | as_dict(line, "gap") for line in lines])
         return

@@ -20,8 +20,6 @@ from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.store import outbox_sends as outbox
 from digest.store import views
-from digest.store.outbox_sends import load_holds
-from digest.store.views import StoredDelivery
 
 LISTING = "digest delivery list"
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
@@ -73,7 +71,7 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
         click.echo(f"… {hidden:,} older ones: --limit {min(limit + hidden, _MOST_LINES)}")
 
 
-def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tuple[str, ...]) -> None:
+def _print_list(here: Installation, stored: Sequence[views.StoredDelivery], states: tuple[str, ...]) -> None:
     rows = []
     for one in stored:
         delivery = one.delivery
@@ -96,7 +94,7 @@ def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tu
     print_table(header, rows, empty=empty, whole=4)
 
 
-def _describe_moment(here: Installation, one: StoredDelivery) -> str:
+def _describe_moment(here: Installation, one: views.StoredDelivery) -> str:
     """Say when it ended, when it is tried next, or since when it waits."""
     delivery = one.delivery
     if one.ended_at is not None:
@@ -106,7 +104,7 @@ def _describe_moment(here: Installation, one: StoredDelivery) -> str:
     return f"since {here.write(one.sending_at or delivery.created_at)}"
 
 
-def delivery_as_json(one: StoredDelivery) -> dict[str, object]:
+def delivery_as_json(one: views.StoredDelivery) -> dict[str, object]:
     """Return a delivery by field; what only claims and receipts compare is left out."""
     return as_dict(one, "delivery") | as_dict(one.delivery, "token", "parent_remote_id")
 
@@ -141,7 +139,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         print_wrapped("  ", line)
 
 
-def _print_delivery(here: Installation, one: StoredDelivery, todo: str) -> None:
+def _print_delivery(here: Installation, one: views.StoredDelivery, todo: str) -> None:
     delivery = one.delivery
     remote = delivery.remote_address
     there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
@@ -314,7 +312,7 @@ def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]
 
     The parts behind one that stays held would wait for it, so they stay too.
     """
-    holds = load_holds(conn)
+    holds = outbox.load_holds(conn)
     chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
     stored = views.list_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
     for delivery in sorted((one.delivery for one in stored), key=lambda delivery: delivery.id):
