@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from digest.config import values
 from digest.config.addresses import expand_home, mask_password
 from digest.config.settings import INHERITED, SETTINGS, SUBSCRIPTION, Secrecy, Setting, variable_of
-from digest.config.values import describe_type, read_line, suggest
 from digest.model.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -102,7 +101,7 @@ class ConfigDraft:
         if written is None or isinstance(written, dict):
             return written or {}
         follow = " To follow queries without names, write follow = …" if key == "queries" else ""
-        self.complain(key, f"must be a table, not {describe_type(written)}", f"Write [{key}].{follow}")
+        self.complain(key, f"must be a table, not {values.describe_type(written)}", f"Write [{key}].{follow}")
         return {}
 
     def _read_setting(
@@ -157,12 +156,12 @@ class ConfigDraft:
 
     def _read_file(self, key: str, name: object) -> str | None:
         """Return the text of a secret's file; None where there is none."""
-        expanded = self.read(key, name, lambda name: expand_home(read_line(name)))
+        expanded = self.read(key, name, lambda name: expand_home(values.read_line(name)))
         if expanded is None:
             return None
         path = self.folder / expanded
         try:
-            text = self.read(key, path.read_text(encoding="utf-8"), read_line)
+            text = self.read(key, path.read_text(encoding="utf-8"), values.read_line)
         except OSError as error:
             self.complain(key, f"{path} can't be read: {error.strerror or error}", "Check the path.")
             return None
@@ -238,4 +237,4 @@ def _suggest_key(key: str, known: Iterable[str], what: str) -> str:
     if len(owners) == 1 and (owners[0].table or owners[0].is_environment_only):
         (owner,) = owners
         return f"Put it below [{owner.table}]." if owner.table else f"It is set by {owner.variable} alone."
-    return suggest(key, known, what)
+    return values.suggest(key, known, what)
