@@ -16,7 +16,6 @@ from digest.store import papers as mailing_store
 from digest.store import queries as query_store
 from digest.store import runs as run_store
 from digest.store import views
-from digest.store.runs import GapState
 
 
 def is_checked(conn: Connection, source: str) -> bool:
@@ -40,7 +39,7 @@ class Ledger:
 
     source: str
     mailings: tuple[MailingLine, ...]
-    gaps: dict[GapState, int]
+    gaps: dict[run_store.GapState, int]
     requests: int
     allowed: int = REQUESTS_A_DAY
 

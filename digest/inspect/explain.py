@@ -42,7 +42,6 @@ from digest.store import views as trail_store
 from digest.store.outbox import IN_DOUBT
 from digest.store.queries import load_feed_places
 from digest.store.subscribers import DestinationState, Place, load_places
-from digest.store.views import Attempt, StoredDelivery
 
 
 class Verdict(StrEnum):
@@ -260,7 +259,7 @@ class DigestTrail:
 
     digest: Digest
     place: int
-    deliveries: tuple[tuple[StoredDelivery, tuple[Attempt, ...]], ...]
+    deliveries: tuple[tuple[trail_store.StoredDelivery, tuple[trail_store.Attempt, ...]], ...]
 
     @property
     def hiding(self) -> tuple[Destination, ...]:

@@ -45,8 +45,6 @@ from digest.store.libraries import load_states
 from digest.store.outbox_sends import load_holds
 from digest.store.signups import is_refusing
 from digest.store.subscribers import load_refused
-from digest.store.views import Outbox, SubscriptionLine
-from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
 
 _READ = 500
 """Stuck deliveries read at most; they are shown by destination, so more would not be more lines."""
@@ -284,12 +282,12 @@ class Status:
     next_mailing: date
     next_poll_at: datetime
     requests: int
-    subscriptions: tuple[SubscriptionLine, ...]
-    outbox: Outbox
+    subscriptions: tuple[views.SubscriptionLine, ...]
+    outbox: views.Outbox
     papers: int
     dialect: str
     size: int
-    workers: tuple[Worker, ...]
+    workers: tuple[alarm_store.Worker, ...]
     alarms: tuple[Alarm, ...]
     untold: tuple[AlarmName, ...]
 
@@ -315,7 +313,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
     now = clock.now()
     size = views.measure_size(store)
     with store.read() as conn:
-        workers = tuple(load_workers(conn))
+        workers = tuple(alarm_store.load_workers(conn))
         has_worker = any(not worker.is_gone for worker in workers)
         outbox = views.load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
@@ -352,11 +350,11 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         )
 
 
-def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
+def _find_job_troubles(conn: Connection, workers: Iterable[alarm_store.Worker]) -> Iterator[Trouble]:
     """Yield what makes a process at work not ready, besides what is shown already: its jobs."""
     living = {worker.owner for worker in workers if not worker.is_gone}
     moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
-    for turn in load_job_turns(conn):
+    for turn in alarm_store.load_job_turns(conn):
         if turn.owner not in living:
             continue
         if turn.trouble:
@@ -382,7 +380,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
     digests = alarm_store.load_overdue_digests(conn, now - DIGEST_LIMIT)
     facts = AlarmFacts(
         _load_mailing(conn, config.arxiv.source, now),
-        digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
+        digests=digests and replace(digests, reason=planning or alarm_store.load_trouble(conn, "plan")),
         deliveries=alarm_store.load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
         failed=alarm_store.load_failed_deliveries(conn, now - FAILURE_SHOWN),
         is_refusing=is_refusing(conn, now),

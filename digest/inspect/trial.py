@@ -35,7 +35,6 @@ from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialVi
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
 from digest.store import papers as paper_store
-from digest.store.papers import Reach
 
 DAYS, SHOWN = 30, 10
 """How far back a trial looks, and how many papers it shows as today's digest."""
@@ -206,7 +205,7 @@ class Edition:
         return [(one, texts[one.key]) for one in kept if one.key in texts]
 
 
-def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
+def read_edition(conn: Connection, reach: paper_store.Reach, now: datetime) -> Edition:
     """Read the papers of the last days, which takes some seconds."""
     mark = paper_store.load_mark(conn, paper_store.MATCHED)
     kept: list[Kept] = []
@@ -288,7 +287,7 @@ class TrialDesk:
                     self._reader.start()
         return edition
 
-    def _read(self, reach: Reach) -> None:
+    def _read(self, reach: paper_store.Reach) -> None:
         if self._edition is not None and len(self._edition.kept) > MEANWHILE:
             self._edition = None
             with suppress(AttributeError):  # glibc gives free memory back only when asked
