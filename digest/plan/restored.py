@@ -23,7 +23,6 @@ from digest.poll.coverage import load_coverage
 from digest.store import database, matches, papers
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
-from digest.store.matches import MatchRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def take_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
     return take_as_sent(conn, matches.load_pending_of_many(conn, active), source, now)
 
 
-def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: str, now: datetime) -> int:
+def take_as_sent(conn: Connection, pending: dict[int, list[matches.MatchRow]], source: str, now: datetime) -> int:
     """Record what was due by the moment that is kept as a digest that goes nowhere.
 
     So its feed keeps these papers, later versions of them are known as such, and their history says what became
