@@ -26,7 +26,6 @@ from digest.model.subscriptions import Destination
 from digest.poll.installation import Site
 from digest.store import database
 from digest.store import workers as alarm_store
-from digest.store.workers import StoredAlarm
 from digest.wire import ExchangeError, ask_status
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def ping(config: Config) -> list[str]:
     return [f"the ping failed: the ping address answered {status}"] if status >= HTTPStatus.BAD_REQUEST else []
 
 
-def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
+def _tell(site: Site, claimed: Sequence[alarm_store.StoredAlarm], now: datetime) -> list[str]:
     """Send several alarms in one message; return where that failed, in sentences.
 
     They count as sent once any destination took it.
@@ -116,7 +115,7 @@ def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str
     return failures
 
 
-def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> AlarmContext:
+def _describe(site: Site, claimed: Sequence[alarm_store.StoredAlarm], now: datetime) -> AlarmContext:
     from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
 
     views = []
@@ -133,7 +132,7 @@ def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> Alar
     return AlarmContext(short + more, tuple(views), _name_installation(site), _write(site, now))
 
 
-def _cut(alarm: StoredAlarm) -> str:
+def _cut(alarm: alarm_store.StoredAlarm) -> str:
     """Return what is or was wrong, without what to do about it."""
     return alarm.detail.partition(". ")[0]
 

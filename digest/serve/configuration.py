@@ -23,8 +23,6 @@ from digest.query import parse_query
 from digest.store import queries as query_store
 from digest.store import subscribers as subscriber_store
 from digest.store import subscriptions as subscription_store
-from digest.store.subscribers import LetGo
-from digest.store.subscriptions import sync_subscriptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class RosterReport:
     going_on: tuple[str, ...] = ()
     idle: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
-    let_go: tuple[LetGo, ...] = ()
+    let_go: tuple[subscriber_store.LetGo, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -101,7 +99,7 @@ def sync_roster(site: Site) -> RosterReport:
     now = site.clock.now()
     with site.store.begin() as conn:
         queries = query_store.sync_queries(conn, texts, FILE, now)
-        subscriptions = sync_subscriptions(
+        subscriptions = subscription_store.sync_subscriptions(
             conn,
             site.config.subscriptions,
             FILE,

@@ -24,7 +24,6 @@ from digest.poll.installation import Progress, Silent, Site
 from digest.store import Store, open_store, workers
 from digest.store import runs as page_store
 from digest.store.gate import StoreGate
-from digest.store.workers import JobTurn
 
 if TYPE_CHECKING:
     from digest.render import Renderer
@@ -108,7 +107,7 @@ class SignsOfLife:
         self._lock = threading.Lock()
         self._is_over = False
 
-    def sign(self, turns: Iterable[JobTurn] = ()) -> None:
+    def sign(self, turns: Iterable[workers.JobTurn] = ()) -> None:
         """Give a sign, and say how the jobs stand.
 
         Raises:
