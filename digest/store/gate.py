@@ -30,7 +30,6 @@ from digest.model.clock import (
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import engine
 from digest.store.dialect import database_clock, later, metadata
-from digest.store.engine import GATE, Store
 from digest.store.schema import gate
 
 _log = logging.getLogger("digest.gate")
@@ -80,7 +79,7 @@ class StoreGate:
 
     def __init__(
         self,
-        store: Store,
+        store: engine.Store,
         clock: Clock,
         holder: str,
         *,
@@ -143,7 +142,7 @@ class StoreGate:
                 values["breaker_until"] = later(gate.c.breaker_until, now + pause)
                 values["breaker_failures"] = gate.c.breaker_failures + 1
                 values["breaker_reason"] = str(outcome.outcome)
-            conn.execute(update(gate).where(gate.c.name == GATE).values(values))
+            conn.execute(update(gate).where(gate.c.name == engine.GATE).values(values))
 
     def _keep_own_spacing(self) -> None:
         """Wait the spacing since our own last request also by a clock that nobody puts right or replaces."""
@@ -158,7 +157,7 @@ class StoreGate:
             take = (
                 update(gate)
                 .where(
-                    gate.c.name == GATE,
+                    gate.c.name == engine.GATE,
                     gate.c.lease_until <= now,
                     gate.c.next_at <= now,
                     gate.c.breaker_until <= now,
@@ -200,7 +199,7 @@ class StoreGate:
     def _choose_pause(self, conn: Connection, outcome: GateOutcome) -> float:
         if outcome.outcome is RequestOutcome.REFUSED:
             return REFUSED_PAUSE
-        locked = select(gate.c.breaker_failures).where(gate.c.name == GATE).with_for_update()
+        locked = select(gate.c.breaker_failures).where(gate.c.name == engine.GATE).with_for_update()
         failures = conn.execute(locked).scalar() or 0
         backoff = min(self._jitter(FIRST_BACKOFF * 2 ** min(failures, 16)), LONGEST_BACKOFF)
         asked_for = outcome.retry_after or 0.0
@@ -209,7 +208,7 @@ class StoreGate:
 
 def is_current(conn: Connection, token: int) -> bool:
     """Whether no other request has been granted since; stays so until the writing transaction ends."""
-    held = select(gate.c.token).where(gate.c.name == GATE).with_for_update(read=True)
+    held = select(gate.c.token).where(gate.c.name == engine.GATE).with_for_update(read=True)
     return conn.execute(held).scalar() == token
 
 
@@ -224,13 +223,13 @@ def adopt_gate(conn: Connection, clock: Clock, *, spacing: float = SPACING, pass
     """
     now = _now(clock)
     is_beyond = gate.c.next_at > now + LEASE  # no grant waits so long: the clock was put right since
-    free = update(gate).where(gate.c.name == GATE, or_(gate.c.lease_until > now, is_beyond))
+    free = update(gate).where(gate.c.name == engine.GATE, or_(gate.c.lease_until > now, is_beyond))
     if not passers_by:
         free = free.where(gate.c.holder.not_like(f"{PASSER_BY}%"))
     next_at = case((is_beyond, now + spacing), else_=later(gate.c.next_at, now + spacing))
     conn.execute(free.values(lease_until=now, next_at=next_at))
     if not (passers_by or clock.is_simulated):  # what keeps no database may have asked just before there was one
-        unused = update(gate).where(gate.c.name == GATE, gate.c.token == 0, gate.c.next_at == 0)
+        unused = update(gate).where(gate.c.name == engine.GATE, gate.c.token == 0, gate.c.next_at == 0)
         conn.execute(unused.values(next_at=now + spacing))
 
 
@@ -240,7 +239,7 @@ def load_breaker(conn: Connection, clock: Clock | None = None) -> Breaker:
     return Breaker(max(row.breaker_until - now, 0.0), row.breaker_reason, row.breaker_failures)
 
 
-def create_standalone(path: Path) -> Store:
+def create_standalone(path: Path) -> engine.Store:
     """Open (or make) a file that holds nothing but a gate: the pace of commands that keep no database.
 
     Raises:
@@ -267,7 +266,7 @@ def _now(clock: Clock | None) -> ColumnElement[float]:
 
 
 def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
-    row = conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == GATE)).one()
+    row = conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == engine.GATE)).one()
     return row, row.now
 
 
