@@ -32,7 +32,6 @@ from digest.render.papers import PaperView
 from digest.render.text import clean_text
 from digest.store import queries
 from digest.store import subscriptions as subscription_store
-from digest.store.queries import FeedPlace
 
 
 def make_etag(body: bytes) -> str:
@@ -162,7 +161,7 @@ _BETWEEN = 0.25
 class _Address:
     """An address that works or did: `generation` is the one it was made for."""
 
-    place: FeedPlace
+    place: queries.FeedPlace
     generation: int
 
     @property
