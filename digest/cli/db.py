@@ -15,9 +15,7 @@ from digest.config.addresses import mask_password
 from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
 from digest.plan.restored import Settled, settle
-from digest.store import hold_worker, migrate
-from digest.store.backups import FOLDER, back_up, copy_store, default_backup, prune_backups, restore_backup
-from digest.store.database import INVARIANTS, Violation, count_rows, load_violations
+from digest.store import database, hold_worker, migrate
 
 
 @click.group(cls=CommandGroup)
@@ -35,18 +33,18 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     may go on meanwhile. Exit code 1 if anything is wrong.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
-        violations = load_violations(conn)
-        rows = count_rows(conn)
+        violations = database.load_violations(conn)
+        rows = database.count_rows(conn)
     if as_json:
         found = {violation.name: violation.count for violation in violations}
         print_json({"sound": not violations, "violations": found, "rows": rows})
     else:
-        _tell(violations, len(INVARIANTS), sum(rows.values()))
+        _tell(violations, len(database.INVARIANTS), sum(rows.values()))
     if violations:
         ctx.exit(1)
 
 
-def _tell(violations: list[Violation], asked: int, rows: int) -> None:
+def _tell(violations: list[database.Violation], asked: int, rows: int) -> None:
     if not violations:
         say(f"Sound: {asked} rules hold over {rows:,} rows.")
         return
@@ -69,7 +67,7 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     send. Links in mails sent before go on working.
     """
     with opened_store(ctx) as here, showing_progress(quiet=as_json) as tell:
-        copied = copy_store(here.store, url, tell)
+        copied = database.copy_store(here.store, url, tell)
         before = here.store.url_masked
     after = mask_password(url)
     if as_json:
@@ -100,11 +98,11 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
     if keep is not None and file is not None:
         raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
     with opened_store(ctx) as here:
-        folder = (here.store.path.parent if here.store.path else here.config.folder) / FOLDER
-        path = file or default_backup(folder, here.now)
+        folder = (here.store.path.parent if here.store.path else here.config.folder) / database.FOLDER
+        path = file or database.default_backup(folder, here.now)
         with showing_progress(quiet=as_json) as tell:
-            rows = back_up(here.store, path, tell, replace=force)
-        removed = prune_backups(folder, keep) if keep is not None else ()
+            rows = database.back_up(here.store, path, tell, replace=force)
+        removed = database.prune_backups(folder, keep) if keep is not None else ()
     size = path.stat().st_size
     if as_json:
         print_json({"file": path, "bytes": size, "rows": rows, "removed": list(removed)})
@@ -149,7 +147,7 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: 
         settled.append(settle(conn, until, source=config.arxiv.source, now=now))
 
     with showing_progress(quiet=as_json) as tell:
-        report = restore_backup(config.store.url, file, now, tell, settle=settle_backup)
+        report = database.restore_backup(config.store.url, file, now, tell, settle=settle_backup)
     if as_json:
         kept = str(report.kept) if report.kept else None
         restored = {"store": str(report.place), "kept": kept, "rows": report.rows}

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
 from digest.store import Store, database, hold_worker, open_store
-from digest.store.backups import RestoreReport, back_up, default_backup, prune_backups, restore_backup
+from digest.store.database import RestoreReport, back_up, default_backup, prune_backups, restore_backup
 from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
