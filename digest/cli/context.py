@@ -155,11 +155,7 @@ def opened(
     create: bool = True,
     warns: bool = False,
 ) -> Iterator[Site]:
-    """Open the installation the call means, and close it afterwards.
-
-    Args:
-        warns: see `load`.
-    """
+    """Open the installation the call means, and close it afterwards."""
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
     site = open_site(
@@ -181,7 +177,6 @@ class Installation:
     """What such a command works with.
 
     Attributes:
-        store: the database, which is there and of this release.
         zone: the zone times are shown in; None for the machine's own.
         greeted: subscriptions that send a first digest with the next run, where that was looked up.
     """
@@ -218,11 +213,7 @@ class Installation:
 
 @contextmanager
 def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Installation]:
-    """Open the database of the installation the call means, and close it afterwards.
-
-    Args:
-        warns: see `load`.
-    """
+    """Open the database of the installation the call means, and close it afterwards."""
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
     store = open_store(config.store.url)

@@ -198,18 +198,16 @@ def _ask_server(known: Answers) -> Answers:
 
 def _ask_own_server() -> str:
     while True:
-        host = ask("Its name and port?", _read_server, "localhost:25")
+        # How it encrypts is asked next, whatever scheme somebody wrote before its name.
+        host = ask(
+            "Its name and port?", lambda text: read_smtp_url(f"smtp://{text.rpartition('://')[2]}"), "localhost:25"
+        )
         scheme = _SECURITY[_choose("How does it encrypt?", list(_SECURITY))]
         login = ask("Login name? Enter for none.", str.strip, "")
         url = add_login(f"{scheme}://{host.removeprefix('smtp://')}", login)
         if scheme != "smtp" or not login or is_loopback(url):
             return url
         _say("The password would travel unencrypted. Choose STARTTLS or TLS.")
-
-
-def _read_server(text: str) -> str:
-    """Read a name and port; how it encrypts is asked next, whatever scheme somebody wrote before them."""
-    return read_smtp_url(f"smtp://{text.rpartition('://')[2]}")
 
 
 def _ask_base_url(known: Answers) -> Answers:

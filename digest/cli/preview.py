@@ -154,7 +154,6 @@ def choose_digest(
 
 
 def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
-    """Write the digest in a shape."""
     renderer, digest, links = site.renderer, chosen.digest, chosen.links
     match shape:
         case "page":

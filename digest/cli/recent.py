@@ -120,7 +120,6 @@ def compare(
 
     Args:
         papers: how many of each side are printed.
-        as_json: print all of them, for a program.
     """
     found = _gather(bench, Or((before.query.tree, after.query.tree)), days, quiet=as_json)
     rewording = compare_wordings(before.query, after.query, found.papers)

@@ -103,7 +103,6 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
 
 
 def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
-    """Return the moment meant."""
     subscription = due.subscription
     try:
         moment = read_pause_end(text, choose_zone(subscription.cadence, subscription.quiet_hours))
@@ -325,7 +324,6 @@ def describe_turn(
 
 
 def _as_json(here: Installation, line: SubscriptionLine, due: DueSubscription) -> dict[str, object]:
-    """Return a subscription's settings and how it stands."""
     volume = describe_matches(line.days, line.began_at, here.now)
     return as_dict(due.subscription, "queries") | as_dict(line) | {"volume": volume}
 

@@ -54,7 +54,6 @@ def list_(ctx: click.Context, *, name: str | None, as_json: bool) -> None:
 
 
 def _show(listed: Sequence[TemplateEntry], name: str, *, as_json: bool) -> None:
-    """Print what a template sees, each name with its meaning."""
     entries = {entry.name: entry for entry in listed}
     if name not in entries:
         raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "") or _ALL)
@@ -124,7 +123,6 @@ def _open_templates(config: Config | None) -> Templates:
 
 
 def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:
-    """Return what will be written, by name."""
     shipped = templates.shipped_names()
     for name in names:
         if name not in shipped:
@@ -141,7 +139,6 @@ def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapp
 
 
 def _write(target: Path, files: Mapping[str, str]) -> None:
-    """Write the files below a folder."""
     for name, text in files.items():
         path = target / name
         try:
