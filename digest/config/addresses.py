@@ -131,7 +131,6 @@ def incoming(pattern: str, shown: str) -> Callable[[object], str]:
 
     Args:
         pattern: a regular expression for all of it.
-        shown: how it reads, for people.
     """
 
     def read(value: object) -> str:

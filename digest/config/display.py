@@ -58,7 +58,6 @@ def _hide(config: Config, key: str) -> str:
 
 
 def _write(value: object, setting: Setting) -> str:
-    """Return a value as it would be written."""
     if value is None:
         return ALL if setting.read is read_show else ""
     if isinstance(value, int) and setting.read in (read_days, read_retention):

@@ -42,7 +42,6 @@ class ConfigDraft:
         data: the file, as `tomllib` reads it.
         folder: what relative paths count from.
         values: key → value of each single setting, the default where it could not be read.
-        warnings: what should be mended, some day.
         wrong: keys whose value has to be mended.
     """
 
