@@ -60,7 +60,8 @@ def inspect_domain(
         labels = domain.split(".")  # where a domain has no policy, that of the nearest one above counts
         above = (".".join(["_dmarc", *labels[first:]]) for first in range(max(len(labels) - 1, 1)))
         policies = (_select(ask(name) or [], "v=DMARC1") for name in above)
-        yield judge_dmarc(next(filter(None, policies), []), domain)
+        published = next(filter(None, policies), [])
+        yield _judge_only("DMARC", published, f"at _dmarc.{domain}: v=DMARC1; p=none")
     except dns.exception.DNSException:
         yield Finding(Verdict.UNCHECKED, "DNS", f"{_NOT_CHECKED}: no name server answers here")
 
@@ -98,11 +99,6 @@ def judge_dkim(records: Sequence[str], name: str) -> Finding:
         return Finding(Verdict.PROBLEM, "DKIM", f"the key at {name} is revoked", todo)
     todo = "Publish the TXT record that your mail provider gives you, or mend `mail.dkim_selector`."
     return Finding(Verdict.PROBLEM, "DKIM", f"there is no key at {name}", todo)
-
-
-def judge_dmarc(found: Sequence[str], domain: str) -> Finding:
-    """Judge the DMARC records of a domain."""
-    return _judge_only("DMARC", found, f"at _dmarc.{domain}: v=DMARC1; p=none")
 
 
 def _judge_only(check: str, found: Sequence[str], proposed: str) -> Finding:

@@ -87,8 +87,6 @@ class Asked:
     """One saved query of a subscription, and one change.
 
     Attributes:
-        would_meet: the paper meets what is asked.
-        clauses: the clauses through which it does.
         failing: what keeps it from meeting it, in words; "" where it does.
     """
 
@@ -134,7 +132,6 @@ def judge_change(
 
     Args:
         asked: its saved queries, each held against this change.
-        row: the match that was kept for it, where one was.
         is_overtaken: see `digest.match.rules.is_overtaken`.
     """
     if row is not None:
@@ -254,7 +251,6 @@ class DigestTrail:
 
     Attributes:
         place: which of its papers this is, from 1; 0 where it is in none of its entries.
-        deliveries: where it went, with every attempt.
     """
 
     digest: Digest

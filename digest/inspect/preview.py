@@ -329,5 +329,4 @@ def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress:
 
 
 def _select_meant(query: Query | Or, papers: Sequence[Paper]) -> list[Paper]:
-    """Return the papers that a query means, in their order."""
     return [papers[number] for number in next(PaperIndex(papers).find([query]))]

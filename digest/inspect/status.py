@@ -104,11 +104,7 @@ def find_troubles(
     breaker: Breaker,
     has_worker: bool,
 ) -> Iterator[Trouble]:
-    """Yield what needs somebody, the most urgent first. What has one cause is one.
-
-    Args:
-        breaker: whether arXiv asked us to stay away.
-    """
+    """Yield what needs somebody, the most urgent first. What has one cause is one."""
     retried = list(find_stuck(conn, (DeliveryState.READY,), now, has_worker=has_worker))
     intake = list(_find_intake_troubles(conn, config.arxiv.source, now, breaker, has_worker=has_worker))
     for alarm in alarms:
@@ -264,7 +260,6 @@ class Status:
     """The screen's facts; moments are in UTC.
 
     Attributes:
-        troubles: what needs somebody.
         intake: how far arXiv has been checked; its `checked_at` is None before the first check.
         next_mailing: Eastern date of the next announcement.
         next_poll_at: from when on a new check is worth a request.
