@@ -104,7 +104,8 @@ def exclude_changes(
     if not exclusion:
         return outcome
     hidden = {id_ for id_ in (*outcome.new, *outcome.changed) if exclusion.find_cause(changes[id_].paper)}
-    was_hidden = {id_ for id_ in (*outcome.changed, *outcome.gone) if _was_hidden(changes[id_], exclusion)}
+    before = {id_: changes[id_].previous for id_ in (*outcome.changed, *outcome.gone)}
+    was_hidden = {id_ for id_, paper in before.items() if paper is not None and exclusion.find_cause(paper)}
     entered = [id_ for id_ in outcome.changed if id_ in was_hidden - hidden]
     left = [id_ for id_ in outcome.changed if id_ in hidden - was_hidden]
     return QueryOutcome(
@@ -112,10 +113,6 @@ def exclude_changes(
         changed=_order(outcome.changed, hidden | was_hidden),
         gone=_order(outcome.gone, was_hidden, left),
     )
-
-
-def _was_hidden(change: StoredChange, exclusion: Exclusion) -> bool:
-    return change.previous is not None and bool(exclusion.find_cause(change.previous))
 
 
 def _order(ids: Iterable[int], without: set[int], besides: Iterable[int] = ()) -> tuple[int, ...]:
@@ -196,9 +193,10 @@ def select_for_subscription(
             `is_overtaken`): a subscription to new papers gets them too, since nothing else would bring them.
     """
     wanted = set(kinds)
+    entering = wanted - {Kind.METADATA} | ({Kind.METADATA} if Kind.CROSS_LIST in wanted else set())
     chosen: set[int] = set()
     for outcome in outcomes:
-        chosen.update(id_ for id_ in outcome.new if _entering_kind(kind_of[id_]) in wanted)
+        chosen.update(id_ for id_ in outcome.new if kind_of[id_] in entering)
         if Kind.NEW in wanted:
             chosen.update(id_ for id_ in outcome.new if id_ in overtaken)
         chosen.update(id_ for id_ in outcome.changed if kind_of[id_] in wanted & _TOLD_AGAIN)
@@ -221,10 +219,6 @@ def is_overtaken(change: StoredChange, mark: tuple[int, int], since: datetime | 
 
 
 _TOLD_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
-
-
-def _entering_kind(kind: Kind) -> Kind:
-    return Kind.CROSS_LIST if kind is Kind.METADATA else kind
 
 
 def choose_first_digest(candidates: Iterable[StoredChange], days: int, now: datetime) -> tuple[StoredChange, ...]:

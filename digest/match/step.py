@@ -134,7 +134,6 @@ class MatchReport:
     """What one pass matched.
 
     Attributes:
-        changes: changes held against the saved queries.
         by_query: new papers that entered or changed, by saved query's name.
         news: the distinct changes among these -> the keys of their papers.
         papers: distinct papers chosen for any subscription.
