@@ -273,8 +273,6 @@ class Links:
         unsubscribe_mail: `mailto:` address with subject that does the same by mail.
         refs: what `/2611.14886.bib` or `.ris` is put behind for a paper's BibTeX or RIS.
         preferences: the page where the one person a mail goes to changes what comes.
-        earlier: the page of the digest before this one.
-        later: the page of the one behind it.
         ask: whom several readers of one address ask to be taken off: a mail address, and no link of theirs.
     """
 

@@ -81,7 +81,6 @@ class Gap:
 
     Attributes:
         missed_at: since when (UTC).
-        asks: how often arXiv was asked for it.
         asked_at: when last (UTC); None where it was not yet.
     """
 
@@ -102,7 +101,6 @@ class RequestLog:
         status: HTTP status, None where no whole answer came.
         milliseconds: from the request to the end of the answer.
         size: bytes of the body, unpacked.
-        outcome: what the gate heard.
         detail: what was wrong; "" for a good page.
     """
 

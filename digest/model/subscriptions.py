@@ -228,7 +228,6 @@ class Subscription:
         exclude: queries; it never shows what they match.
         exclude_papers: papers it never shows, in any version.
         quiet_hours: when nothing goes out; None for never. With `zone` filled in where the cadence has none.
-        archive: who finds its past digests.
         joinable: people may join it by themselves, on the first page.
         shared: several people read each of its addresses, so none of them can end it for all by a link.
         library: sources of papers by which its digests are put in order: paths, and libraries at Zotero.
