@@ -200,7 +200,6 @@ class TurnFacts:
         due_at: when the first turn that nobody took was due (UTC).
         taken: the slots taken last; see `digest.plan.turns`.
         now: the moment (UTC), not before `due_at`.
-        coverage: what was checked on the subscription's behalf.
         newest_run: the last match run with papers that wait for it; 0 where none wait.
         patience: how long it may wait past its time for an announcement that is not complete; None for as long
             as its cadence says.
@@ -250,11 +249,7 @@ def _tell_at_once(facts: TurnFacts) -> Turn:
 def next_due(
     subscription: Subscription, now: datetime, taken: str = "", paused_until: datetime | None = None
 ) -> datetime | None:
-    """Return when a subscription is due next, once its pause is over; None where only an event makes it due.
-
-    Args:
-        taken: the slots it took last.
-    """
+    """Return when a subscription is due next, once its pause is over; None where only an event makes it due."""
     if paused_until is not None and paused_until > now:
         return first_due(subscription, paused_until, taken)
     return _find_next(subscription, now, taken)
@@ -274,7 +269,6 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
 
     Args:
         due_at: when its next turn was said to be due (UTC).
-        taken: the slots it took last.
     """
     if due_at <= now:
         return due_at
