@@ -7,7 +7,7 @@ happened: the check was complete and nothing matched, it is not complete yet, or
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
@@ -62,7 +62,8 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
         return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
     if coverage.is_awaited:
         return CoverageView(CoverageState.INCOMPLETE, "arXiv is late today. Your papers come when it is out")
-    days = _name_mailings(coverage.since, coverage.mailing)
+    days = write_day(coverage.mailing, coverage.mailing)
+    days = f"{write_day(coverage.since, coverage.mailing)} to {days}" if coverage.since else days
     if coverage.is_complete:
         is_known = not is_search and coverage.new > 1 and coverage.new >= (coverage.matched or 0)
         number = f"{coverage.new:,} " if is_known else ""  # figures that do not belong together stay out
@@ -70,10 +71,6 @@ def describe_coverage(coverage: Coverage, zone: str = EASTERN.key, *, is_sample:
         return CoverageView(CoverageState.COMPLETE, sentence)
     sentence = f"papers of {days} may be missing: arXiv was last checked{checked}. {_IT_FOLLOWS}"
     return CoverageView(CoverageState.INCOMPLETE, sentence)
-
-
-def _name_mailings(since: date | None, last: date) -> str:
-    return f"{write_day(since, last)} to {write_day(last, last)}" if since else write_day(last, last)
 
 
 def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:

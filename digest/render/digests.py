@@ -267,11 +267,7 @@ def view_papers(digest: Digest) -> tuple[PaperView, ...]:
 
 
 def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
-    """Put neighbours under the headings they were given; papers without any have no heading.
-
-    Args:
-        papers: some that follow each other.
-    """
+    """Put neighbours under the headings they were given; papers without any have no heading."""
     views: list[GroupView] = []
     start = papers[0].number - 1 if papers else 0
     end = 0

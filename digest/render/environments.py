@@ -55,11 +55,7 @@ _INLINED_STYLES = "email/style.css"
 
 
 class Templates:
-    """Every template by name, from the operator's folders and the shipped one.
-
-    Args:
-        folders: the operator's, first come first served.
-    """
+    """Every template by name, from the operator's folders and the shipped one."""
 
     def __init__(self, folders: Sequence[Path], shipped: Path) -> None:
         self.folders = (*(folder for folder in folders if folder != shipped), shipped)

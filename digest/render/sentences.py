@@ -300,7 +300,6 @@ def _read_sentences(title: str, plain: str) -> tuple[_Sentence, ...]:
 
 
 def _find_phrases(sentence: str) -> set[str]:
-    """Return the signals of the phrases in a sentence."""
     tokens = _TOKEN.findall(sentence.lower())
     stems = [stem(token) for token in tokens]
     kinds = [_KINDS.get(one, one) for one, word in zip(stems, tokens, strict=True) if not _SKIPPED.fullmatch(word)]
