@@ -42,7 +42,6 @@ class WatchReport:
     """What one check brought.
 
     Attributes:
-        alarms: what is wrong.
         due: those of them to send now; all of them where the configuration names no address for alarms.
         failures: where that failed, and why, in sentences; so did a sign of life.
     """

@@ -26,11 +26,7 @@ _NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "incoming", "webhooks", "we
 class Jobs:
     """The jobs of one installation.
 
-    Args:
-        is_stopping: whether nothing new may begin.
-
     Attributes:
-        metrics: what was counted.
         logged: what was logged last, by outcome: what stays the same is logged once.
         remarks: what could not be done in a job's last turn, which went to its end all the same, by job; those
             without any are missing.

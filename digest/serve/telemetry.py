@@ -74,7 +74,6 @@ class Pulse:
 
     Attributes:
         troubles: the error that ended a job's last turn, by job; those that went well are missing.
-        board: how the jobs stand.
     """
 
     troubles: dict[str, str] = field(default_factory=dict)
@@ -159,7 +158,6 @@ def configure_logging(level: int, *, plain: bool = False, stream: TextIO | None 
     """Send all log lines, masked, to one place. Called again, it replaces what it set up before.
 
     Args:
-        level: the lowest level written, as in `logging`.
         plain: write `warning: …` for people, among what a command says itself, rather than `key=value`.
         stream: where to; standard error where none is given.
     """
