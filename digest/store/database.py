@@ -141,7 +141,6 @@ def count_rows(conn: Connection) -> dict[str, int]:
 
 
 def _find_damage(conn: Connection) -> Iterator[Violation]:
-    """Let SQLite check its own file."""
     said = [row[0] for row in conn.exec_driver_sql("PRAGMA integrity_check(20)")]
     if said != ["ok"]:
         yield Violation(f"the file is whole ({said[0]})", len(said))
@@ -267,7 +266,6 @@ class StoredToken:
     """What a token stands for.
 
     Attributes:
-        purpose: what it opens.
         destination: whose it is, as `kind:address`; "" where it belongs to no destination.
         subscription: which subscription it is about; "" for all.
         digest_id: which digest it shows; None where it shows none.
@@ -487,7 +485,6 @@ def _refuse_filled(conn: Connection, where: str) -> None:
 
 
 def _refuse_violations(conn: Connection, what: str) -> None:
-    """Refuse a database that breaks an invariant."""
     if violations := load_violations(conn):
         broken = "; ".join(f"{violation.name}: broken {violation.count:,}×" for violation in violations)
         raise StoreError(f"{what} is damaged: {broken}", hint="`digest db check` shows what is wrong.")
@@ -575,7 +572,6 @@ def _put_in_place(copy: Path, path: Path, now: datetime) -> Path | None:
 
 
 def _bring_up(copy: Path, backup: Path) -> None:
-    """Bring a copy of a backup up to this release's tables."""
     with closing(connect(f"sqlite:///{copy}")) as store, store.read() as conn:
         revision = current_revision(conn)
     if not revision:

@@ -309,7 +309,6 @@ def _connect_sqlite(url: URL, *, create: bool) -> Store:
 
 
 def _identify(path: Path) -> tuple[int, int]:
-    """Return what tells a file from every other one."""
     found = path.stat()
     return found.st_dev, found.st_ino
 

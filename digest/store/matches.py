@@ -51,7 +51,6 @@ class MatchRow:
     Attributes:
         occasion: a poll's matches, or the first digest of a new saved query.
         changes: change ids in growing order.
-        papers: how many distinct papers these are.
         digest_id: the digest it went into; None while it waits.
         brought: the change ids as the run brought them, also of those that were taken out since: a feed dates its
             papers by them.
@@ -68,11 +67,7 @@ class MatchRow:
 
 @dataclass(frozen=True, slots=True)
 class FirstDigest:
-    """A saved query that a subscription has yet to be shown.
-
-    Attributes:
-        days: how far to look back.
-    """
+    """A saved query that a subscription has yet to be shown."""
 
     subscription_id: int
     query_id: int
@@ -294,8 +289,13 @@ def close_first_digest(conn: Connection, first_digest: FirstDigest, match_run_id
     Raises:
         StoreBusy: another process gave it meanwhile: roll back.
     """
-    close = update(subscription_queries).where(*_is_owed(first_digest)).values(first_digest_run_id=match_run_id)
-    if conn.execute(close).rowcount != 1:
+    links = subscription_queries.c
+    close = update(subscription_queries).where(
+        links.subscription_id == first_digest.subscription_id,
+        links.query_id == first_digest.query_id,
+        links.first_digest_run_id.is_(None),
+    )
+    if conn.execute(close.values(first_digest_run_id=match_run_id)).rowcount != 1:
         raise StoreBusy(
             f"another process has already given {first_digest.revision.name} its first digest",
             hint="Nothing is lost. This run starts again.",
@@ -317,14 +317,6 @@ def load_unplanned_looks(conn: Connection) -> list[int]:
     )
     sent = [row for row in conn.execute(found) if not Destination.parse(row.destination).is_pulled]
     return sorted({row.subscription_id for row in sent})
-
-
-def _is_owed(first_digest: FirstDigest) -> tuple[ColumnElement[bool], ...]:
-    return (
-        subscription_queries.c.subscription_id == first_digest.subscription_id,
-        subscription_queries.c.query_id == first_digest.query_id,
-        subscription_queries.c.first_digest_run_id.is_(None),
-    )
 
 
 def _rows_of(subscription_id: int) -> Select[tuple[Any, ...]]:

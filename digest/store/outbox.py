@@ -65,7 +65,6 @@ class Transition:
 
     Attributes:
         said: what went wrong, or what the other side answered; "" for nothing.
-        values: other columns that change.
         outcome: how its attempt is remembered; "" for the state it led to.
     """
 
@@ -87,7 +86,6 @@ def take_step(
     """Change a delivery's state, close its attempt, end the parts behind it.
 
     Args:
-        out_of: the states it may come from.
         token: the claim that must still hold; None for any claim.
 
     Returns:

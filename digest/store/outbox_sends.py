@@ -386,7 +386,6 @@ def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
 
 
 def _look_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
-    """Have a delivery checked."""
     is_as_read = (deliveries.c.id == row.id, deliveries.c.state == row.state, deliveries.c.token == row.token)
     move = update(deliveries).where(*is_as_read).values(state=DeliveryState.UNKNOWN, not_before=now)
     if conn.execute(move).rowcount != 1:

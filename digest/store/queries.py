@@ -354,7 +354,6 @@ class Watch:
     """A query that at least one saved query in force asks.
 
     Attributes:
-        canonical: as printed.
         since: since when it is asked without a break (UTC).
         earlier: what these saved queries asked before, up to an interruption, the latest first.
     """

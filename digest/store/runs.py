@@ -78,7 +78,6 @@ class PollRun:
         window_from: the first UTC day asked for; None where no window was.
         total: how many papers arXiv said there are; None where it did not.
         new: papers announced for the first time; none in a source's first check.
-        changed: papers that differ from what was stored.
         highest_id: the newest id met, "" where none was.
         is_bootstrap: the source's first check: nothing it found is new.
         failure: why it is not complete, "" where it is; `told` says it to readers.
@@ -310,7 +309,6 @@ class Cursor:
     Attributes:
         last_complete_at: when that run started (UTC).
         mark_month: with `mark_number`, the announcement order of the newest paper at the first complete check.
-        mark_number: see `mark_month`.
         bootstrapped_at: when the first complete check started (UTC).
     """
 
@@ -412,7 +410,6 @@ class GapLine:
     """A missing id as the ledger keeps it; for the fields see `Gap`.
 
     Attributes:
-        gap: the id and how it was asked for.
         ended_at: since when it is found or given up (UTC); None while it is open.
         reason: why it is given up, "" otherwise.
     """

@@ -214,7 +214,7 @@ _ASKED = (
 
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
     """Count an address in the operator's file as confirmed, unless its owner left; twice is as good as once."""
-    key = _address_key(address)
+    key = destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(f"{DestinationKind.MAIL}:")
     row = {"address": key, "state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
     conn.execute(dialect.insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row)
     person = conn.execute(select(subscribers).where(subscribers.c.address == key)).one()
@@ -388,10 +388,6 @@ def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
     if conn.execute(asked).first() is None:
         return "nobody waits for this letter any more"
     return "its reader wants no letters" if LETTERS in load_departures(conn, destination) else ""
-
-
-def _address_key(address: str) -> str:
-    return destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(f"{DestinationKind.MAIL}:")
 
 
 def _subscriptions_of(conn: Connection, key: str, subscription: str, but: Collection[str] = ()) -> list[int]:

@@ -578,6 +578,5 @@ def _by_subscription(
 
 
 def _load_query_ids(conn: Connection, origin: str) -> dict[str, int]:
-    """Return the saved queries of an origin in force by name."""
     found = select(saved_queries).where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == origin)
     return {row.name: row.id for row in conn.execute(found)}

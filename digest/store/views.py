@@ -132,7 +132,6 @@ class Attempt:
         ended_at: when an answer was (UTC); None while none is.
         outcome: the state it led to; `sending` while it lasts, `repeated` where it may have arrived and
             the same was sent again, `in doubt` where it may have and a person has to say.
-        detail: what the other side said.
     """
 
     number: int
@@ -403,7 +402,6 @@ def _select_by(conn: Connection, found: Any, column: Any, values: Collection[int
 
 
 def _load_last_digests(conn: Connection, ids: Collection[int]) -> dict[int, Row[Any]]:
-    """Return each subscription's newest digest by subscription."""
     newest = select(func.max(digests.c.id)).where(digests.c.subscription_id == subscriptions.c.id)
     found = select(digests.c.id, digests.c.subscription_id, digests.c.papers).join(
         subscriptions, digests.c.id == newest.correlate(subscriptions).scalar_subquery()
