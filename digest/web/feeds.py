@@ -79,7 +79,6 @@ class FeedCopy:
         etag: one for both forms; the same as long as nothing changed.
         updated: when its newest entry came or changed (UTC).
         media_type: with its charset.
-        body: the whole of it.
         packed: the same, compressed by gzip.
     """
 

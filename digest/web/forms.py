@@ -95,7 +95,6 @@ def make_form_token(shell: Shell, path: str) -> str:
     """Return what a form sends in its hidden field `token`.
 
     Args:
-        shell: for the secret and the day.
         path: where the form is sent to, as this server sees it: `/subscribe`.
     """
     return _derive_token(shell, path, shell.site.clock.now().date())

@@ -157,7 +157,6 @@ def answer_request(request: Request) -> Response:
 
 
 def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
-    """Return the request that the link of a mail stands for."""
     found = signup_store.load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
     if found is None or found.ask not in (Ask.SUBSCRIBE, Ask.MOVE):
         hint = "It works once, for 48 hours. If you used it, it worked. To ask again, open the first page."
