@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import click
 
@@ -34,6 +35,8 @@ from digest.config.addresses import read_destination
 from digest.inspect.explain import ChangeTrail, DigestTrail, Trail, Verdict, explain_paper
 from digest.inspect.query_volume import find_failing
 from digest.inspect.status import STATE_WORDS
+from digest.interest.step import Interests
+from digest.match.rules import list_met
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
 from digest.model.errors import UnknownName, UsageError
@@ -45,7 +48,7 @@ from digest.query.canonical import print_tree
 from digest.query.queries import find_spans
 from digest.render.papers import PaperView
 from digest.render.terminal import quote_places
-from digest.render.text import apply_styles
+from digest.render.text import apply_styles, show_plain
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
 from digest.store.subscribers import destination_key, load_places
@@ -90,11 +93,13 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
         trails = _follow(here, id_, asked, reader=reader)
     if as_json:
         every = [{"subscription": one.due.subscription.name, "judged": one.judged} for one in trails]
-        print_json(_as_json(trails[0]) if asked else {"paper": id_, "subscriptions": every})
+        found = {**_as_json(trails[0]), "order": _explain_order(here, trails[0])} if asked else {}
+        print_json(found or {"paper": id_, "subscriptions": every})
     elif asked:
         width = max(_LABEL, len(asked) + 2)
-        for label, lines in _describe(here, trails[0]):
-            print_wrapped(label, "\n".join(lines), width=width, bold=True)
+        for label, lines in (*_describe(here, trails[0]), ("order", list(_describe_order(here, trails[0])))):
+            if lines:
+                print_wrapped(label, "\n".join(lines), width=width, bold=True)
     else:
         _print_all(here, id_, trails)
         for name, gone in ((one.due.subscription.name, gone) for one in trails if reader for gone in one.left):
@@ -202,6 +207,33 @@ def _describe(here: Installation, trail: Trail) -> Iterator[tuple[str, list[str]
     for gone in trail.left:
         since = here.write(gone.since)
         yield "left", [f"{here.show(gone.destination)} unsubscribed {since} ({gone.reason})"]
+
+
+def _explain_order(here: Installation, trail: Trail) -> dict[str, Any]:
+    """Return how near the paper is to the library, and which of the queries read first and last it matches."""
+    if not trail.changes:
+        return {}
+    change, due = trail.changes[-1].change, trail.due
+    day, texts = trail.mailing or change.announced, {query.name: query.text for query in here.config.queries}
+    with here.store.read() as conn:
+        near = Interests().explain(conn, due, change.paper, day, is_new=trail.mailing is not None)
+    if near and due.is_personal:  # what people like is theirs
+        near = replace(near, title="", words=())
+    listed = {"read_first": due.subscription.read_first, "read_last": due.subscription.read_last}
+    ready = analyse(change.paper)
+    return {"near": near, **{key: list_met(named, texts, ready) for key, named in listed.items()}}
+
+
+def _describe_order(here: Installation, trail: Trail) -> Iterator[str]:
+    found = _explain_order(here, trail)
+    if near := found.get("near"):
+        words = ", ".join(f"{word} {share} %" for word, share in near.words)
+        said = f": nearest is “{show_plain(near.title)}”; words that carry it: {words}" if words else ""
+        yield f"{'' if near.is_top else 'not '}near your library{said}"
+        if near.place:
+            yield f"place {near.place:,} of {near.papers:,} by nearness in its announcement"
+    yield from (f"put first by {text}" for text in found.get("read_first", ()))
+    yield from (f"put last by {text}" for text in found.get("read_last", ()))
 
 
 def _sum_up(here: Installation, trail: Trail) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from digest.model.libraries import LibraryPaper, Near, Opinion
 from digest.model.messages import DigestEntry
-from digest.model.papers import ArxivId
+from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import DueSubscription
 from digest.store import libraries as library_store
 from digest.store.libraries import StoredLibrary, write_likes_source
@@ -96,6 +96,24 @@ class Interests:
             title = profile.near[nearest].title if nearest is not None else ""
             found[entry.paper.id] = Near(nearness, is_top, title)
         return found
+
+    def explain(
+        self, conn: Connection, due: DueSubscription, paper: Paper, day: date, *, is_new: bool
+    ) -> Near | None:
+        """Say how near a paper of an announcement is, with words, and its place; None without a library."""
+        profile = self.find(conn, due)
+        if profile is None:
+            return None
+        text, texts = (paper.title, paper.abstract), library_store.load_day(conn, day) if is_new else []
+        (nearness, *others), nearest = (
+            profile.interest.measure([text, *texts]),
+            profile.interest.find_nearest(text),
+        )
+        title = profile.near[nearest].title if nearest is not None else ""
+        words = tuple((word, round(100 * share)) for word, share in profile.interest.explain(text) if title)
+        place = (1 + sum(one > nearness for one in others)) * bool(others)
+        is_top = nearness >= self._find_least(conn, due, profile, day)
+        return Near(nearness, is_top, title, words, place, len(others))
 
     def _find_least(self, conn: Connection, due: DueSubscription, profile: _Profile, day: date) -> int:
         stored = library_store.load_least(conn, due.id, day)

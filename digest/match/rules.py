@@ -18,7 +18,7 @@ from digest.model.errors import QueryError
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import ActiveRevision, QueryOutcome, Subscription
 from digest.poll.rules import FIRST_DIGEST_PAPERS
-from digest.query import PaperIndex, Query, analyse, matches, parse_query
+from digest.query import AnalysedPaper, PaperIndex, Query, analyse, matches, parse_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,17 @@ def find_unreadable(texts: Iterable[str], named: Collection[str] = ()) -> dict[s
         except QueryError as error:
             problems[text] = error
     return problems
+
+
+def list_met(named: Iterable[str], texts: Mapping[str, str], paper: AnalysedPaper) -> list[str]:
+    """Return which queries a paper matches.
+
+    Args:
+        named: each a text, or the name of a saved query.
+        texts: of the saved queries, by name.
+    """
+    read = ((name, read_saved(texts.get(name, name))) for name in named)
+    return [name for name, query in read if query is not None and matches(query, paper)]
 
 
 def find_idle(subscription: Subscription, named: Collection[str]) -> list[tuple[str, QueryError]]:

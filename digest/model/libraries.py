@@ -63,11 +63,17 @@ class Near:
         nearness: more is nearer; it compares papers for one subscription alone.
         is_top: it is in the top tenth of its announcement.
         title: of the nearest paper in the library; "" if only dislikes are known.
+        words: the three that carry it, each with its share in percent, if it is explained.
+        place: by nearness in its announcement, from 1; 0 if that is not known.
+        papers: how many new papers of that announcement are stored.
     """
 
     nearness: int
     is_top: bool
     title: str
+    words: tuple[tuple[str, int], ...] = ()
+    place: int = 0
+    papers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,11 @@ from functools import partial
 from sqlalchemy import Connection
 
 from digest.interest.step import Interests
-from digest.match.rules import choose_sample, read_exclusion, read_saved, readable
+from digest.match.rules import choose_sample, list_met, read_exclusion, readable
 from digest.model.announcements import Kind, StoredChange, mailing_moment, mailings_between
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import Coverage, Digest, DigestEntry, EarlierDigest, Occasion, Seen
-from digest.model.papers import ArxivId
 from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, WhenEmpty
 from digest.plan.digests import (
     Shown,
@@ -38,7 +37,6 @@ from digest.poll.coverage import load_coverage, reach_back
 from digest.poll.installation import Site
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
-from digest.query import matches as matches_query
 from digest.store import database, matches, papers, views
 from digest.store import digests as digest_store
 from digest.store import subscriptions as subscription_store
@@ -74,6 +72,7 @@ class Drafts:
         self._maker: LinkMaker | None = None
         self._scope = ""
         self._interests = Interests()
+        self._texts = {query.name: query.text for query in site.config.queries}
         written = site.config.subscriptions
         self._open = {one.name for one in written if not one.has_one_reader}
 
@@ -214,19 +213,15 @@ class Drafts:
         reasons = {id_: say_near(one, is_owner=is_owner) for id_, one in near.items() if one.is_top}
         if reasons:
             entries = [replace(entry, near=reasons.get(entry.paper.id, "")) for entry in entries]
-        first, last = (self._find_first(named, entries) for named in (wanted.read_first, wanted.read_last))
+        first, last = (
+            {
+                entry.paper.id: met[0]
+                for entry in (entries if named else ())
+                if (met := list_met(named, self._texts, self._ready.get(entry.change_id) or analyse(entry.paper)))
+            }
+            for named in (wanted.read_first, wanted.read_last)
+        )
         return entries, Precedence(first, last.keys(), {id_: one.nearness for id_, one in near.items()})
-
-    def _find_first(self, named: Iterable[str], entries: Iterable[DigestEntry]) -> dict[ArxivId, str]:
-        """Return the first that is met of some queries, each as a text or by its name, by paper."""
-        texts = {query.name: query.text for query in self._site.config.queries}
-        read = [(name, query) for name in named if (query := read_saved(texts.get(name, name)))]
-        found: dict[ArxivId, str] = {}
-        for entry in entries if read else ():
-            ready = self._ready.get(entry.change_id) or analyse(entry.paper)
-            met = next((name for name, query in read if matches_query(query, ready)), None)
-            found |= {entry.paper.id: met} if met is not None else {}
-        return found
 
     def _reach_back(
         self,

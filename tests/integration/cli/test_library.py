@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from digest.config import load_config
+from digest.model.messages import Links
+from digest.poll.installation import Site
+from digest.serve.installation import open_site
+from digest.store.digests import load_digest, load_summaries
+from digest.store.subscriptions import load_subscriptions
+from digest.web.archive import render_digest
 from tests.acceptance.made import made_up
 from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
@@ -138,3 +145,74 @@ def test_a_library_is_added_with_a_query_and_changed_by_edit(
     assert (
         "names no library" in digest(*at, "add", "cs.DC", "--to", "feed", "--library", "zotero:me", expect=2).err
     )
+
+
+LAB = "@article{a, title = {Tail latency on {GPU} clusters}, abstract = {Tail latency of kernels on shared GPUs.}}"
+TITLE, OTHERS = "Tail latency on GPU clusters", "near the library of this list"
+
+
+def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(digest: Shell, world: World) -> None:
+    (world.folder / "lab.bib").write_text(LAB)
+    keys = "library = 'lab.bib'\nread_first = ['perf', 'ti:zebra']\nread_last = 'ti:\"tail latency\"'"
+    world.edit_config('name = "gpu-mail"', f'name = "gpu-mail"\n{keys}')
+    digest("run")
+    said = digest("explain", "2611.15012", "gpu-mail").lines
+    assert said[-4].startswith(
+        f"order      near your library: nearest is “{TITLE}”; words that carry it: Tail latency "
+    )
+    assert said[-3:] == [
+        "           place 1 of 11 by nearness in its announcement",
+        "           put first by perf",
+        '           put last by ti:"tail latency"',
+    ]
+    found = digest("explain", "2611.15012", "gpu-mail", "--json").json["order"]
+    assert (found["near"]["title"], found["near"]["place"], found["read_first"]) == (TITLE, 1, ["perf"])
+    assert "\norder" not in digest("explain", "2611.15012", "perf-team").out
+
+
+def show_newest(site: Site, name: str) -> tuple[str, str]:
+    """Return the newest digest of a subscription as its mail and its page show it."""
+    with site.store.read() as conn:
+        (due,) = load_subscriptions(conn, names=[name])
+        (newest,) = load_summaries(conn, subscription_ids=[due.id], limit=1)
+        digest = load_digest(conn, newest.id)
+    page = render_digest(site, newest.id, Links())
+    return site.renderer.render_text(digest, Links()), page.decode()
+
+
+def test_titles_of_a_library_are_shown_to_its_owner_alone(digest: Shell, world: World) -> None:
+    (world.folder / "lab.bib").write_text(LAB)
+    own = "mailto:mine@digest.example"
+    keys = {
+        "mine": f'to = "{own}"',
+        "kept": f'to = ["{own}", "file:out/"]',
+        "two": f'to = ["{own}", "mailto:two@digest.example"]',
+        "channel": f'to = ["{own}", "slack:#papers"]',
+        "shared": f'to = "{own}"\nshared = true',
+        "joinable": f'to = "{own}"\njoinable = true',
+        "public": f'to = "{own}"\narchive = "public"',
+    }
+    path = world.write_config()
+    added = (
+        f"[[subscriptions]]\nname = '{name}'\nfollow = 'gpu'\nlibrary = 'lab.bib'\n{its}"
+        for name, its in keys.items()
+    )
+    path.write_text("\n".join([path.read_text(), *added, '[alarms]\nto = "mailto:ops@digest.example"\n']))
+    digest("run")
+    with closing(
+        open_site(load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5)
+    ) as site:
+        shown = {name: show_newest(site, name) for name in keys}
+        titled = {name for name, (mail, _) in shown.items() if TITLE in mail}
+        assert titled == {"mine", "kept"}
+        assert all(OTHERS in mail for name, (mail, _) in shown.items() if name not in titled)
+        assert {name for name, (_, page) in shown.items() if TITLE in page} == titled
+    assert [TITLE in file.read_text() for file in (world.folder / "out").glob("*.html")] == [False]
+    digest("send", "mine", "--test")
+    assert TITLE not in str(world.mail.mails[-1].message)
+    world.edit_config("name = 'mine'", "name = 'mine'\narchive = 'public'")
+    digest("run")
+    with closing(
+        open_site(load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5)
+    ) as site:
+        assert TITLE not in show_newest(site, "mine")[1]
