@@ -51,10 +51,10 @@ STORED: Final = (
         ("request_counts",),
     ),
     StoredKind(
-        "The papers that your saved queries found, and your digests",
-        "Each paper is sent once, and you can look back.",
+        "The papers that your saved queries found, your digests, and where you said “more” or “less”",
+        "Each paper is sent once, and you can look back. What you said puts your digests in order.",
         _ERASED,
-        ("query_matches", "matches", "digests"),
+        ("query_matches", "matches", "digests", "libraries", "library_papers", "near_days"),
     ),
     StoredKind(
         "Each mail to you: when it was sent, and what your mail server answered",

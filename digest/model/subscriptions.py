@@ -64,7 +64,7 @@ SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 
 _PLACES = "Write mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, file:… or console."
 
-_OWN_PLACES = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
+OWN_PLACES = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
 """Destinations that show nothing to anybody but their owner."""
 
 FEED_SUFFIXES = (".atom", ".xml", ".json")
@@ -270,7 +270,7 @@ class Subscription:
     @property
     def has_one_reader(self) -> bool:
         """Whether nobody but its owner reads it: then it may name titles of a library."""
-        kinds = [place.kind for place in self.destinations if place.kind not in _OWN_PLACES]
+        kinds = [place.kind for place in self.destinations if place.kind not in OWN_PLACES]
         is_open = self.shared or self.joinable or self.archive is Archive.PUBLIC
         return not is_open and (not kinds or kinds == [DestinationKind.MAIL])
 

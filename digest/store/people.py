@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, not_, or_, select, update
+from sqlalchemy import Connection, Select, delete, insert, not_, or_, select, update
 
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
 from digest.model.subscriptions import (
     EVERYTHING,
+    OWN_PLACES,
     Destination,
     DestinationKind,
     SubscriberState,
@@ -21,6 +22,7 @@ from digest.model.subscriptions import (
 )
 from digest.store import dialect
 from digest.store.database import TokenPurpose
+from digest.store.libraries import delete_libraries, write_likes_source
 from digest.store.queries import current_revision
 from digest.store.schema import (
     attempts,
@@ -28,6 +30,9 @@ from digest.store.schema import (
     deliveries,
     destination_addresses,
     digests,
+    libraries,
+    library_papers,
+    near_days,
     query_revisions,
     saved_queries,
     signups,
@@ -48,14 +53,10 @@ class Person:
 
     Attributes:
         address: in its one spelling.
-        how: how that came about.
     """
 
     id: int
     address: str
-    state: SubscriberState
-    how: str
-    since: datetime
 
     @property
     def destination(self) -> Destination:
@@ -90,7 +91,7 @@ def load_person(conn: Connection, address: str) -> Person | None:
     if not conn.get_execution_options().get("postgresql_readonly"):
         found = found.with_for_update()  # two changes at once take turns
     row = conn.execute(found).one_or_none()
-    return Person(row.id, row.address, SubscriberState(row.state), row.how, row.since) if row else None
+    return Person(row.id, row.address) if row else None
 
 
 def load_people(conn: Connection) -> list[Person]:
@@ -100,7 +101,7 @@ def load_people(conn: Connection) -> list[Person]:
     owners = select(subscriptions.c.subscriber_id).where(subscriptions.c.subscriber_id.is_not(None))
     found = select(subscribers).where(or_(subscribers.c.id.in_(owners), subscribers.c.address.in_(addresses)))
     rows = conn.execute(found.order_by(subscribers.c.address))
-    return [Person(row.id, row.address, SubscriberState(row.state), row.how, row.since) for row in rows]
+    return [Person(row.id, row.address) for row in rows]
 
 
 def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) -> Person:
@@ -254,6 +255,16 @@ def end_links(conn: Connection, destination: Destination) -> None:
     conn.execute(update(tokens).where(*theirs).values(purpose=TokenPurpose.ENDED, destination=""))
 
 
+def _find_read_alone(origin: str, key: str) -> Select[Any]:
+    """Return the key of each subscription that writes to one person alone: their own, and those of the file."""
+    places = subscription_destinations.c
+    mine = select(places.subscription_id).where(places.destination == key, not_(places.is_joined))
+    is_other = not_(or_(places.destination == key, *(places.destination.startswith(kind) for kind in OWN_PLACES)))
+    others = select(places.subscription_id).where(is_other, places.state != DestinationState.DISABLED)
+    is_alone = subscriptions.c.id.in_(mine) & subscriptions.c.id.not_in(others)
+    return select(subscriptions.c.id).where(or_(subscriptions.c.origin == origin, is_alone))
+
+
 def load_everything(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
     """Return every row that is about an address, by table, as plain values; bytes and hashes of links left out.
 
@@ -263,6 +274,8 @@ def load_everything(conn: Connection, address: str, person_id: int) -> dict[str,
     own = select(subscriptions.c.id).where(subscriptions.c.origin == origin)
     queries = select(saved_queries.c.id).where(saved_queries.c.origin == origin)
     sent = select(deliveries.c.id).where(deliveries.c.destination == key)
+    alone = conn.execute(_find_read_alone(origin, key)).scalars().all()
+    likes = libraries.c.source.in_([write_likes_source(id_) for id_ in alone])
     found = {
         subscribers: subscribers.c.id == person_id,
         consents: consents.c.subscriber_id == person_id,
@@ -273,6 +286,8 @@ def load_everything(conn: Connection, address: str, person_id: int) -> dict[str,
         query_revisions: query_revisions.c.query_id.in_(queries),
         suppressions: _is_at(key),
         signups: signups.c.address == address,
+        libraries: likes,
+        library_papers: library_papers.c.library_id.in_(select(libraries.c.id).where(likes)),
         digests: digests.c.subscription_id.in_(own),
         deliveries: deliveries.c.destination == key,
         attempts: attempts.c.delivery_id.in_(sent),
@@ -307,8 +322,11 @@ def erase(conn: Connection, address: str, person_id: int, *, keep_suppressions: 
     theirs = list(conn.execute(select(digests.c.id).where(digests.c.subscription_id.in_(own))).scalars())
     revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
     sent = or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(theirs))
+    alone = conn.execute(_find_read_alone(origin, key)).scalars().all()
     end_links(conn, Destination(DestinationKind.MAIL, address))
+    delete_libraries(conn, [write_likes_source(id_) for id_ in alone])
     for gone in (
+        delete(near_days).where(near_days.c.subscription_id.in_(alone)),
         delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent))),
         delete(deliveries).where(sent),
         delete(matches).where(matches.c.subscription_id.in_(own)),

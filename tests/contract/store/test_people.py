@@ -22,6 +22,8 @@ from digest.deliver.letters import queue_letters, take_request
 from digest.deliver.people import Preferences
 from digest.model.clock import ManualClock
 from digest.model.errors import UnknownName, UsageError
+from digest.model.libraries import LibraryPaper, Opinion
+from digest.model.papers import ArxivId
 from digest.model.people import (
     LETTERS_TO_ADDRESS,
     MOST_QUERIES,
@@ -37,11 +39,11 @@ from digest.plan.links import make_links
 from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site
-from digest.store import Store, subscribers
+from digest.store import Store, libraries, subscribers
 from digest.store import signups as signup_store
 from digest.store.database import load_violations
 from digest.store.dialect import metadata
-from digest.store.schema import digests, request_counts, signups, subscriptions
+from digest.store.schema import digests, library_papers, near_days, request_counts, signups, subscriptions
 from digest.store.subscriptions import load_subscriptions
 from tests.fakes.config_file import write_config
 
@@ -62,12 +64,12 @@ class Office:
         self.path, self.url, self.clock = folder / "digest.toml", url, ManualClock(NOW)
         self.open(TEAM)
 
-    def open(self, *files: dict[str, object]) -> None:
+    def open(self, *files: dict[str, object], **more: dict[str, object]) -> None:
         """Open it, or open it again, and take over the subscriptions of its file."""
         if self.site is not None:
             self.site.close()
         tables = {"web": {"base_url": "https://digest.example.org", "signup": "open"}, "store": {"url": self.url}}
-        self.path.write_text(write_config("http://127.0.0.1:9", {"perf": "cat:cs.PF"}, files, **tables))
+        self.path.write_text(write_config("http://127.0.0.1:9", {"perf": "cat:cs.PF"}, files, **tables, **more))
         self.site = open_site(load_config(self.path, {}), self.clock, owner="test", jitter=lambda: 0.5)
         self.store, self.config = self.site.store, self.site.config
         with self.store.read() as conn:
@@ -103,6 +105,19 @@ class Office:
         found = self.press(self.links(to)[-1])
         assert found is not None
         return found
+
+    def like(self) -> None:
+        """Like a paper in every subscription, and store what the top tenth of a day is."""
+        with self.store.begin() as conn:
+            for due in load_subscriptions(conn):
+                paper = LibraryPaper(f"Liked in {due.subscription.title}", "", ArxivId(202611, 1))
+                libraries.save_like(conn, due.id, paper, Opinion.MORE, self.now)
+                libraries.save_least(conn, self.now.date(), {due.id: 7})
+
+    def list_liked(self) -> list[str]:
+        with self.store.read() as conn:
+            assert len(conn.execute(select(near_days)).all()) == len(conn.execute(select(library_papers)).all())
+            return sorted(conn.execute(select(library_papers.c.title)).scalars())
 
     def load(self) -> Preferences:
         with self.store.read() as conn:
@@ -456,16 +471,42 @@ def test_of_whom_is_erased_nothing_is_left_but_that_they_left_what_the_file_name
     first = office.subscribe(replace(QUERIES, joins=("team",), has_feed=True)).memberships[0].name
     office.ask()
     office.queue()
+    office.like()
     with office.store.begin() as conn:
         stored = people.export(conn, ADA)
         assert stored is not None
         filled = {table for table, rows in stored["stored"].items() if rows}
         assert {"subscribers", "consents", "saved_queries", "signups", "deliveries"} <= filled
+        liked = [row["title"] for row in stored["stored"]["library_papers"]]
+        assert sorted(liked) == [*(["Liked in Other"] if OTHER in files else []), "Liked in Your papers"]
         assert people.erase(conn, office.config, ADA, at=office.now) is (OTHER in files)
     assert office.dump().count(ADA) == (2 if OTHER in files else 0), "a place of the file's, and that it was left"
+    assert office.list_liked() == ["Liked in Team"], "what the operator likes for a list stays"
     office.open(*files)
     assert office.readers("other") == [[]]
     with office.store.begin() as conn, pytest.raises(UnknownName):
         people.erase(conn, office.config, "nobody@example.org", at=office.now)
     office.clock.sleep(1)
     assert office.subscribe(to="bo@example.org").memberships[0].name != first, "no link of theirs opens another's"
+
+
+def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_they_move(office: Office) -> None:
+    office.open(TEAM, defaults={"library": "lab.bib", "not_like": "zotero:7"})
+    people_own = office.subscribe().own
+    office.like()
+    office.ask(Wish(old_address=ADA), Ask.MOVE, to="ada@new.example.org")
+    office.queue()
+    with office.store.begin() as conn:
+        people.pause(conn, office.load(), None, at=office.now)
+    moved = office.press(office.links("ada@new.example.org")[-1])
+    office.open({**TEAM, "read_first": "ti:gpu"}, defaults={"library": "lab.bib"})
+    assert people_own is not None
+    assert moved is not None
+    assert moved.own is not None
+    assert moved.own.id == people_own.id
+    assert office.list_liked() == ["Liked in Team", "Liked in Your papers"]
+    with office.store.read() as conn:
+        orders = {due.subscription.name: due.subscription for due in load_subscriptions(conn)}
+    own, team = orders[moved.own.subscription.name], orders["team"]
+    assert (own.library, own.not_like, own.read_first, own.read_last) == ((), (), (), ())
+    assert ([Path(source).name for source in team.library], team.read_first) == (["lab.bib"], ("ti:gpu",))

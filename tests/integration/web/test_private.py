@@ -112,6 +112,7 @@ def test_everything_stored_of_a_person_is_in_their_export(house: House) -> None:
         "request_counts": "hashes, which nobody can tell to be theirs",
         "query_matches": "numbers of the papers that the digests name",
         "matches": "numbers of the papers that the digests name",
+        "near_days": "figures, made of what they like and what arXiv announced",
         "alarms": "said to the operator of this service",
         **dict.fromkeys(("requests", "poll_runs", "cursors", "quarantine"), "says nothing of anybody"),
     }

@@ -7,7 +7,7 @@ from digest.model.people import UNCONFIRMED
 from digest.store import schema
 from digest.store.database import KEPT_DAYS
 
-_OTHERS = "papers versions changes marks gaps gate workers job_turns match_runs installation"
+_OTHERS = "papers versions changes marks gaps gate workers job_turns match_runs installation word_counts"
 NOTHING_OF_PEOPLE = set(_OTHERS.split(" "))
 """Tables of papers, and of the machines that do the work."""
 
