@@ -275,7 +275,6 @@ class StoredToken:
     destination: str
     subscription: str
     digest_id: int | None
-    created_at: datetime
 
 
 def remember_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
@@ -313,7 +312,6 @@ def load_token(conn: Connection, token_hash: str) -> StoredToken | None:
         destination=row.destination,
         subscription=row.subscription,
         digest_id=row.digest_id,
-        created_at=row.created_at,
     )
 
 
