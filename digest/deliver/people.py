@@ -416,6 +416,13 @@ def require_own(preferences: Preferences) -> DueSubscription:
     return preferences.own
 
 
+def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSubscription]:
+    """Return the subscriptions that nobody but this person reads, by name: their own, and those of the file."""
+    others = {one.name for one in config.subscriptions if not one.has_one_reader}
+    named = {due.subscription.name: due for due in preferences.dues.values() if due.subscription.has_one_reader}
+    return {name: due for name, due in named.items() if name not in others}
+
+
 def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
     """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`.
 

@@ -273,6 +273,7 @@ class Links:
         unsubscribe_mail: `mailto:` address with subject that does the same by mail.
         refs: what `/2611.14886.bib` or `.ris` is put behind for a paper's BibTeX or RIS.
         preferences: the page where the one person a mail goes to changes what comes.
+        likes: the page where the one reader of a digest says of which papers more or less should come.
         ask: whom several readers of one address ask to be taken off: a mail address, and no link of theirs.
     """
 
@@ -283,6 +284,7 @@ class Links:
     home: str = ""
     refs: str = ""
     preferences: str = ""
+    likes: str = ""
     archive: str = ""
     earlier: str = ""
     later: str = ""

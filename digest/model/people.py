@@ -15,8 +15,8 @@ from digest.model.cadences import EVERY_DAY, WEEKDAYS, WORKING_DAYS, Cadence, Ca
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.subscriptions import Abstracts
 
-MOST_QUERIES = 10
-"""Saved queries of one person."""
+MOST_QUERIES, MOST_LIKES = 10, 500
+"""Saved queries of one person, and papers of which they want more or less, for one subscription."""
 
 LONGEST_QUERY, MOST_BEGINNINGS = 2_000, 20
 """Characters of one of them, and how many beginnings of words (`transf*`) it may have: each finds many words."""

@@ -60,15 +60,19 @@ class LinkMaker:
         is_shared = any(one.shared and destination in one.destinations for one in self.config.subscriptions)
         is_mail = destination.kind is DestinationKind.MAIL and not is_shared
         token = self.leave_token(destination, digest.subscription)
+        page = self.web_token(digest.subscription, digest.slot)
+        preferences = f"{base}/p/{self.preferences_token(destination, generation)}" if base and is_mail else ""
+        is_own = all(one.has_one_reader for one in self.config.subscriptions if one.name == digest.subscription)
         back_to = self.config.mail.unsubscribe or self.config.mail.from_address
         subject = quote(f"leave {digest.subscription}", safe="")
         return Links(
             unsubscribe=f"{base}/u/{token}" if base and is_mail else "",
             unsubscribe_mail=f"mailto:{back_to}?subject={subject}" if is_mail and back_to else "",
-            web_view=f"{base}/d/{self.web_token(digest.subscription, digest.slot)}" if base else "",
+            web_view=f"{base}/d/{page}" if base else "",
             home=base,
             refs=make_refs_url(self.config),
-            preferences=f"{base}/p/{self.preferences_token(destination, generation)}" if base and is_mail else "",
+            preferences=preferences,
+            likes=f"{preferences}/d/{page}" if preferences and is_own else "",
             ask=back_to if is_shared and destination.kind is DestinationKind.MAIL else "",
         )
 

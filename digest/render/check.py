@@ -135,7 +135,7 @@ def _list_attempts(templates: Templates) -> Iterator[Callable[[], object]]:
             for entry in digest.entries:
                 yield partial(write_content, templates, feed, PaperView(entry, 1))
     for name, context in contexts.CONTEXTS.items():
-        if not {"digest", "paper"} & {*_find_names(name)}:  # all others were rendered of a digest
+        if name == "web/likes.html" or not {"digest", "paper"} & {*_find_names(name)}:  # others were of a digest
             for sample in list_samples(context):
                 yield partial(_try_template, templates, name, sample)
 

@@ -157,17 +157,23 @@ class TerminalContext:
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """`web/digest.html`: the whole digest as a page, every paper on it.
+    """`web/digest.html`: the whole digest as a page, every paper on it; and `web/likes.html`, for its one reader.
 
     Attributes:
         digest: the digest as a whole.
         groups: every paper, by kind.
         links: addresses; "" for each that does not exist.
+        opinions: what its one reader wants of papers like some, `more` or `less`, by their ids.
+        token: tells the server that this page posts.
+        action: the address its forms post to, which is also the token of the digest's page.
     """
 
     digest: DigestView
     groups: tuple[GroupView, ...]
     links: Links
+    opinions: Mapping[str, str] = field(default_factory=dict)
+    token: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +447,9 @@ class PreferencesContext(WebContext):
             `abstracts`, `has_feed`; None where they have none.
         days: what is offered for the days, and how it is called.
         when: the days, hour and time zone of their own subscription, or as typed.
+        likes: of each subscription that nobody else reads: its name, its title, where `web/likes.html` shows its
+            last digest ("" before the first one), and the papers of which they want more or less, the last one
+            first: the id of each, `more` or `less`, and its title.
         is_paused: their own subscription sends nothing for now.
         until: the day up to which it was to be paused, as typed.
         may_add: they may have a first saved query of their own.
@@ -453,6 +462,7 @@ class PreferencesContext(WebContext):
     wish: Wish | None
     days: Mapping[str, str]
     when: tuple[str, str, str]
+    likes: tuple[tuple[str, str, str, tuple[tuple[str, str, str], ...]], ...] = ()
     is_paused: bool = False
     until: str = ""
     may_add: bool = False
@@ -627,6 +637,7 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "web/leave.html": UnsubscribeContext,
     "web/left.html": UnsubscribeContext,
     "web/preferences.html": PreferencesContext,
+    "web/likes.html": PageContext,
     "web/query.html": QueryContext,
     "web/private.html": PrivateContext,
     "web/stored.html": StoredContext,

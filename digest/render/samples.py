@@ -30,6 +30,7 @@ SAMPLE_LINKS = Links(
     home="https://digest.example.org/",
     refs="https://digest.example.org/refs",
     preferences="https://digest.example.org/p/WW91cnMgYW5kIG5vYm9keX",
+    likes="https://digest.example.org/p/WW91cnMgYW5kIG5vYm9keX/d/VGFpbCBsYXRlbmN5IGZpcg",
 )
 
 ABSTRACT = (

@@ -1,4 +1,4 @@
-"""What comes to one person, and when: the page that every mail to them links to, and their saved queries.
+"""What comes to one person, when, and in which order: the page that every mail to them links to.
 
 A forwarded mail has the link, too: whatever must not be given away with it is in `digest.web.private`.
 """
@@ -26,7 +26,10 @@ from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, choose_zone, read_pause_end
 from digest.model.clock import write_day, write_with_zone
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
-from digest.model.people import DAYS, UNDO, Ask, Wish, read_cadence_fields, write_cadence
+from digest.model.libraries import LibraryPaper, Opinion
+from digest.model.messages import Digest, Links
+from digest.model.papers import ArxivId
+from digest.model.people import DAYS, MOST_LIKES, UNDO, Ask, Wish, read_cadence_fields, write_cadence
 from digest.model.subscriptions import (
     EVERYTHING,
     Abstracts,
@@ -36,11 +39,14 @@ from digest.model.subscriptions import (
     is_personal,
 )
 from digest.plan.links import make_links
-from digest.render.contexts import PreferencesContext, QueryContext
-from digest.render.text import name_zone, write_long_day
+from digest.render.contexts import PageContext, PreferencesContext, QueryContext
+from digest.render.digests import group_papers, view_digest, view_papers
+from digest.render.text import name_zone, show_plain, write_long_day
 from digest.store import database as token_store
+from digest.store import libraries as library_store
 from digest.store import people as people_store
 from digest.store import subscribers as subscriber_store
+from digest.store.digests import load_digest, load_frozen
 from digest.web.connections import as_search
 from digest.web.endpoints import mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
@@ -203,6 +209,28 @@ def _delete(visit: Visit) -> str:
     return f"Deleted: {gone.text}"
 
 
+def _like(visit: Visit) -> str:
+    due, digest = _find_digest(visit.conn, visit.config, visit.found, visit.form.get("digest"))
+    papers = {str(entry.paper.id): entry.paper for entry in digest.entries}
+    paper = papers.get(visit.form.get("paper"))
+    if paper is None:
+        raise UnknownName("this paper is not in the digest", hint="Press a button of its page.")
+    known = {one.paper.arxiv_id for one in library_store.load_likes(visit.conn, due.id)}
+    if len(known) >= MOST_LIKES and paper.id not in known:
+        raise UsageError(f"you said this of {MOST_LIKES} papers, and nobody may of more", hint="Undo some first.")
+    liked, opinion = LibraryPaper(paper.title, paper.abstract, paper.id), Opinion(visit.form.get("action"))
+    library_store.save_like(visit.conn, due.id, liked, opinion, visit.at)
+    return ""
+
+
+def _forget(visit: Visit) -> str:
+    due = people.list_read_alone(visit.config, visit.found).get(visit.form.get("subscription"))
+    if due is None:
+        raise UnknownName("this subscription is none of yours", hint="Open the page again.")
+    library_store.delete_like(visit.conn, due.id, ArxivId.parse(visit.form.get("paper")))
+    return "Undone."
+
+
 def _fresh(visit: Visit) -> str:
     said = "A mail with a fresh link comes within minutes, unless you got three with a link today."
     said += " It works once, for 30 minutes."
@@ -215,7 +243,8 @@ def _end(visit: Visit) -> str:
     return visit.ask(Ask.LINK, visit.found.person.address, Wish(), said)
 
 
-_ACTIONS = {act.__name__[1:]: act for act in (_save, _pause, _resume, _leave, _undo, _delete, _fresh, _end)}
+_BUTTONS = _save, _pause, _resume, _leave, _undo, _delete, _forget, _fresh, _end
+_ACTIONS = {act.__name__[1:]: act for act in _BUTTONS} | {"more": _like, "less": _like}
 
 
 def lead_home(request: Request) -> str:
@@ -228,8 +257,10 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
     """Answer with the page as things are now: what was done, or what is wrong with a form and what was typed."""
     shell, token = shell_of(request), request.path_params["token"]
     now, config = shell.site.clock.now(), shell.site.config
+    page = f"{lead_home(request)}p/{token}"
     with shell.site.store.read() as conn:
         found = _find(conn, request)
+        likes = tuple(_view_likes(conn, config, found, page))
     own, wish, when = found.own, found.wish, read_cadence_fields(Cadence.parse(found.wish.cadence))
     fields = {"save": "when" if form.get_all("kind") else "kinds", "pause": "until"}
     action = form.get("action") if error else ""
@@ -243,7 +274,8 @@ def _show(request: Request, said: str = "", error: UsageError | None = None, for
         wish=wish if own else None,
         days=DAYS,
         when=when,
-        action=f"{lead_home(request)}p/{token}",
+        likes=likes,
+        action=page,
         token=make_form_token(shell, f"/p/{token}"),
         home=lead_home(request),
         is_paused=found.is_paused,
@@ -330,8 +362,54 @@ def _save_query(name: str, visit: Visit) -> str:
     return "Saved."
 
 
+def _view_likes(
+    conn: Connection, config: Config, found: Preferences, page: str
+) -> Iterator[tuple[str, str, str, tuple[tuple[str, str, str], ...]]]:
+    """Show of which papers they want more or less, by subscription."""
+    maker = make_links(conn, config)
+    for name, due in people.list_read_alone(config, found).items():
+        slots = (row.slot for row, content in load_frozen(conn, name, limit=5) if content["entries"])
+        last = next((f"{page}/d/{maker.web_token(name, slot)}" for slot in slots), "")
+        likes = reversed(library_store.load_likes(conn, due.id))
+        papers = ((str(one.paper.arxiv_id), str(one.opinion), show_plain(one.paper.title)) for one in likes)
+        yield name, due.subscription.title, last, tuple(papers)
+
+
+def serve_likes(request: Request) -> Response:
+    """Show a digest to its one reader, who says of which papers more or less should come; do what they say."""
+    shell, page, home = shell_of(request), request.path_params["digest"], lead_home(request)
+    if request.method == "POST":
+        *_, error = change(request, _find, _ACTIONS)
+        if error is not None:
+            raise error
+    with shell.site.store.read() as conn:
+        due, digest = _find_digest(conn, shell.site.config, _find(conn, request), page)
+        likes = library_store.load_likes(conn, due.id)
+    context = PageContext(
+        view_digest(digest),
+        group_papers(digest, view_papers(digest)),
+        Links(home=home, preferences=f"{home}p/{request.path_params['token']}"),
+        {str(one.paper.arxiv_id): str(one.opinion) for one in likes},
+        token=make_form_token(shell, request.scope["path"]),
+        action=page,
+    )
+    return shell.pages.show("likes.html", context)
+
+
+def _find_digest(
+    conn: Connection, config: Config, found: Preferences, page: str
+) -> tuple[DueSubscription, Digest]:
+    """Return a digest that nobody but this person got, by the token of its page, and its subscription."""
+    stored = token_store.load_token(conn, secrets.token_hash(page))
+    due = people.list_read_alone(config, found).get(stored.subscription) if stored else None
+    if stored is None or due is None or stored.digest_id is None:
+        raise UnknownName("this is no digest that you alone get", hint="Open the page again, from a mail to you.")
+    return due, load_digest(conn, stored.digest_id)
+
+
 ROUTES = [
     Route("/p/{token}", serve_preferences, methods=["GET", "POST"]),
+    Route("/p/{token}/d/{digest}", serve_likes, methods=["GET", "POST"]),
     Route("/p/{token}/query", as_search(serve_query), methods=["GET", "POST"]),
     Route("/p/{token}/query/{name}", as_search(serve_query), methods=["GET", "POST"]),
 ]

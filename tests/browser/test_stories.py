@@ -33,6 +33,7 @@ DAYS, HOUR, ZONE = words("^days|^when"), words("^hour|^time"), words("zone")
 SUBSCRIBE, CONFIRM = words("^subscribe"), words("^yes, subscribe me")
 CHECK_YOUR_MAIL, CONFIRMED = words("check your mail"), words("you are subscribed|subscribed")
 EDIT, SAVE = words("^edit"), words("^save")
+CHOOSE, LESS, TAKE_BACK, BACK = map(words, ("^choose papers", "^less like", "^undo: less", "your subscriptions"))
 DIFFERENCE = words("gained.+lost|lost.+gained")
 PAUSE, PAUSED = words("^pause"), words("paused")
 UNSUBSCRIBE, UNDO = words("^unsubscribe"), words("^undo|subscribe again")
@@ -54,6 +55,7 @@ class Story:
         self.subscribe()
         self.confirm()
         digest = self.await_digest(FIRST_FOUND, SECOND_FOUND)
+        self.say_less(digest)
         self.edit_query(digest)
         digest = self.await_digest(SECOND_FOUND, FIRST_FOUND)
         self.pause(digest)
@@ -105,6 +107,19 @@ class Story:
         assert found in text
         assert unasked not in text
         return digest
+
+    def say_less(self, digest: EmailMessage) -> None:
+        """Say by the link of a digest that less like one of its papers should come, and undo it."""
+        self.page.goto(self.world.find_link(digest, "/p/"))
+        self.press("link", CHOOSE)
+        self.look()
+        self.press("button", LESS)
+        self.look()
+        self.press("link", BACK)
+        self.look()
+        self.press("button", TAKE_BACK)
+        expect(self.page.get_by_role("link", name=CHOOSE)).to_be_visible()
+        expect(self.page.get_by_role("button", name=TAKE_BACK)).to_have_count(0)
 
     def edit_query(self, digest: EmailMessage) -> None:
         """Change the saved query by the link of a digest, and see the difference before it is saved."""

@@ -4,14 +4,17 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
 from digest.deliver import people
 from digest.model.announcements import Kind
 from digest.model.subscriptions import Abstracts
+from digest.store.digests import load_frozen
+from digest.web import preferences
 from tests.integration.web.conftest import Desk
-from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house
+from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house, read_text
 from tests.integration.web.world import LATER, PAPERS, make_paper, wait_until
 
 READER = "reader@example.org"
@@ -41,7 +44,7 @@ def post(house: House, path: str, **fields: str) -> Page:
 def test_the_mail_of_one_person_links_to_their_page_and_nothing_else_does(shared: Desk, house: House) -> None:
     house.subscribe(ME, "abs:measure")
     ((address, text),) = house.live(hours=1)
-    (path,) = re.findall(r"https://localhost:8000(/p/[\w-]+)", text)
+    (path,) = {*re.findall(r"https://localhost:8000(/p/[\w-]+)", text)}
     assert (address, path) == (ME, house.path(ME))
     assert "m…@example.org" in house.open(path).text
     to_team = {text for mail in shared.mails for text in re.findall(r"/p/[\w-]+", str(mail.message))}
@@ -365,3 +368,120 @@ def test_saved_queries_are_added_once_each_up_to_ten_and_deleted_but_the_last(ho
     assert page.said == "Deleted: ti:word7"
     assert not page.has("delete"), "the last one is turned off, or left"
     assert house.http.get(f"{path}/query/{names[-1]}").status_code == 404
+
+
+def find_likes(text: str) -> str:
+    """Return the path in a mail of the page to say "more" and "less"; "" for none."""
+    found = re.search(r"https://localhost:8000(/p/[\w-]+/d/[\w-]+)", text)
+    return found[1] if found else ""
+
+
+TAIL, QUEUES, CLOCKS = (paper.id for paper in PAPERS)
+
+
+def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undone(
+    house: House,
+) -> None:
+    path = house.subscribe(ME, "abs:measure")
+    assert "Nothing yet. Every mail with papers will link" in house.open(path).text
+    ((_, text),) = house.live(hours=1)
+    page, before = house.open(find_likes(text)), house.dump()
+    assert page.answer.text.count(' like Queues that never drain"') == 2, "each button names its paper"
+    assert [house.http.request(method, find_likes(text)).status_code for method in ("GET", "HEAD")] == [200, 200]
+    assert house.dump() == before
+    said = page.press("more", QUEUES).press("less", CLOCKS)
+    once = house.dump()
+    assert (page.press("more", QUEUES).status, house.dump()) == (200, once)
+    assert [said.has("more", one) for one in (TAIL, QUEUES, CLOCKS)] == [True, False, False]
+    mine = house.open(path)
+    assert "Less like: Clocks & caches Undo More like: Queues that never drain Undo" in mine.text
+    assert urljoin(path, re.findall(r'href="([^"]+/d/[^"]+)"', mine.answer.text)[0]) == find_likes(text)
+    assert page.press("less", QUEUES).has("forget", QUEUES), "the other opinion replaces the first"
+    assert said.press("forget", CLOCKS).has("more", CLOCKS)
+    undone = mine.press("forget", QUEUES)
+    assert (undone.said, mine.press("forget", QUEUES).said) == ("Undone.", "Undone.")
+    assert "Nothing yet. Choose papers of your last digest , for more or less like them." in undone.text
+    assert "Queues" not in undone.text
+
+
+def test_what_is_not_theirs_alone_nobody_says_more_or_less_of(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.subscribe(OTHER, "ti:clocks")
+    ((_, theirs),) = house.live(hours=1)
+    path = house.subscribe(ME, "ti:queues OR ti:clocks")
+    ((_, text),) = house.live(hours=1)
+    links, other = house.world.links(house.site), house.preferences(OTHER).own
+    assert other is not None
+    mine, before = find_likes(text), house.dump()
+    pages = [find_likes(theirs).rpartition("/")[2], links.web_token(TEAM, "run:2"), links.archive_token(TEAM), "x"]
+    fields = {"paper": CLOCKS, "subscription": other.subscription.name}
+    for page in pages:
+        assert house.http.get(f"{path}/d/{page}").status_code == 404
+        answer = post(house, mine, action="more", digest=page, **fields)
+        assert (answer.status, "no digest that you alone get" in answer.text) == (404, True)
+    for action, wrong in {"more": TAIL, "less": "x", "forget": CLOCKS}.items():
+        answer = post(house, mine, action=action, digest=mine.rpartition("/")[2], **fields | {"paper": wrong})
+        assert answer.status == 404
+    token = dict(house.open(path).forms[0].fields)["token"]
+    forged = {"action": "more", "digest": mine.rpartition("/")[2], "paper": QUEUES, "token": token}
+    assert house.http.post(mine, data=forged, headers=ORIGIN).status_code == 403, "the token of another page"
+    assert house.dump() == before
+    monkeypatch.setattr(preferences, "MOST_LIKES", 1)
+    shown = house.open(mine)
+    assert [shown.press(what, QUEUES).status for what in ("more", "more", "less")] == [200] * 3
+    full = shown.press("less", CLOCKS)
+    assert (full.status, "You said this of 1 papers, and nobody may of more" in full.text) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("to", "extra", "has_page"),
+    [
+        (("mailto:reader@example.org", "feed"), "", True),
+        (("mailto:reader@example.org",), "shared = true", False),
+        (("mailto:reader@example.org",), "joinable = true", False),
+        (("mailto:reader@example.org",), 'archive = "public"', False),
+        (("mailto:reader@example.org", "slack:#papers"), "", False),
+        (("mailto:reader@example.org", "mailto:second@example.org"), "", False),
+    ],
+)
+def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
+    tmp_path: Path, to: tuple[str, ...], extra: str, *, has_page: bool
+) -> None:
+    with open_house(tmp_path, to=to, extra=extra) as house:
+        text = read_text(house.world.mail.mails[0].message)
+        with house.site.store.read() as conn:
+            ((row, _),) = load_frozen(conn, TEAM)
+        page = house.open(f"{house.path(READER)}/d/{house.world.links(house.site).web_token(TEAM, row.slot)}")
+        assert (page.status, bool(find_likes(text))) == ((200, True) if has_page else (404, False))
+        assert ("More or less like this" in house.open(house.path(READER)).text) is has_page
+        if has_page:
+            page.press("more", TAIL)
+            with house.site.store.begin() as conn:
+                assert len(people.export(conn, READER)["stored"]["library_papers"]) == 1  # type: ignore[index]
+                people.erase(conn, house.site.config, READER, at=house.world.clock.now())
+            assert "Tail latency" not in re.sub(r"INSERT INTO \"?(?!librar).*", "", house.dump())
+
+
+def test_what_a_reader_wants_less_of_comes_later_and_as_before_once_it_is_undone(house: House) -> None:
+    house.subscribe(ME, "abs:measure", cadence="on announcement")
+    ((_, text),) = house.live(hours=1)
+
+    def read_order(day: int) -> list[str]:
+        """Let an announcement come with a paper on tail latency and two others; return their titles as sent."""
+        titles = f"Stopwatches ({day})", f"Sundials ({day})", f"Tail latency again, on shared GPUs ({day})"
+        at = datetime(2026, 11, day, 12, tzinfo=UTC)
+        house.world.arxiv.add(
+            *(make_paper(16_000 + 10 * day + one, title, at) for one, title in enumerate(titles))
+        )
+        days = (at + timedelta(hours=40) - house.world.clock.now()) / timedelta(days=1)
+        (mail,) = [text for address, text in house.live(days=days) if address == ME]
+        found = [title.split()[0] for title in re.findall(r"(?m)^\d\. (.+?)$", mail) if f"({day})" in title]
+        return [one.strip("*") for one in found]
+
+    usual = read_order(23)
+    house.open(find_likes(text)).press("less", TAIL)
+    later = read_order(24)
+    house.open(find_likes(text)).press("forget", TAIL)
+    assert (sorted(later), later[-1], usual[-1] != "Tail") == (sorted(usual), "Tail", True)
+    assert read_order(30) == usual

@@ -21,7 +21,7 @@ from digest.plan.links import remember_preferences
 from digest.poll.installation import Site
 from digest.serve.steps import run_pass
 from digest.store import people as people_store
-from tests.integration.web.world import World, live_in, served
+from tests.integration.web.world import TO, World, live_in, served
 
 ORIGIN = {"Origin": "https://localhost:8000"}
 ME, OTHER = "me@example.org", "other@example.org"
@@ -170,10 +170,12 @@ def read_text(message: object) -> str:
 
 
 @contextmanager
-def open_house(folder: Path, seed: Path | None = None, *, signup: str = "open") -> Iterator[House]:
+def open_house(
+    folder: Path, seed: Path | None = None, *, signup: str = "open", to: tuple[str, ...] = TO, extra: str = ""
+) -> Iterator[House]:
     """Open an installation whose first digest was sent, from a copy of its database where there is one."""
     with live_in(folder) as world:
-        world.write_config()
+        world.write_config(to=to, extra=extra)
         path = folder / "digest.toml"
         text = path.read_text(encoding="utf-8").replace("[web]", f'[web]\nsignup = "{signup}"')
         path.write_text(text, encoding="utf-8")
