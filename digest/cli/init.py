@@ -212,7 +212,7 @@ def _propose_query(
     Raises:
         DigestError: it can't be read, or arXiv did not answer well.
     """
-    config = load_config(None, environ)
+    config = _read_defaults(environ)
     clock = choose_clock(config)
     sources = addresses.resolve_sources(library, target.parent.absolute())
     readings = [read_source(config, clock, source) for source in sources]
@@ -230,6 +230,11 @@ def _propose_query(
     query = " OR ".join(f"cat:{name}" for name, number in often if number * _SHARE >= len(papers))
     click.echo(f"You follow {query}, as your papers are there. --query chooses otherwise.")
     return (query,) if query else ()
+
+
+def _read_defaults(environ: Mapping[str, str]) -> Config:
+    """Return what counts without a file: a password for mail still lacks its server."""
+    return load_config(None, {name: text for name, text in environ.items() if not name.startswith("DIGEST_MAIL_")})
 
 
 def _hold(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
@@ -252,7 +257,7 @@ def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
     Raises:
         ArxivError: arXiv did not answer well.
     """
-    config = load_config(None, environ)
+    config = _read_defaults(environ)
     clock = choose_clock(config)
     click.echo("  Asking arXiv …")
     with opened_client(config, clock, None) as client:

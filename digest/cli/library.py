@@ -27,11 +27,10 @@ from digest.model.clock import write_day
 from digest.model.errors import UnknownName, count
 from digest.model.libraries import ZOTERO, LibraryPaper, Opinion
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import Subscription
 from digest.store.libraries import StoredLibrary, StoredLibraryPaper, delete_like, load_likes, save_like
 from digest.store.subscriptions import load_subscriptions
 
-_NONE = 'No subscription has a library. `digest subscription edit NAME library="lab.bib"` gives it one.'
+_NONE = "`digest subscription edit NAME library=lab.bib` gives a subscription a library."
 
 
 @click.group(cls=CommandGroup)
@@ -56,7 +55,7 @@ def show(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
         print_json({"libraries": list(map(_as_json, held)), "likes": likes})
         return
     if not (held or likes):
-        say(_NONE)
+        say(f"No subscription has a library. {_NONE}")
     for library in held:
         _print_library(bench, library)
     for subscription, liked in likes.items():
@@ -71,15 +70,15 @@ def _choose_sources(config: Config, name: str | None) -> list[str]:
     Raises:
         UnknownName: it is neither a subscription nor a file.
     """
-    wanted = [one for one in config.subscriptions if name in (None, one.name)]
-    known = dict.fromkeys(source for one in config.subscriptions for source in (*one.library, *one.not_like))
-    if wanted or name is None:
-        return list(dict.fromkeys(source for one in wanted for source in (*one.library, *one.not_like)))
+    named = {one.name: (*one.library, *one.not_like) for one in config.subscriptions}
+    known = dict.fromkeys(source for sources in named.values() for source in sources)
+    if name is None or name in named:
+        return list(dict.fromkeys(named[name]) if name else known)
     for folder in (config.folder, Path.cwd()):
         (source,) = resolve_sources(read_sources(name), folder)
         if source in known or source.startswith(ZOTERO) or Path(source).exists():
             return [source]
-    hint = suggest_name(name, [one.name for one in config.subscriptions], "digest subscription list")
+    hint = suggest_name(name, named, "digest subscription list")
     raise UnknownName(f"there is no subscription and no file {name!r}", hint=hint)
 
 
@@ -137,46 +136,27 @@ def check(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
     papers again will find new ones like them.
     """
     with opened_store(ctx) as here:
-        wanted = _choose_subscriptions(here.config, name)
+        wanted = [one for one in here.config.subscriptions if one.library and name in (None, one.name)]
+        if not wanted:
+            raise UnknownName(f"{name or 'no subscription'} has {'no' if name else 'a'} library", hint=_NONE)
         checked = []
         for one in wanted:
             libraries = [read_anew(here.config, here.clock, here.store, source) for source in one.library]
-            held = {(each.paper.title, each.paper.abstract): each.paper for each in _list_papers(libraries)}
+            papers = [each.paper for library in libraries for each in library.papers if each.paper.title]
+            held = {(paper.title, paper.abstract): paper for paper in papers}
             with here.store.read() as conn:
-                checked.append((one.name, *check_library(conn, list(held.values()))))
+                day, found = check_library(conn, list(held.values()))
+            checked.append((one.name, day, len(held), [paper for paper, is_near in found if not is_near]))
     if as_json:
-        print_json(
-            [
-                {"subscription": subscription, "day": day, "papers": len(found), "far": [*_list_far(found)]}
-                for subscription, day, found in checked
-            ]
-        )
+        print_json([dict(zip(("subscription", "day", "papers", "far"), one, strict=True)) for one in checked])
         return
-    if not checked:
-        say(_NONE)
-    for subscription, day, found in checked:
-        near = f"{sum(is_near for _, is_near in found):,} of {count(len(found), 'paper')}"
+    for subscription, day, number, far in checked:
         which = write_day(day, here.now) if day else "the newest stored papers"
+        near = f"{number - len(far):,} of {count(number, 'paper')}"
         say(f"{subscription}: {near} would have been in the top tenth of {which}.")
-        for paper in _list_far(found):
+        for paper in far:
             why = "is unlike the others" if paper.abstract else "has no abstract"
             print_wrapped("  not ", f"“{tex.to_plain(paper.title)}”: it {why}.")
-
-
-def _choose_subscriptions(config: Config, name: str | None) -> list[Subscription]:
-    known = {one.name: one for one in config.subscriptions if one.library}
-    if name is not None and name not in known:
-        hint = suggest_name(name, known, "digest subscription list")
-        raise UnknownName(f"there is no subscription {name!r} with a library", hint=hint)
-    return [known[name]] if name else list(known.values())
-
-
-def _list_papers(libraries: Sequence[StoredLibrary]) -> list[StoredLibraryPaper]:
-    return [one for library in libraries for one in library.papers if one.paper.title]
-
-
-def _list_far(found: Sequence[tuple[LibraryPaper, bool]]) -> list[LibraryPaper]:
-    return [paper for paper, is_near in found if not is_near]
 
 
 @command.command()

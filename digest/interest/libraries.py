@@ -226,9 +226,11 @@ def _count_words(site: Site, now: datetime) -> None:
     if texts:
         from digest.interest.nearness import Weights  # noqa: PLC0415 - only who has a library pays for numpy
 
+        site.progress.begin("match", "how rare words are")
         counts = Weights().count(texts).to_bytes()
         with site.store.begin() as conn:
             library_store.save_counts(conn, counts, stored, now)
+        site.progress.end("match", f"counted over {count(len(texts), 'paper')}")
 
 
 def read_anew(config: Config, clock: Clock, store: Store | None, source: str) -> StoredLibrary:

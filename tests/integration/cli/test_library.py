@@ -101,7 +101,7 @@ def test_a_check_names_the_papers_that_the_others_do_not_bring_to_the_top(digest
     )
     (found,) = digest("library", "check", "--json").json
     assert [one["title"] for one in found["far"]] == ["Number theory", "Prime gaps"]
-    assert "with a library" in digest("library", "check", "gpu-mail", expect=2).err
+    assert "gpu-mail has no library" in digest("library", "check", "gpu-mail", expect=2).err
 
 
 def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wanted(

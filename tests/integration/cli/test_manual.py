@@ -49,6 +49,7 @@ MADE_UP = {  # what the examples say, and what goes by that name in the installa
 BEFORE = {  # what a reader has done before, by how a command begins
     "db restore backups": ["db backup backups/digest.db"],
     "delivery mark-sent": ["delivery retry 13", "run"],
+    "library check": ["subscription edit perf-team library=thesis.bib", "run"],
     "query remove": ["subscription remove gpu-static"],
     'subscription resubscribe "(letters)"': ['subscription unsubscribe "(letters)" reader@digest.example'],
     "subscription resubscribe": ["subscription unsubscribe gpu-mail reader@digest.example"],
@@ -67,6 +68,7 @@ def column(page: str, after: str) -> list[str]:
 def test_each_command_does_what_a_reader_types_it_for(
     line: str, world: World, digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (world.folder / "thesis.bib").write_text("@misc{a, eprint={2611.15000}}\n@misc{b, eprint={2611.15001}}\n")
     if "--send" in line or "--test" in line:
         monkeypatch.setenv("DIGEST_ALARMS_TO", "mailto:ops@digest.example")
     if "mark-sent" in line:  # the next mail may have arrived
@@ -75,6 +77,7 @@ def test_each_command_does_what_a_reader_types_it_for(
     if line.startswith("init"):
         monkeypatch.setenv("DIGEST_CONFIG", str(world.folder / "new.toml"))
         monkeypatch.delenv("DIGEST_TEST_CLOCK")
+        monkeypatch.setenv("DIGEST_ARXIV_API_URL", world.arxiv.api_url)
     if "--provider" in line:
         monkeypatch.setenv("DIGEST_MAIL_PASSWORD", "made-up")
     if "--save" in line or "undo" in line:  # into a file with one subscription, as `digest init` writes it
