@@ -11,8 +11,7 @@ from collections.abc import Callable, Coroutine
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from operator import itemgetter
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from aiosmtpd.controller import Controller
@@ -53,7 +52,7 @@ class DemoAnswer(NamedTuple):
 
 
 class DemoServer:
-    """Serves `answer(request)` while its context lasts."""
+    """Serves `answer(request)` until it is closed."""
 
     def __init__(self, answer: Callable[[Request], DemoAnswer]) -> None:
         class Handler(_Handler):
@@ -61,14 +60,10 @@ class DemoServer:
 
         self._server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-
-    def __enter__(self) -> Self:
         self._thread.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Answer no more."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -124,20 +119,13 @@ class DemoArxiv(DemoServer):
 
 
 class DemoMail:
-    """A mail server on a free port, while its context lasts. `mails` are the bytes it took, oldest first."""
+    """A mail server on a free port, until it is closed. `mails` are the bytes it took, oldest first."""
 
     def __init__(self) -> None:
         self.mails: list[bytes] = []
         self._controller = _Controller(self, socket.create_server((LOOPBACK, 0)))
-
-    def __enter__(self) -> Self:
         self._controller.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._controller.stop()
+        self.close = self._controller.stop
 
     @property
     def url(self) -> str:

@@ -11,7 +11,7 @@ import email.policy
 import json
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -137,9 +137,9 @@ def tell_story(
         left_over.unlink()
     clock = ManualClock(FIRST_DAY)
     with ExitStack() as stack:
-        arxiv = stack.enter_context(DemoArxiv(clock))
-        mail = stack.enter_context(DemoMail())
-        slack = stack.enter_context(DemoSlack(clock))
+        arxiv = stack.enter_context(closing(DemoArxiv(clock)))
+        mail = stack.enter_context(closing(DemoMail()))
+        slack = stack.enter_context(closing(DemoSlack(clock)))
         port = _find_port() if stay else 0
         web = _WEB.format(bind=f"{LOOPBACK}:{port}") if stay else ""
         config_path = folder / "digest.toml"
