@@ -12,21 +12,16 @@ import json
 import math
 import threading
 import time
-import weakref
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from digest.model.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from http.client import HTTPConnection
-
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -136,8 +131,6 @@ class RemoteClock:
                 hint=_TEST_CLOCK_HINT,
             )
         self._url = url
-        self._lock = threading.Lock()
-        self._link: HTTPConnection | None = None
 
     def now(self) -> datetime:
         """Return the simulated moment, aware, in UTC."""
@@ -155,51 +148,22 @@ class RemoteClock:
             self._ask(f"?advance={math.ceil(seconds)}", method="POST")
 
     def _ask(self, query: str, method: str = "GET") -> dict[str, str]:
-        from http.client import HTTPException  # noqa: PLC0415 - the network stack is loaded under a test clock alone
+        from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - loaded under a test clock alone
 
         try:
-            return self._read() if method == "GET" else self._exchange_once(query, method)
+            parts = urlsplit(self._url)
+            with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=_ANSWER)) as link:
+                link.request(method, f"{parts.path}{query}")
+                answer = link.getresponse()
+                body = answer.read()
+            if answer.status >= _REFUSED:
+                raise ValueError(f"HTTP Error {answer.status}: {answer.reason}")  # noqa: TRY301 - said with the others
+            read: dict[str, str] = json.loads(body)
         except (OSError, ValueError, HTTPException) as error:
             raise ConfigurationError(
                 f"the test clock at {self._url} can't be read: {error}", hint=_TEST_CLOCK_HINT
             ) from error
-
-    def _read(self) -> dict[str, str]:
-        """Ask over the connection there is, or, where the other side has ended it meanwhile, over a new one."""
-        from http.client import HTTPException  # noqa: PLC0415 - as above
-
-        parts = urlsplit(self._url)
-        with self._lock:
-            if self._link is not None:
-                try:
-                    return _read_answer(self._link, parts.path, "GET")
-                except (OSError, HTTPException):
-                    self._link.close()  # it rested too long, or the other process is another one now
-            self._link = _connect(parts.hostname, parts.port)
-            weakref.finalize(self, self._link.close)
-            return _read_answer(self._link, parts.path, "GET")
-
-    def _exchange_once(self, query: str, method: str) -> dict[str, str]:
-        """Say something over a connection of its own: it may take as long as it says, and is never said twice."""
-        parts = urlsplit(self._url)
-        with closing(_connect(parts.hostname, parts.port)) as link:
-            return _read_answer(link, f"{parts.path}{query}", method)
-
-
-def _connect(host: str | None, port: int | None) -> HTTPConnection:
-    from http.client import HTTPConnection  # noqa: PLC0415 - as above
-
-    return HTTPConnection(host or "", port, timeout=_ANSWER)
-
-
-def _read_answer(link: HTTPConnection, target: str, method: str) -> dict[str, str]:
-    link.request(method, target)
-    with link.getresponse() as answer:
-        body = answer.read()
-    if answer.status >= _REFUSED:
-        raise ValueError(f"HTTP Error {answer.status}: {answer.reason}")
-    read: dict[str, str] = json.loads(body)
-    return read
+        return read
 
 
 def to_utc(moment: datetime) -> datetime:
