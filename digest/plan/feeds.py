@@ -16,29 +16,20 @@ from digest.query import Query
 
 
 @dataclass(frozen=True, slots=True)
-class FeedOwner:
-    """What a feed is of.
-
-    Attributes:
-        key: its key, which a new name does not change.
-    """
-
-    key: int
-    title: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class FeedSetting:
-    """Where a feed is read.
+    """What a feed is of, and where it is read.
 
     Attributes:
+        key: of the subscription, which a new name does not change.
         scope: names the installation apart from every other one; it never changes, wherever feeds are served.
         self_url: the feed's own address, "" where it is not known.
         home_url: a page about it, "" where there is none.
         refs_url: where references of single papers are served, "" for nowhere.
     """
 
+    key: int
+    title: str
+    created_at: datetime
     scope: str
     self_url: str = ""
     home_url: str = ""
@@ -77,12 +68,7 @@ def spread_moments(
     ]
 
 
-def plan_feed(
-    owner: FeedOwner,
-    matched: Sequence[Matched],
-    wordings: Mapping[Wording, Query],
-    setting: FeedSetting,
-) -> Feed:
+def plan_feed(matched: Sequence[Matched], wordings: Mapping[Wording, Query], setting: FeedSetting) -> Feed:
     """Make a feed from committed matches; the same rows always make the same feed.
 
     An entry's id names the feed and the paper without version, so a replacement never shows up as another
@@ -94,13 +80,13 @@ def plan_feed(
             they are named.
     """
     papers = choose_papers(matched)
-    name = (setting.scope, "subscription", str(owner.key))
+    name = (setting.scope, "subscription", str(setting.key))
     entries = [_make_feed_entry(found, wordings, name) for found in papers[:FEED_ENTRIES]]
-    waits = f"Nothing has matched {owner.title} yet; papers appear here once something does."
+    waits = f"Nothing has matched {setting.title} yet; papers appear here once something does."
     return Feed(
         id=feed_uri(*name),
-        title=owner.title,
-        updated=max((entry.updated for entry in entries), default=owner.created_at),
+        title=setting.title,
+        updated=max((entry.updated for entry in entries), default=setting.created_at),
         self_url=setting.self_url,
         home_url=setting.home_url,
         entries=tuple(entries),

@@ -266,9 +266,6 @@ def realign_due(subscription: Subscription, due_at: datetime, now: datetime, tak
 
     A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is sent at
     once has no turn: it goes out when the quiet hours let it.
-
-    Args:
-        due_at: when its next turn was said to be due (UTC).
     """
     if due_at <= now:
         return due_at
