@@ -20,7 +20,7 @@ from digest.model.announcements import Kind, StoredChange
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.clock import Clock
 from digest.model.errors import UnknownName, count
-from digest.model.messages import Coverage, Delivery, DeliveryState, Digest, Links, Message, Occasion, Receipt
+from digest.model.messages import Coverage, Delivery, Digest, Links, Message, Occasion, Receipt
 from digest.model.papers import Paper
 from digest.model.subscriptions import ActiveRevision, Destination, DestinationKind, DueSubscription, Subscription
 from digest.plan.digests import plan_digest
@@ -183,23 +183,8 @@ def _render_part(site: Site, digest: Digest, delivery: Delivery, links: Links) -
 
 
 def _stand_in(digest: Digest, destination: Destination, part: int, parts: int, key: str) -> Delivery:
-    """Return a delivery that is in no outbox."""
-    return Delivery(
-        id=0,
-        digest_id=digest.id,
-        destination=destination,
-        part=part,
-        parts=parts,
-        state=DeliveryState.CLAIMED,
-        attempts=0,
-        token=0,
-        idempotency_key=secrets.idempotency_key(
-            f"{key} {digest.subscription}", digest.slot, str(destination), part
-        ),
-        not_before=digest.planned_at,
-        created_at=digest.planned_at,
-        parent_remote_id="0" if part else "",
-    )
+    own = secrets.idempotency_key(f"{key} {digest.subscription}", digest.slot, str(destination), part)
+    return Delivery.make_sample(digest, destination, part, parts, own)
 
 
 PAPERS = 50

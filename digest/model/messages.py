@@ -360,6 +360,22 @@ class Delivery:
     last_error: str = ""
     share: Share | None = None
 
+    @classmethod
+    def make_sample(
+        cls,
+        digest: Digest,
+        destination: Destination,
+        part: int,
+        parts: int,
+        key: str,
+        *,
+        share: Share | None = None,
+    ) -> Self:
+        """Return one that is in no outbox, to see a part before it is sent, or beside what is."""
+        at, parent = digest.planned_at, "0" if part else ""
+        state, mine = DeliveryState.CLAIMED, (digest.id, destination, part, parts)
+        return cls(0, *mine, state, 0, 0, key, at, at, parent_remote_id=parent, share=share)
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

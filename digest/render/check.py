@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from digest.model.errors import TemplateError
-from digest.model.messages import Delivery, DeliveryState, Digest, Feed, Links, Share
+from digest.model.messages import Delivery, Digest, Feed, Links
 from digest.model.subscriptions import Destination
 from digest.render import contexts, coverage, digests, papers
 from digest.render.contexts import POST_SUFFIX, find_context
@@ -148,28 +148,12 @@ def _try_template(templates: Templates, name: str, context: DataclassInstance) -
 
 def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
     parts = SlackParts(templates, digest)
-    for to in ("slack:#papers", "slack-webhook:team"):
-        shares = parts.divide(Destination.parse(to))
+    for destination in map(Destination.parse, ("slack:#papers", "slack-webhook:team")):
+        shares = parts.divide(destination)
         for part, share in enumerate(shares):
             for one in (share, replace(share, shown=0)):
-                write_webhook_payload(parts, _make_delivery(to, one, part, len(shares)), links)
-
-
-def _make_delivery(to: str, share: Share, part: int, parts: int) -> Delivery:
-    return Delivery(
-        id=1,
-        digest_id=1,
-        destination=Destination.parse(to),
-        part=part,
-        parts=parts,
-        state=DeliveryState.CLAIMED,
-        attempts=0,
-        token=1,
-        idempotency_key="0b9d2a4e-6f1c-4c7e-9a55-0d3c8f1e2b77",
-        not_before=EVENING,
-        created_at=EVENING,
-        share=share,
-    )
+                delivery = Delivery.make_sample(digest, destination, part, len(shares), "sample", share=one)
+                write_webhook_payload(parts, delivery, links)
 
 
 _TURNS = ("archive", "earlier", "later")
