@@ -50,15 +50,6 @@ class AlarmFacts:
     is_refusing: bool = False
 
 
-def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> tuple[Alarm, ...]:
-    """Return what is amiss, the most urgent first.
-
-    Args:
-        write: writes a moment as its reader is shown it, with the name of its zone.
-    """
-    return tuple(_find(facts, write))
-
-
 def find_due_mailing(now: datetime) -> date:
     """Return the Eastern date of the last announcement that must be taken in by a moment (UTC).
 
@@ -72,7 +63,8 @@ def does_its_work(alarms: Iterable[Alarm]) -> bool:
     return all(alarm.name in (AlarmName.FAILED, AlarmName.SIGNUPS) for alarm in alarms)
 
 
-def _find(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
+def find_alarms(facts: AlarmFacts, write: Callable[[datetime], str]) -> Iterator[Alarm]:
+    """Yield what is amiss, the most urgent first; `write` writes a moment with the name of its zone."""
     yield from _find_overdue(facts, write)
     if facts.mailing is not None and facts.mailing.state not in _TAKEN_IN:
         yield _describe_mailing(facts.mailing, f"the announcement of {facts.mailing.mailing:%a %-d %b}")

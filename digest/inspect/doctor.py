@@ -158,11 +158,7 @@ def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
 
 
 def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iterator[Finding]:
-    """Ask arXiv once, and hold this machine's clock against its own.
-
-    Args:
-        is_simulated: the clock is no machine's, and not compared.
-    """
+    """Ask arXiv once, and hold this machine's clock against its own, unless it is simulated."""
     try:
         fetched = client.greet(source)
     except ArxivError as error:

@@ -380,7 +380,7 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
         failed=alarm_store.load_failed_deliveries(conn, now - FAILURE_SHOWN),
         is_refusing=is_refusing(conn, now),
     )
-    return find_alarms(facts, partial(write_with_zone, zone=config.zone, today=now))
+    return tuple(find_alarms(facts, partial(write_with_zone, zone=config.zone, today=now)))
 
 
 def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:

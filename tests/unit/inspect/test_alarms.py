@@ -31,7 +31,7 @@ def look(state: MailingState, failure: str = "") -> MailingLine:
 
 
 def find(facts: AlarmFacts) -> tuple[Alarm, ...]:
-    return find_alarms(facts, partial(write_with_zone, zone=UTC, today=NOW))
+    return tuple(find_alarms(facts, partial(write_with_zone, zone=UTC, today=NOW)))
 
 
 def test_where_all_is_in_time_nothing_is_amiss() -> None:
