@@ -339,10 +339,7 @@ def back_up(
 ) -> dict[str, int]:
     """Write a backup, prove it, and only then give it its name; return how many rows each table holds.
 
-    It is what `VACUUM INTO` makes while others go on writing.
-
-    Args:
-        path: the file; it is readable by its owner only.
+    It is what `VACUUM INTO` makes while others go on writing. Only its owner may read the file.
 
     Raises:
         StoreError: the file exists already or can't be written, or the copy is not sound.
@@ -498,11 +495,7 @@ def _set_sequences(conn: Connection) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """A backup that was put in place.
-
-    Attributes:
-        kept: what was there before, with its log; None for nothing.
-    """
+    """A backup that was put in place; `kept` is what was there before, with its log, None for nothing."""
 
     place: Path
     kept: Path | None

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -351,49 +351,34 @@ def reference(name: str, target: str, **options: Any) -> Column[int]:  # noqa: A
     return Column(name, Big, ForeignKey(target), **{"nullable": False, **options})
 
 
-def text(name: str, **options: Any) -> Column[str]:  # noqa: ANN401 - Column's own options
-    """Return a text of any length."""
-    return Column(name, Text, **{"nullable": False, **options})
+def _columns(kind: Any) -> Callable[..., Column[Any]]:  # noqa: ANN401 - any type of a column
+    def make(name: str, **options: Any) -> Column[Any]:  # noqa: ANN401 - Column's own options
+        return Column(name, kind, **{"nullable": False, **options})
+
+    return make
 
 
-def number(name: str, **options: Any) -> Column[int]:  # noqa: ANN401 - Column's own options
-    """Return a whole number that stays below two thousand million."""
-    return Column(name, Integer, **{"nullable": False, **options})
+# What makes a column by its name, not NULL unless its options say so.
+text = _columns(Text)
+flag = _columns(Boolean)
+blob = _columns(LargeBinary)
+json_columns = _columns(JSON)
+number = _columns(Integer)
+"""Whole numbers that stay below two thousand million."""
 
+big = _columns(Big)
+"""Whole numbers that may grow for ever, such as another row's id."""
 
-def big(name: str, **options: Any) -> Column[int]:  # noqa: ANN401 - Column's own options
-    """Return a whole number that may grow for ever, such as another row's id."""
-    return Column(name, Big, **{"nullable": False, **options})
+moment = _columns(Moment)
+"""Moments of business time."""
 
-
-def moment(name: str, **options: Any) -> Column[datetime]:  # noqa: ANN401 - Column's own options
-    """Return a moment of business time."""
-    return Column(name, Moment, **{"nullable": False, **options})
+seconds = _columns(Double)
+"""Moments on the database's own clock, as seconds since 1970."""
 
 
 def day(name: str) -> Column[date]:
     """Return a date, NULL where there is none."""
     return Column(name, Date)
-
-
-def seconds(name: str, **options: Any) -> Column[float]:  # noqa: ANN401 - Column's own options
-    """Return a moment on the database's own clock, as seconds since 1970."""
-    return Column(name, Double, **{"nullable": False, **options})
-
-
-def flag(name: str) -> Column[bool]:
-    """Return yes or no."""
-    return Column(name, Boolean, nullable=False)
-
-
-def blob(name: str, **options: Any) -> Column[bytes]:  # noqa: ANN401 - Column's own options
-    """Return bytes."""
-    return Column(name, LargeBinary, **{"nullable": False, **options})
-
-
-def json_columns(name: str) -> Column[Any]:
-    """Return a small structure kept as JSON text."""
-    return Column(name, JSON, nullable=False)
 
 
 def partial_index(name: str, *columns: str, where: TextClause) -> Index:

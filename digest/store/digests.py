@@ -49,11 +49,7 @@ class DigestSummary:
 
 @dataclass(frozen=True, slots=True)
 class DigestDraft:
-    """A digest ready to be stored.
-
-    Attributes:
-        consumed: the match runs whose rows it tells.
-    """
+    """A digest ready to be stored, with its deliveries and the match runs whose rows it tells."""
 
     subscription_id: int
     digest: Digest

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, insert, or_, select, update
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
@@ -154,8 +154,7 @@ def save_matches(
 
 def load_pending_matches(conn: Connection, subscription_id: int, plan_after: int = 0) -> list[MatchRow]:
     """Return the matches of a subscription in no digest yet, oldest first, of match runs after `plan_after`."""
-    found = _rows_of(subscription_id).where(matches.c.digest_id.is_(None), matches.c.match_run_id > plan_after)
-    return [_read_row(row) for row in conn.execute(found.order_by(matches.c.match_run_id))]
+    return load_pending_of_many(conn, {subscription_id: plan_after}).get(subscription_id, [])
 
 
 def load_pending_of_many(conn: Connection, plan_after: Mapping[int, int]) -> dict[int, list[MatchRow]]:
@@ -200,7 +199,8 @@ def load_feed_matches(conn: Connection, subscription_id: int, *, span: timedelta
 
     That is everything within a span before the latest, and as much from before as it takes for so many papers.
     """
-    page = _rows_of(subscription_id).order_by(matches.c.match_run_id.desc()).limit(_FEED_ROWS)
+    theirs = select(matches).where(matches.c.subscription_id == subscription_id)
+    page = theirs.order_by(matches.c.match_run_id.desc()).limit(_FEED_ROWS)
     rows = conn.execute(page).all()
     kept: list[MatchRow] = []
     papers = 0
@@ -317,10 +317,6 @@ def load_unplanned_looks(conn: Connection) -> list[int]:
     )
     sent = [row for row in conn.execute(found) if not Destination.parse(row.destination).is_pulled]
     return sorted({row.subscription_id for row in sent})
-
-
-def _rows_of(subscription_id: int) -> Select[tuple[Any, ...]]:
-    return select(matches).where(matches.c.subscription_id == subscription_id)
 
 
 def _read_row(row: Row[Any]) -> MatchRow:

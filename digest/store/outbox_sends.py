@@ -300,10 +300,8 @@ def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = F
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
     What may have arrived is searched for first where the other side can be asked. The parts given up because of
-    it return with it, and the pause of its destination ends.
-
-    Args:
-        anyway: send it without a check; it may arrive twice.
+    it return with it, and the pause of its destination ends. With `anyway` nothing is searched for: it may arrive
+    twice.
 
     Returns:
         `READY`: it goes out. `UNKNOWN`: it is searched for, and goes out if it is missing. None: its state allows

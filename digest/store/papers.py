@@ -59,14 +59,17 @@ def load_reach(conn: Connection) -> Reach | None:
     return Reach(first, cursor.last_complete_at)
 
 
+_LATEST = (
+    select(papers.c.arxiv_id, papers.c.mailing, versions)
+    .join(versions, versions.c.id == papers.c.latest_version_id)
+    .order_by(papers.c.month, papers.c.number, papers.c.id)
+)
+"""Stored papers as they read now, in the order of their announcement."""
+
+
 def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterator[Paper]:
     """Yield the stored papers whose first version was submitted between two moments (UTC), both included."""
-    within = (
-        select(papers.c.arxiv_id, papers.c.mailing, versions)
-        .join(versions, versions.c.id == papers.c.latest_version_id)
-        .where(versions.c.published >= first, versions.c.published <= last)
-        .order_by(papers.c.month, papers.c.number, papers.c.id)
-    )
+    within = _LATEST.where(versions.c.published >= first, versions.c.published <= last)
     for row in conn.execute(within.execution_options(yield_per=_BATCH)):
         yield read_paper(row)
 
@@ -77,12 +80,8 @@ def load_announced(conn: Connection, first: date, after: datetime) -> Iterator[t
     Where the day is not known, it is None, and the paper was first submitted after a moment (UTC).
     """
     is_recent = or_(papers.c.mailing >= first, papers.c.mailing.is_(None) & (versions.c.published > after))
-    recent = (
-        select(papers.c.arxiv_id, papers.c.mailing, versions)
-        .join(versions, versions.c.id == papers.c.latest_version_id)
-        .where(papers.c.month >= after.year * 100 + after.month, is_recent, versions.c.is_withdrawn.is_(False))
-        .order_by(papers.c.month, papers.c.number, papers.c.id)
-    )
+    since = papers.c.month >= after.year * 100 + after.month
+    recent = _LATEST.where(since, is_recent, versions.c.is_withdrawn.is_(False))
     for row in conn.execute(recent.execution_options(yield_per=_BATCH)):
         yield row.id, row.mailing, read_paper(row)
 
