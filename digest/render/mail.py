@@ -42,12 +42,7 @@ from digest.render.text import clean_markup, clean_text, flow_text, shorten, wra
 
 @dataclass(frozen=True, slots=True)
 class MailText:
-    """What a mail says.
-
-    Attributes:
-        subject: in one line.
-        plain: the plain part, already flowed.
-    """
+    """What a mail says: its subject in one line, its plain part, already flowed, and its HTML part."""
 
     subject: str
     plain: str

@@ -92,11 +92,7 @@ def is_one_click(request: Request) -> bool:
 
 
 def make_form_token(shell: Shell, path: str) -> str:
-    """Return what a form sends in its hidden field `token`.
-
-    Args:
-        path: where the form is sent to, as this server sees it: `/subscribe`.
-    """
+    """Return what a form sends in its hidden field `token`; `path` is where to, as this server sees it."""
     return _derive_token(shell, path, shell.site.clock.now().date())
 
 
