@@ -18,8 +18,8 @@ _APART = frozenset({PieceKind.BLANK, PieceKind.FRACTION})
 _STANDING_OFF = frozenset({Role.RELATION, Role.NAME})
 """Without the one and the other, there is nothing to decide about blanks: no part stands off from the next."""
 
-_NO_BLANK_BEHIND = frozenset("([{~-–/“‘`")  # noqa: RUF001 - the quotation mark is meant
-_NO_BLANK_BEFORE = frozenset(")]}~-–/”’'.,;:!?")
+NO_BLANK_BEHIND = frozenset("([{~-–/“‘`")  # noqa: RUF001 - the quotation mark is meant
+NO_BLANK_BEFORE = frozenset(")]}~-–/”’'.,;:!?")
 """Characters beside a formula that stand close to it, whatever it begins or ends with."""
 
 _PARENTHESISED = re.compile(r"([\^_])\((.+)\)", re.DOTALL)
@@ -58,16 +58,6 @@ def find_asked_blank(pieces: Iterable[TexPiece]) -> TexPiece | None:
         if piece.role is not Role.LOOSE:
             return piece._replace(text=" ")
     return None
-
-
-def allows_blank_behind(before: str) -> bool:
-    """Whether a formula behind this character may begin with a blank; "" is no character."""
-    return before not in _NO_BLANK_BEHIND and not before.isspace()
-
-
-def allows_blank_before(behind: str) -> bool:
-    """Whether a formula before this character may end with a blank; "" is no character."""
-    return behind not in _NO_BLANK_BEFORE and not behind.isspace()
 
 
 def make_script(kind: PieceKind, start: int, end: int, pieces: Sequence[TexPiece]) -> list[TexPiece]:
@@ -163,29 +153,17 @@ def _has_factor_beside(pieces: Sequence[TexPiece], place: int, *, is_script: boo
 def _settle_scripts(pieces: list[TexPiece], followed_by: str) -> list[TexPiece]:
     """Drop the parentheses of each script that is a single sign, or a word that nothing runs into."""
     for place, piece in enumerate(pieces):
-        if piece.inside:
-            following = pieces[place + 1] if place + 1 < len(pieces) else None
-            runs_into = followed_by.isalnum() if following is None else _runs_into(following)
-            pieces[place] = settle_script(piece, runs_into=runs_into)
+        bracketed = _PARENTHESISED.fullmatch(piece.text) if piece.inside else None
+        if bracketed is None:
+            continue
+        following = pieces[place + 1] if place + 1 < len(pieces) else None
+        behind = followed_by if following is None else following.text[:1] * (following.role is not Role.SCRIPT)
+        # Letters of a script within the script go on as if they were its own: `x^(yᶻ)`, `x_(iⱼ)`.
+        has_script = any(part.role is Role.SCRIPT for part in piece.inside)
+        is_word = bracketed[2].isalpha() and not behind.isalnum() and not has_script
+        if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
+            pieces[place] = piece._replace(text=bracketed[1] + bracketed[2])
     return pieces
-
-
-def settle_script(piece: TexPiece, *, runs_into: bool = False) -> TexPiece:
-    """Return a piece without the parentheses that a script needs no more; `runs_into`: what follows would."""
-    bracketed = _PARENTHESISED.fullmatch(piece.text) if piece.inside else None
-    if bracketed is None:
-        return piece
-    # Letters of a script within the script go on as if they were its own: `x^(yᶻ)`, `x_(iⱼ)`.
-    is_word = (
-        not runs_into and bracketed[2].isalpha() and all(part.role is not Role.SCRIPT for part in piece.inside)
-    )
-    if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
-        return piece._replace(text=bracketed[1] + bracketed[2])
-    return piece
-
-
-def _runs_into(following: TexPiece) -> bool:
-    return following.role is not Role.SCRIPT and following.text[:1].isalnum()
 
 
 class _Row:
@@ -214,7 +192,8 @@ class _Row:
             is_typed = has_blank_behind or self.blank is not None
             is_spaced = not is_last and (is_typed or role is Role.RELATION)
             if self.pieces and self._wants_blank(piece, is_infix=is_infix and not is_sign, is_spaced=is_spaced):
-                self._set_blank(piece)
+                blank = self.blank or TexPiece(piece.start, piece.start, PieceKind.BLANK, " ", role=Role.LOOSE)
+                self.pieces.append(blank._replace(text=" "))
             self.left_role = Role.OPEN if role is Role.SCRIPT else role
             self.left_is_symbol = piece.kind is not PieceKind.TEXT
             self.left_is_sign = is_sign
@@ -264,9 +243,3 @@ class _Row:
             and piece.kind is not PieceKind.TEXT
             and self.left_role in (Role.WORD, Role.NUMBER)
         )
-
-    def _set_blank(self, piece: TexPiece) -> None:
-        if self.blank is not None:
-            self.pieces.append(self.blank._replace(text=" "))
-        else:
-            self.pieces.append(TexPiece(piece.start, piece.start, PieceKind.BLANK, " ", role=Role.LOOSE))

@@ -12,13 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from digest.tex.commands import DECLARATIONS, TEXT_COMMANDS, read_escape, read_ligature, read_tie
-from digest.tex.formulas import (
-    allows_blank_before,
-    allows_blank_behind,
-    arrange,
-    find_asked_blank,
-    make_script,
-)
+from digest.tex.formulas import NO_BLANK_BEFORE, NO_BLANK_BEHIND, arrange, find_asked_blank, make_script
 from digest.tex.mathematics import DIVIDERS, FORMULA_COMMANDS
 from digest.tex.parting import mark_edges
 from digest.tex.symbols import (
@@ -310,8 +304,8 @@ def set_formula(pieces: Sequence[TexPiece], before: str, behind: str) -> list[Te
 
     A blank asked for at its edge stands, thin or not, as one within it does: `$9\,$TeV`, `RX$~$J1713.7`.
     """
-    first = find_asked_blank(pieces) if allows_blank_behind(before) else None
-    last = find_asked_blank(reversed(pieces)) if allows_blank_before(behind) else None
+    first = None if before in NO_BLANK_BEHIND or before.isspace() else find_asked_blank(pieces)
+    last = None if behind in NO_BLANK_BEFORE or behind.isspace() else find_asked_blank(reversed(pieces))
     row = arrange(pieces, followed_by="" if last else behind)
     if not row:
         return [last] if first and last else []

@@ -434,49 +434,30 @@ def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
     """
     waiting: dict[str, list[int]] = {}
     partners: dict[int, int] = {}
-    for index, (kind, start, end) in enumerate(tokens):
-        if kind is TokenKind.RUN:
+    for index, token in enumerate(tokens):
+        if token.kind is TokenKind.RUN:  # as most are
             continue
-        if kind is TokenKind.OPEN:
-            waiting.setdefault("{", []).append(index)
-        elif kind is TokenKind.CLOSE:
-            _pair(waiting.get("{"), index, partners)
-        elif kind is TokenKind.ESCAPE:
-            if text[start + 1] in "()[]":
-                _match_bracket(text[start:end], index, waiting, partners)
-        elif kind is TokenKind.NAME and text.startswith(("begin", "end"), start + 1):
-            _match_environment(text, tokens[index], index, waiting, partners)
+        opened, closed = _find_ends(text, token)
+        if opened in _BRACKETS.values():
+            waiting[opened] = [index]
+        elif opened:
+            waiting.setdefault(opened, []).append(index)
+        elif waiting.get(closed):
+            partners[waiting[closed].pop()] = index
     return partners
+
+
+def _find_ends(text: str, token: Token) -> tuple[str, str]:
+    """Name what a token opens, and what it closes; "" for nothing."""
+    if token.kind in (TokenKind.OPEN, TokenKind.CLOSE):
+        return ("{", "") if token.kind is TokenKind.OPEN else ("", "{")
+    written = text[token.start : token.end] if token.kind in (TokenKind.ESCAPE, TokenKind.NAME) else ""
+    if written in ("\\begin", "\\end") and (named := environment_name(text, token)):
+        return (named[0], "") if written == "\\begin" else ("", named[0])
+    return written if written in _BRACKETS.values() else "", _BRACKETS.get(written, "")
 
 
 def environment_name(text: str, token: Token) -> tuple[str, int] | None:
     r"""Read the name behind `\\begin` or `\\end`, and the offset behind its brace; None without one."""
     match = _NAMED_PAIR.match(text, token.end)
     return (match[1], match.end()) if match else None
-
-
-def _match_bracket(written: str, index: int, waiting: dict[str, list[int]], partners: dict[int, int]) -> None:
-    if written in _BRACKETS.values():
-        waiting[written] = [index]
-    elif written in _BRACKETS:
-        _pair(waiting.get(_BRACKETS[written]), index, partners)
-
-
-def _match_environment(
-    text: str, token: Token, index: int, waiting: dict[str, list[int]], partners: dict[int, int]
-) -> None:
-    written = text[token.start : token.end]
-    if written not in {"\\begin", "\\end"}:
-        return
-    named = environment_name(text, token)
-    if named is None:
-        return
-    if written == "\\begin":
-        waiting.setdefault(named[0], []).append(index)
-    else:
-        _pair(waiting.get(named[0]), index, partners)
-
-
-def _pair(waiting: list[int] | None, index: int, partners: dict[int, int]) -> None:
-    if waiting:
-        partners[waiting.pop()] = index

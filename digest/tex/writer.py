@@ -167,24 +167,18 @@ def _write_tagged(tags: Tags, cuts: Iterator[_Cut]) -> str:
         if element is None:
             written.append(_write_text("".join([cut.text for cut in run])))
         else:
-            written += [f"<{element}>{_write_inside(cut.piece)}</{element}>" for cut in run]
+            for cut in run:
+                inside = _write_html(_Cut(piece, piece.text, is_marked=False) for piece in cut.piece.inside)
+                written.append(f"<{element}>{inside}</{element}>")
     inner = "".join(written)
     if not tags or not inner.strip():
         return inner
     return "".join(f"<{tag}>" for tag in tags) + inner + "".join(f"</{tag}>" for tag in reversed(tags))
 
 
-def _write_inside(script: TexPiece) -> str:
-    return _write_html(_Cut(piece, piece.text, is_marked=False) for piece in script.inside)
-
-
 def _write_text(text: str) -> str:
     """Write text that stands between two elements."""
     if _ODD_WHITE.search(text):
-        text = _WHITE.sub(_fold_white, text)
+        text = _WHITE.sub(lambda found: "\n" if "\n" in found[0] else " ", text)
     # Normal form C before there is markup, in which it would fuse `>` with a combining stroke behind it.
     return escape(text if text.isascii() else unicodedata.normalize("NFC", text))
-
-
-def _fold_white(match: re.Match[str]) -> str:
-    return "\n" if "\n" in match[0] else " "
