@@ -67,9 +67,7 @@ def to_arxiv(query: Query | Node) -> str:
 def _write(node: Node, *, is_wanted: bool) -> str:
     """Return a node as text. If it is not wanted, it excludes, and must never exclude too much."""
     match node:
-        case Condition(
-            prefix, Shape.EXACT, text
-        ):  # arXiv knows stems alone, and no stop words: here it is decided
+        case Condition(prefix, Shape.EXACT, text):  # arXiv knows stems alone, and no stop words
             if not is_wanted or all(is_stop_word(word.text) for word in split_words(text)):
                 return _EVERYTHING if is_wanted else _NOTHING
             return _write_condition(intern_condition(prefix, Shape.PHRASE, text), is_wanted=True)

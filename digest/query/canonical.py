@@ -110,8 +110,7 @@ def _join(kind: type[And | Or], operands: Iterable[Node]) -> Node:
 def can_be_met(node: Node, denied: frozenset[Node] = frozenset()) -> bool:
     """Whether any paper can meet a canonical tree: none can if no category has that name, or if it denies itself.
 
-    Args:
-        denied: what must not be met beside it.
+    What is `denied` must not be met beside it.
     """
     match node:
         case Condition(Prefix.CATEGORY, shape, name):

@@ -49,11 +49,7 @@ _BETWEEN_READINGS: Final = 2**16
 
 
 class PlainText:
-    """A raw text with its TeX resolved, which remembers where each character came from.
-
-    Attributes:
-        plain: what a reader sees.
-    """
+    """A raw text with its TeX resolved (`plain`), which remembers where each character came from."""
 
     _parse: ClassVar[staticmethod[[str], Sequence[tex.TexPiece]]] = staticmethod(tex.parse_tex)
 
@@ -398,7 +394,7 @@ def compile_tree(node: Node) -> Test:
         case Not(operand):
             return _negate(compile_tree(operand))
         case And(operands):
-            return _require_all(tuple(map(compile_tree, operands)))
+            return _join_tests(tuple(map(compile_tree, operands)), decides=False)
         case Or(operands):
             return _compile_or(operands)
 
@@ -411,33 +407,23 @@ def _compile_or(operands: Sequence[Node]) -> Test:
             names.append(operand)
         else:
             tests.append(compile_tree(operand))
-    if len(names) == 1:
-        tests.append(compile_condition(names[0]))
-    elif names:  # lists of authors are long, and most papers are by none of them
+    if names:  # lists of authors are long, and most papers are by none of them
         tests.append(_compile_names(names))
-    return _require_any(tuple(tests))
+    return _join_tests(tuple(tests))
 
 
 def _negate(test: Test) -> Test:
     return lambda paper: not test(paper)
 
 
-def _require_all(tests: tuple[Test, ...]) -> Test:
+def _join_tests(tests: tuple[Test, ...], *, decides: bool = True) -> Test:
+    """Return a test that comes out as `decides` as soon as one of several does: any of them, or all."""
+
     def is_met(paper: AnalysedPaper) -> bool:
-        for test in tests:  # noqa: SIM110  # a generator would cost more than the tests
-            if not test(paper):
-                return False
-        return True
-
-    return is_met
-
-
-def _require_any(tests: tuple[Test, ...]) -> Test:
-    def is_met(paper: AnalysedPaper) -> bool:
-        for test in tests:  # noqa: SIM110  # a generator would cost more than the tests
-            if test(paper):
-                return True
-        return False
+        for test in tests:
+            if test(paper) is decides:
+                return decides
+        return not decides
 
     return is_met
 
@@ -451,7 +437,7 @@ def compile_condition(condition: Condition) -> Test:  # noqa: PLR0911 - one for 
         case Prefix.AUTHOR | Prefix.PERSON as prefix:
             compile_one = _compile_author if prefix is Prefix.AUTHOR else _compile_person
             tests = tuple(map(compile_one, spread_condition(condition)))
-            return tests[0] if len(tests) == 1 else _require_any(tests)
+            return tests[0] if len(tests) == 1 else _join_tests(tests)
         case Prefix.CATEGORY:
             return _compile_category(condition)
         case Prefix.ID:
@@ -472,8 +458,8 @@ def _compile_all(condition: Condition) -> Test:
     stemmed, plain = (WordPattern.compile(condition, is_stemmed=is_stemmed) for is_stemmed in (True, False))
     stem, word = stemmed.word, plain.word
     if not word:
-        return _require_any(tuple(map(compile_condition, parts)))
-    is_met_otherwise = _require_any(tuple(compile_condition(part) for part in parts if part.prefix not in TEXTS))
+        return _join_tests(tuple(map(compile_condition, parts)))
+    is_met_otherwise = _join_tests(tuple(compile_condition(part) for part in parts if part.prefix not in TEXTS))
     return lambda paper: (  # one word, the usual case, at once: six closures would take three times as long
         stem in paper.title.numbers
         or stem in paper.abstract.numbers

@@ -269,18 +269,14 @@ class Person:
 
 
 def _refuse_unclear(text: str) -> None:
-    """Refuse a text whose signs tell that it is not one full name.
-
-    Raises:
-        UnclearPerson: it is not.
-    """
-    if "*" in text:
+    """Refuse a text whose signs tell that it is not one full name."""
+    word = text.strip()
+    if "*" in word:
         raise UnclearPerson("A full name cannot have a *")
     if SEVERAL.search(text):
-        raise UnclearPerson(f"{text.strip()!r} is more than one name")
-    word = text.strip()
+        raise UnclearPerson(f"{word!r} is more than one name")
     if len(word) > 1 and word.isalpha() and all(letter >= _FIRST_IDEOGRAPH for letter in word):
-        raise UnclearPerson(f"{text.strip()!r} needs a space between given and last name")
+        raise UnclearPerson(f"{word!r} needs a space between given and last name")
 
 
 def _drop_generation(name: Sequence[str]) -> Sequence[str]:

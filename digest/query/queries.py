@@ -143,14 +143,8 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
         case Prefix.LICENCE | Prefix.SUBMITTED | Prefix.ALL:
             return ()
         case prefix:
-            return _find_words(condition, prefix, paper)
-
-
-def _find_words(condition: Condition, prefix: Prefix, paper: AnalysedPaper) -> Iterator[Span]:
-    pattern = _read_words(condition, prefix)
-    text = getattr(paper, TEXTS[prefix])
-    for start, end in pattern.find(text):
-        yield Span(Field(TEXTS[prefix]), start, end)
+            found = _read_words(condition, prefix).find(getattr(paper, TEXTS[prefix]))
+            return [Span(Field(TEXTS[prefix]), start, end) for start, end in found]
 
 
 def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:

@@ -140,13 +140,7 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A leaf: one thing one field must hold.
-
-    Attributes:
-        prefix: which field.
-        shape: how `text` is meant.
-        text: in the one spelling its field has; never empty.
-    """
+    """A leaf: one thing one field must hold. `text` is in the one spelling that its field has, and never empty."""
 
     prefix: Prefix
     shape: Shape
