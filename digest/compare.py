@@ -67,9 +67,7 @@ def compare_papers(
 
     Args:
         papers: of one page.
-        known: those of them that are stored.
-        horizon: what was announced before Digest first checked arXiv.
-        as_of: arXiv's own time of the page (UTC); None where it tells none.
+        as_of: arXiv's own time of the page (UTC); None if it tells none.
     """
     changes = (_compare_one(paper, known.get(paper.id), horizon, as_of) for paper in keep_latest(papers))
     return tuple(change for change in changes if change is not None)
@@ -103,11 +101,6 @@ def is_outdated(paper: Paper, known: KnownPaper, as_of: datetime | None) -> bool
     What tells: the version; the harvest's datestamp of each paper; the time of the answer; and, on one and
     the same day, a text that was stored before and left behind. The search tells no datestamp and follows
     the harvest with some delay, so for that long it is not asked about a version the harvest has brought.
-
-    Args:
-        paper: as it came.
-        known: as it is stored.
-        as_of: see `compare_papers`.
     """
     stored = known.paper
     if paper.version != stored.version:
@@ -155,7 +148,8 @@ def compare_forgotten(paper: Paper, version: int, begun_hash: str) -> tuple[Chan
 
 
 def _classify_unseen(paper: Paper, horizon: Horizon) -> Kind:
-    if horizon.is_bootstrap or _was_public(paper, horizon):
+    touched, began_on = paper.datestamp, horizon.began_on
+    if horizon.is_bootstrap or (touched is not None and began_on is not None and touched < began_on):
         return Kind.KNOWN
     if paper.version == 1:
         return Kind.NEW if is_first_news(paper, horizon) else Kind.KNOWN
@@ -167,12 +161,6 @@ def _classify_unseen(paper: Paper, horizon: Horizon) -> Kind:
 def is_first_news(paper: Paper, horizon: Horizon) -> bool:
     """Whether a first version that is not stored came out after a first check, as far back as that reached."""
     return paper.id.announcement_order > horizon.mark
-
-
-def _was_public(paper: Paper, horizon: Horizon) -> bool:
-    if paper.datestamp is None or horizon.began_on is None:
-        return False
-    return paper.datestamp < horizon.began_on
 
 
 def _classify_seen(paper: Paper, stored: Paper, fields: Sequence[str]) -> Kind | None:
@@ -187,15 +175,11 @@ def _classify_seen(paper: Paper, stored: Paper, fields: Sequence[str]) -> Kind |
 
 def find_differences(before: Paper, after: Paper) -> tuple[str, ...]:
     """Return the names of the fields that differ, in a fixed order, `version` first."""
-    names = []
-    if after.version != before.version:
-        names.append("version")
-    names += [name for name in _TEXT_FIELDS if _differs(before, after, name)]
-    if set(after.categories) != set(before.categories):
-        names.append("categories")
-    if after.is_withdrawn != before.is_withdrawn:
-        names.append("withdrawn")
-    return tuple(names)
+    differs = {"version": after.version != before.version}
+    differs |= {name: _differs(before, after, name) for name in _TEXT_FIELDS}
+    differs["categories"] = set(after.categories) != set(before.categories)
+    differs["withdrawn"] = after.is_withdrawn != before.is_withdrawn
+    return tuple(name for name, is_other in differs.items() if is_other)
 
 
 def _find_told_first(paper: Paper, stored: Paper) -> tuple[str, ...]:
@@ -207,9 +191,8 @@ def _find_told_first(paper: Paper, stored: Paper) -> tuple[str, ...]:
 
 def _differs(before: Paper, after: Paper, name: str) -> bool:
     """Whether a field reads differently; what is written alike, as nearly all is, need not be read."""
-    if getattr(before, name) == getattr(after, name):
-        return False
-    return _comparable(before, name) != _comparable(after, name)
+    is_alike = getattr(before, name) == getattr(after, name)
+    return not is_alike and _comparable(before, name) != _comparable(after, name)
 
 
 def _comparable(paper: Paper, name: str) -> object:

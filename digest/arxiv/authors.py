@@ -111,8 +111,8 @@ def _read_plain_line(line: str) -> tuple[Author, ...]:
 
 
 def _read_line(line: str) -> tuple[Author, ...]:
-    closed = _close_parentheses(_SUPERSCRIPT.sub(_to_group, line.replace(r"\&", "&")))
-    segments, notes = _read_segments(closed)
+    grouped = _SUPERSCRIPT.sub(lambda found: f" ({found[1] or found[2] or found[3]}) ", line.replace(r"\&", "&"))
+    segments, notes = _read_segments(_close_parentheses(grouped))
     authors = tuple(_join_authors(segments, notes))
     if authors:
         return authors
@@ -131,10 +131,6 @@ def read_name(text: str) -> str:
             name = _INITIAL.sub(". ", name)
         name = _TRAILING_DOT.sub("", name)
     return fold_line(name)
-
-
-def _to_group(match: re.Match[str]) -> str:
-    return f" ({match[1] or match[2] or match[3]}) "
 
 
 def _close_parentheses(line: str) -> str:

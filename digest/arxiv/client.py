@@ -221,8 +221,7 @@ class ArxivClient:
     def greet(self, source: str) -> Fetched[None]:
         """Make one small request, without a retry, to see whether arXiv answers; nothing of it is read.
 
-        Args:
-            source: which interface is asked, `harvest` or `query`.
+        `source` says which interface is asked: `harvest` or `query`.
         """
         url, parameters = self._addresses.oai_url, {"verb": "Identify"}
         if source == "query":

@@ -74,11 +74,7 @@ class Site:
 
     @cached_property
     def renderer(self) -> Renderer:
-        """Templates, the operator's before the shipped ones.
-
-        Raises:
-            TemplateError: the shipped templates are missing.
-        """
+        """Templates, the operator's before the shipped ones."""
         return self.open_renderer()
 
     def transport(self, kind: DestinationKind) -> Transport:

@@ -140,9 +140,7 @@ def _last_look(cursor: Cursor | None, watch: Watch) -> datetime | None:
 def make_judge(own: Horizon, watched: Iterable[tuple[str, Watched]] = ()) -> Judge:
     """Return the horizon of each paper for one check.
 
-    Args:
-        own: what is new to the check itself.
-        watched: canonical queries, and what else is new if it matches them.
+    `own` says what is new to the check itself, `watched` what else is new if it matches a canonical query.
     """
     groups: dict[Watched, list[str]] = {}
     for text, watch in watched:
@@ -239,12 +237,8 @@ class PollReport:
 class RecordedRun:
     """One poll run of one source, from its first request to its end.
 
-    Args:
-        query_key: the canonical query; "" for a harvest.
-        lookback: days it reaches back.
-
-    Attributes:
-        papers: how many it has compared.
+    `query_key` is the canonical query, "" for a harvest; `lookback` counts the days it reaches back. `papers` says
+    how many it has compared so far.
     """
 
     def __init__(
