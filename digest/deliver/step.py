@@ -345,9 +345,6 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
     again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A signed webhook goes out
     again under the same id, without counting: receivers know repetitions by it. What else cannot be known, as
     what Slack's webhooks took, is held for the operator.
-
-    Raises:
-        StoreError: the database is away.
     """
     delivery, now = unknown.delivery, site.clock.now()
     kind, doubt = delivery.destination.kind, ""

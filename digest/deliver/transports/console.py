@@ -13,11 +13,7 @@ from digest.model.subscriptions import Destination
 
 
 class ConsoleTransport:
-    """Prints each message.
-
-    Args:
-        stream: None for standard output, as it is when sending.
-    """
+    """Prints each message; without a stream, to standard output as it is when sending."""
 
     def __init__(self, *, stream: TextIO | None = None) -> None:
         self._stream = stream

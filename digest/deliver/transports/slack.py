@@ -108,11 +108,7 @@ class SlackTransport:
         )
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
-        """Post the message's JSON as it is, in exactly one request.
-
-        Raises:
-            DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
-        """
+        """Post the message's JSON as it is, in exactly one request."""
         try:
             answer = self.client.call("chat.postMessage", json=_read_call(message), is_ours=is_ours)
         except DeliveryError as error:

@@ -37,11 +37,7 @@ class WebhookTransport(HookPoster[str]):
     what = "Slack webhook called {!r}"
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
-        """Post the message's bytes, in exactly one request; the receipt carries no id.
-
-        Raises:
-            DeliveryError: it was not stored, or (`ambiguous`) the answer does not say.
-        """
+        """Post the message's bytes, in exactly one request; the receipt carries no id."""
         answer = self._post(_WHO, self._hook_of(destination), message.body, is_ours)
         if answer.status == HTTPStatus.OK and answer.text == "ok":
             return Receipt("", answer.text)

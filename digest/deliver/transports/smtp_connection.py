@@ -272,8 +272,7 @@ class StaleConnection(Exception):
 class SmtpConnection:
     """At most one open connection to a server, opened when needed.
 
-    Attributes:
-        is_broken_off: another thread has ended it, be it before it stood.
+    `is_broken_off`: another thread has ended it, perhaps before it was made.
     """
 
     def __init__(self, server: MailServer, patience: Patience, tls: ssl.SSLContext | None) -> None:

@@ -30,11 +30,7 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
     what = "webhook {!r} with url and secret"
 
     def send(self, message: Message, destination: Destination, is_ours: IsOurs = always_ours) -> Receipt:
-        """Post the message's bytes, signed, in exactly one request.
-
-        Raises:
-            DeliveryError: it was not taken, or (`ambiguous`) the answer does not say.
-        """
+        """Post the message's bytes, signed, in exactly one request."""
         url, key = self._hook_of(destination)
         moment = int(self._now().timestamp())
         headers = {
