@@ -38,7 +38,7 @@ from digest.config.starter import (
 )
 from digest.inspect.preview import look_up
 from digest.interest.libraries import read_source
-from digest.model.errors import ArxivUnreachable, UsageError
+from digest.model.errors import ArxivError, ArxivUnreachable, UsageError
 from digest.model.messages import Digest
 from digest.model.subscriptions import DestinationKind
 from digest.query import Query
@@ -210,7 +210,7 @@ def _propose_query(
     """Read a library; if a query is asked for, return that for the categories of its papers at arXiv, if any.
 
     Raises:
-        DigestError: it can't be read, or arXiv did not answer well.
+        DigestError: it can't be read.
     """
     config = _read_defaults(environ)
     clock = choose_clock(config)
@@ -224,8 +224,9 @@ def _propose_query(
     with opened_client(config, clock, None) as client:
         try:
             papers = [paper for fetched in fetch_papers(client, newest) for paper in fetched.page.papers]
-        except ArxivUnreachable as error:
-            raise explain_unreachable(error) from error
+        except ArxivError as error:
+            click.echo(f"note: {error.message}, so what to follow is not known.", err=True)
+            return ()
     often = Counter(paper.categories[0] for paper in papers).most_common(_CATEGORIES)
     query = " OR ".join(f"cat:{name}" for name, number in often if number * _SHARE >= len(papers))
     click.echo(f"You follow {query}, as your papers are there. --query chooses otherwise.")

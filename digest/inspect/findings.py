@@ -12,6 +12,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from digest.config import Config
+from digest.interest.libraries import name_source
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
 from digest.model.errors import DigestError
 from digest.model.subscriptions import DestinationKind
@@ -167,4 +168,6 @@ def list_private(config: Config) -> dict[str, str]:
         **list_secrets(config),
         str(config.folder): ".",
     }
+    sources = [source for one in config.subscriptions for source in (*one.library, *one.not_like)]
+    private |= dict.fromkeys((name_source(config, source) for source in sources), "<library>")
     return {literal: word for literal, word in private.items() if literal}

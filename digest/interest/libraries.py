@@ -32,7 +32,6 @@ from digest.store import Store
 from digest.store import libraries as library_store
 from digest.store.libraries import LIKES, StoredLibrary, StoredLibraryPaper
 from digest.store.papers import count_announced
-from digest.store.subscriptions import load_subscriptions
 from digest.wire import Wire
 
 _REQUESTS: Final = 5
@@ -72,7 +71,7 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
     """
     report, now = LibraryReport(), site.clock.now()
     with site.store.read() as conn:
-        named = list_sources(conn)
+        named = library_store.load_sources(conn)
         held = library_store.load_states(conn)
     for source in named:
         library = held.get(source)
@@ -85,14 +84,8 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
     if not polled.failures and (polled.was_due or report.read):
         _ask_arxiv(site, report)
     if named or any(source.startswith(LIKES) for source in held):
-        _count_words(site, now)
+        _count_words(site, now, again=polled.was_due)
     return report
-
-
-def list_sources(conn: Connection) -> list[str]:
-    """Return the sources that live subscriptions name."""
-    wanted = [due.subscription for due in load_subscriptions(conn)]
-    return list(dict.fromkeys(source for one in wanted for source in (*one.library, *one.not_like)))
 
 
 def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
@@ -217,10 +210,13 @@ def fetch_texts(client: ArxivClient, ids: Sequence[ArxivId]) -> dict[ArxivId, Li
     return {paper.id: LibraryPaper(paper.title, paper.abstract, paper.id) for paper in found}
 
 
-def _count_words(site: Site, now: datetime) -> None:
-    """Count words anew if it was not done, is long ago, or was done over half of what is stored now."""
+def _count_words(site: Site, now: datetime, *, again: bool) -> None:
+    """Count words if it was not done; `again` if that is long ago, or was over half of what is stored now."""
     with site.store.read() as conn:
-        row, stored = library_store.load_counts(conn), library_store.count_stored(conn)
+        row = library_store.load_counts(conn)
+        if row is not None and not again:
+            return
+        stored = library_store.count_stored(conn)
         is_due = row is None or now - row.made_at >= _COUNTS_LAST or stored >= 2 * row.papers
         texts = library_store.load_newest(conn, _COUNTED) if is_due else ()
     if texts:

@@ -18,6 +18,9 @@ LIKES = "likes:"
 """How the source of what somebody likes begins."""
 
 
+_HAS_LIBRARY = or_(subscriptions.c.library != "", subscriptions.c.not_like != "")
+
+
 def write_likes_source(subscription_id: int) -> str:
     """Return the source of what a subscription's reader likes, and what they do not."""
     return f"{LIKES}{subscription_id}"
@@ -270,14 +273,20 @@ def save_least(conn: Connection, day: date, least: Mapping[int, int]) -> None:
         )
 
 
+def load_sources(conn: Connection) -> list[str]:
+    """Return the sources that live subscriptions name."""
+    named = select(subscriptions.c.library, subscriptions.c.not_like).where(subscriptions.c.ended_at.is_(None))
+    rows = conn.execute(named.where(_HAS_LIBRARY).distinct())
+    return sorted({source for row in rows for text in row for source in text.splitlines()})
+
+
 def load_ordered(conn: Connection) -> list[int]:
     """Return the live subscriptions whose digests are put in order by a library, or by what their readers like."""
-    has_library = or_(subscriptions.c.library != "", subscriptions.c.not_like != "")
     likes = select(libraries.c.source).where(libraries.c.source.startswith(LIKES))
     liked = [int(source.removeprefix(LIKES)) for source in conn.execute(likes).scalars()]
     is_live = subscriptions.c.ended_at.is_(None)
     found = select(subscriptions.c.id).where(
-        is_live, or_(has_library, dialect.is_among(subscriptions.c.id, "ids"))
+        is_live, or_(_HAS_LIBRARY, dialect.is_among(subscriptions.c.id, "ids"))
     )
     return list(conn.execute(found.order_by(subscriptions.c.id), {"ids": liked}).scalars())
 

@@ -125,6 +125,10 @@ def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wa
     for file, missing in (("book.bib", "needs --query"), ("gone.bib", "gone.bib can't be read")):
         refused = run_digest(folder, outside, "init", "other.toml", "--library", file, *flags)
         assert missing in refused.stderr
+    silent = {**outside, "DIGEST_ARXIV_API_URL": "http://127.0.0.1:9/api/query"}
+    assert (
+        "needs --query" in run_digest(folder, silent, "init", "other.toml", "--library", "lab.bib", *flags).stderr
+    )
     assert not (folder / "other.toml").exists()
 
 
