@@ -142,6 +142,7 @@ def choose_digest(
             f"there is nothing to show of {name}: {what}",
             hint=f"`digest subscription show {name}` lists its digests.",
         )
+    digest = digest.hide_library() if due.is_personal else digest  # what people like is theirs
     papers = count(len(digest.entries), "paper")
     sent = any(one.delivery.state is DeliveryState.SENT for one, _ in load_deliveries(conn, digest.id))
     state = "already sent" if sent else "as it was planned"

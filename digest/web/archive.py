@@ -35,7 +35,10 @@ def show_digest(request: Request) -> Response:
         if found is None or found.purpose is not TokenPurpose.WEB or found.digest_id is None:
             return shell.pages.fail(404)
         links = _link_page(conn, shell.site, found.subscription, found.digest_id)
-    return HTMLResponse(shell.render_digest(found.digest_id, links))
+        dues = load_subscriptions(conn, names=[found.subscription], include_ended=True)
+    named = [one for one in shell.site.config.subscriptions if one.name == found.subscription]
+    is_own = all(one.has_one_reader for one in (*named, *(due.subscription for due in dues)))
+    return HTMLResponse(shell.render_digest(found.digest_id, links, is_own))
 
 
 def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links:
@@ -53,15 +56,11 @@ def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links
     )
 
 
-def render_digest(site: Site, digest_id: int, links: Links) -> bytes:
-    """Render the page of a digest: the same for ever, but for where it leads."""
+def render_digest(site: Site, digest_id: int, links: Links, is_own: bool) -> bytes:  # noqa: FBT001 - for a cache
+    """Render the page of a digest: the same for ever, but for where it leads, and to whom its list is open now."""
     with site.store.read() as conn:
         digest = load_digest(conn, digest_id)
-        dues = load_subscriptions(conn, names=[digest.subscription], include_ended=True)
-    written = [one for one in site.config.subscriptions if one.name == digest.subscription]
-    if not all(one.has_one_reader for one in (*written, *(due.subscription for due in dues))):
-        digest = digest.hide_library()  # it may have had one reader when it was planned
-    return site.renderer.render_page(digest, links).encode()
+    return site.renderer.render_page(digest if is_own else digest.hide_library(), links).encode()
 
 
 def show_archive(request: Request) -> Response:

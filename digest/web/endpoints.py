@@ -75,7 +75,8 @@ class Shell:
         feeds: every feed there is, in memory.
         trials: tries queries.
         searches: let those that search through papers take turns.
-        render_digest: returns the page of a digest, by its number, with links; the last ones are kept.
+        render_digest: returns the page of a digest, by its number, with links, and with titles of its reader's
+            library if nobody else reads it; the last ones are kept.
         pulse: signs of life of the jobs; None where this process has none.
         secret: returns what the installation's tokens are derived from.
     """
@@ -84,7 +85,7 @@ class Shell:
     feeds: FeedDesk
     trials: TrialDesk
     searches: Searches
-    render_digest: Callable[[int, Links], bytes]
+    render_digest: Callable[[int, Links, bool], bytes]
     pulse: Pulse | None
     pages: Pages
     secret: Callable[[], str]

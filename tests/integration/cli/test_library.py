@@ -6,21 +6,24 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
 from digest.config import load_config
 from digest.model.messages import Links
+from digest.plan.links import make_links
 from digest.poll.installation import Site
 from digest.serve.installation import open_site
+from digest.serve.jobs import Jobs
 from digest.store.digests import load_digest, load_summaries
 from digest.store.subscriptions import load_subscriptions
-from digest.web.archive import render_digest
 from tests.acceptance.made import made_up
 from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 from tests.integration.cli.test_init import folder, outside  # noqa: F401 - fixtures
+from tests.integration.web.world import served
 
 FIRST = 'name = "perf-team"'
 STORED, OTHER = "2611.15000", "2611.15001"
@@ -174,14 +177,16 @@ def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(digest
     assert "\norder" not in digest("explain", "2611.15012", "perf-team").out
 
 
-def show_newest(site: Site, name: str) -> tuple[str, str]:
+def show_newest(site: Site, url: str, name: str) -> tuple[str, str]:
     """Return the newest digest of a subscription as its mail and its page show it."""
     with site.store.read() as conn:
         (due,) = load_subscriptions(conn, names=[name])
         (newest,) = load_summaries(conn, subscription_ids=[due.id], limit=1)
         digest = load_digest(conn, newest.id)
-    page = render_digest(site, newest.id, Links())
-    return site.renderer.render_text(digest, Links()), page.decode()
+        token = make_links(conn, site.config).web_token(name, digest.slot)
+    page = httpx.get(f"{url}/d/{token}")
+    assert page.status_code == 200
+    return site.renderer.render_text(digest, Links()), page.text
 
 
 def test_titles_of_a_library_are_shown_to_its_owner_alone(digest: Shell, world: World) -> None:
@@ -203,20 +208,17 @@ def test_titles_of_a_library_are_shown_to_its_owner_alone(digest: Shell, world: 
     )
     path.write_text("\n".join([path.read_text(), *added, '[alarms]\nto = "mailto:ops@digest.example"\n']))
     digest("run")
-    with closing(
-        open_site(load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5)
-    ) as site:
-        shown = {name: show_newest(site, name) for name in keys}
+    site = open_site(load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5)
+    with closing(site), served(site) as url:
+        shown = {name: show_newest(site, url, name) for name in keys}
         titled = {name for name, (mail, _) in shown.items() if TITLE in mail}
         assert titled == {"mine", "kept"}
         assert all(OTHERS in mail for name, (mail, _) in shown.items() if name not in titled)
         assert {name for name, (_, page) in shown.items() if TITLE in page} == titled
+        world.edit_config("name = 'mine'", "name = 'mine'\narchive = 'public'")
+        Jobs(site, lambda: False).reload(lambda: load_config(path, world.environ))
+        assert TITLE not in show_newest(site, url, "mine")[1], "though the page was kept"
+        world.edit_config("\narchive = 'public'", "")
     assert [TITLE in file.read_text() for file in (world.folder / "out").glob("*.html")] == [False]
     digest("send", "mine", "--test")
     assert TITLE not in str(world.mail.mails[-1].message)
-    world.edit_config("name = 'mine'", "name = 'mine'\narchive = 'public'")
-    digest("run")
-    with closing(
-        open_site(load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5)
-    ) as site:
-        assert TITLE not in show_newest(site, "mine")[1]
