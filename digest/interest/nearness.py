@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from math import log
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from digest.query.index import read_words
 from digest.query.words import PLACE_HOLDERS, cut_words, read_word, stem
 from digest.tex import parse_words
 from digest.tex.parting import EDGE
@@ -34,14 +34,19 @@ _BUCKETS = 262_139
 _FINE, _UNIT = 2**7, 2**20
 """What 1 is as an integer: of a weight, and of a vector's length."""
 
+_KEY_BITS, _SHIFT = 40, 8
+"""A stem's key has 32 bits. A pair's has more, from both: the first is shifted, so that their order counts."""
+
 _AT_ONCE = 64
 """Papers counted or compared at a time, so that little memory is held."""
 
 
-@lru_cache(maxsize=2**15)
-def _find_key(word: str) -> int:
-    """Return the key of a word's stem, below 2**31; 0 for a stop word. A pair has those of both."""
-    return 0 if word in PLACE_HOLDERS else zlib.crc32(stem(word).encode()) >> 1
+class _Keys(dict[str, int]):
+    """A word -> the key of its stem, 0 for a stop word."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = key = 0 if word in PLACE_HOLDERS else zlib.crc32(stem(word).encode())
+        return key
 
 
 def _cut(raw: str) -> list[str]:
@@ -61,23 +66,24 @@ class Texts:
     """
 
     def __init__(self, papers: Iterable[Iterable[Sequence[str]]]) -> None:
-        found, lengths = list[int](), [0]
+        find_key, keys, lengths = _Keys().__getitem__, list[int](), [0]
         for texts in papers:
             for words in texts:
-                found += [*filter(None, map(_find_key, words)), 0]  # no pair bridges two texts
-            lengths.append(len(found))
+                keys += [*filter(None, map(find_key, words)), 0]  # no pair bridges two texts
+            lengths.append(len(keys))
         self.size = len(lengths) - 1
-        stems, numbers = np.array(found, np.int64), np.repeat(np.arange(self.size), np.diff(lengths))
-        pairs = (stems[:-1] << 32 | stems[1:]) * ((stems[:-1] > 0) & (stems[1:] > 0))
-        distinct, places = np.unique(np.concatenate([stems, pairs, [0]]), return_inverse=True)
-        of_papers = np.concatenate([numbers, numbers[:-1], [0]]) * len(distinct)
-        entries, times = np.unique((of_papers + places)[places > 0], return_counts=True)
-        self.papers, self.keys, self.times = entries // len(distinct), distinct[entries % len(distinct)], times
+        stems, numbers = np.array(keys, np.int64), np.repeat(np.arange(self.size), np.diff(lengths))
+        entries, pairs = numbers << _KEY_BITS | stems, numbers[1:] << _KEY_BITS | stems[:-1] << _SHIFT ^ stems[1:]
+        is_word = stems > 0
+        every = np.concatenate([entries[is_word], pairs[is_word[:-1] & is_word[1:]]])
+        entries, self.times = np.unique(every, return_counts=True)
+        self.papers, self.keys = entries >> _KEY_BITS, entries & 2**_KEY_BITS - 1
 
     @classmethod
     def read(cls, papers: Iterable[PaperText]) -> Texts:
         """Read titles and abstracts that no index has read."""
-        return cls([[*map(read_word, _cut(text))] for text in paper] for paper in papers)
+        words = read_words(chain.from_iterable(papers))
+        return cls(zip(words, words, strict=True))
 
 
 class Weights:
@@ -112,7 +118,8 @@ class Weights:
         numbers: Numbers = np.array([round(_FINE * (1 + one)) for one in often])[texts.times]
         numbers *= self._weights[self._counts[texts.keys % _BUCKETS]]
         squares = np.bincount(texts.papers, numbers * numbers, texts.size)  # below 2**53, so exact
-        return numbers * _UNIT // np.sqrt(squares).astype(np.int64)[texts.papers]
+        found: Numbers = numbers * _UNIT // np.sqrt(squares).astype(np.int64)[texts.papers]
+        return found
 
 
 class Interest:
@@ -151,16 +158,17 @@ class Interest:
         They are as the paper first writes them. A pair of words takes the shares of both and may be one of three.
         """
         texts = Texts.read([paper])
-        entries, others, products = self._join(texts, self._weights.weigh(texts), 0)
         nearest = np.argsort(-self.compare(texts)[0, : self._near], kind="stable")[:3]
-        carried = np.bincount(entries, products * np.isin(others, nearest), len(texts.keys))
+        entries, counts, others = self._join(texts, 0)
+        numbers = self._numbers[others] * np.isin(self._papers[others], nearest)
+        carried = self._weights.weigh(texts) * np.bincount(np.repeat(entries, counts), numbers, len(texts.keys))
         share = dict(zip(texts.keys.tolist(), (carried / max(carried.sum(), 1)).tolist(), strict=True))
-        told: dict[tuple[int, ...], tuple[float, str]] = {}
+        told, find_key = dict[tuple[int, ...], tuple[float, str]](), _Keys().__getitem__
         for words in map(_cut, paper):
-            keys = [(place, key) for place, word in enumerate(words) if (key := _find_key(read_word(word)))]
+            keys = [(place, key) for place, word in enumerate(words) if (key := find_key(read_word(word)))]
             for (place, first), (after, second) in pairwise([*keys, (0, 0)]):
                 told.setdefault((first,), (share[first], words[place]))
-                if both := share.get(first << 32 | second, 0):
+                if both := share.get(first << _SHIFT ^ second, 0):
                     both += sum(share[key] for key in {first, second})
                     told.setdefault((first, second), (both, " ".join(words[place : after + 1])))
         best, taken = list[tuple[str, float]](), set[int]()
@@ -175,19 +183,22 @@ class Interest:
         numbers, alike = self._weights.weigh(texts), np.zeros((texts.size, self._size), np.int64)
         for start in range(0, texts.size, _AT_ONCE):
             part = alike[start : start + _AT_ONCE]
-            entries, others, products = self._join(texts, numbers, start)
-            cells = (texts.papers[entries] - start) * self._size + others
+            entries, counts, others = self._join(texts, start)
+            cells = np.repeat((texts.papers[entries] - start) * self._size, counts) + self._papers[others]
+            products = np.repeat(numbers[entries], counts) * self._numbers[others]
             part[:] = np.bincount(cells, products, part.size).reshape(part.shape)  # below 2**53, so exact
         return alike
 
-    def _join(self, texts: Texts, numbers: Numbers, start: int) -> tuple[Numbers, Numbers, Numbers]:
-        """Return of some papers each entry that a paper of the library has too, that paper, and the product."""
+    def _join(self, texts: Texts, start: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Return of some papers the entries that the library has too, how often, and in order which those are."""
         first, last = np.searchsorted(texts.papers, (start, start + _AT_ONCE))
-        places, ends = (np.searchsorted(self._keys, texts.keys[first:last], side) for side in ("left", "right"))
-        counts = ends - places
-        entries = np.repeat(np.arange(first, last), counts)
-        others = np.arange(counts.sum()) + np.repeat(places - np.cumsum(counts) + counts, counts)
-        return entries, self._papers[others], numbers[entries] * self._numbers[others]
+        keys = texts.keys[first:last]
+        places = np.searchsorted(self._keys, keys)
+        is_shared = np.append(self._keys, 0)[places] == keys
+        ends = np.searchsorted(self._keys, keys[is_shared], "right")
+        counts = ends - places[is_shared]
+        others = np.arange(counts.sum()) + np.repeat(ends - np.cumsum(counts), counts)
+        return np.flatnonzero(is_shared) + first, counts, others
 
 
 def _add_up(alike: Numbers) -> Numbers:

@@ -91,7 +91,7 @@ class PaperIndex:
         """Yield the words of each paper's title and abstract, as `read_word` gives them."""
         for shelf in self._shelves:
             for texts in zip(shelf.texts[Prefix.TITLE], shelf.texts[Prefix.ABSTRACT], strict=True):
-                yield [_split(text.partition(_AGAIN)[0]) for text in texts]
+                yield list(map(_split_whole, texts))
 
     def list_words(self, condition: Condition) -> list[str]:
         """Return the words of titles and abstracts that a condition on one word finds by its stem, in order."""
@@ -184,6 +184,15 @@ def _enclose(words: Iterable[str]) -> str:
 def _split(text: str) -> Sequence[str]:
     """Return the words of a text, of all its readings."""
     return text[1:-1].replace(f"{_NEXT}{_AGAIN}{_NEXT}", _NEXT).split(_NEXT) if text else ()
+
+
+def _split_whole(text: str) -> Sequence[str]:
+    return _split(text.partition(_AGAIN)[0])
+
+
+def read_words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
+    """Yield the words of each raw text in order, as `read_word` gives them."""
+    return map(_split_whole, map(_Words().read, texts))
 
 
 def _stem_text(text: str) -> str:

@@ -280,7 +280,7 @@ def _fold_accents(text: str) -> str:
     return letters.translate(_LETTERS_WITHOUT_PARTS).translate(_WITHOUT_FORMATS)
 
 
-@lru_cache(maxsize=2**14)
+@lru_cache(maxsize=2**15)  # as many as a day's papers have
 def stem(word: str) -> str:
     """Return Porter's stem of a folded word: `generative` and `generation` share `gener`."""
     if len(word) < _SHORTEST_STEMMED:
