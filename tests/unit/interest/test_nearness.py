@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from digest.interest.nearness import Interest, PaperText, Texts, Weights, find_least, leave_out
@@ -115,3 +123,39 @@ def test_each_paper_of_a_library_is_measured_against_the_others() -> None:
     alone = [Interest(WEIGHTS, LIBRARY[:at] + LIBRARY[at + 1 :]).measure([LIBRARY[at]])[0] for at in range(4)]
     assert leave_out(WEIGHTS, LIBRARY) == alone
     assert leave_out(WEIGHTS, [QUBITS]) == [0]
+
+
+MEASURES = """
+import json, sys
+from digest.interest.nearness import Interest, Weights
+papers = [tuple(paper) for paper in json.load(sys.stdin)]
+print(json.dumps(Interest(Weights().count(papers), papers[:4], papers[4:5]).measure(papers)))
+"""
+
+
+def find_pythons() -> list[str]:
+    others = [shutil.which(f"python3.{minor}") or "" for minor in (11, 12, 13, 14)]
+    can_measure = [
+        python
+        for python in filter(None, others)
+        if not subprocess.run([python, "-c", "import numpy, Stemmer"], capture_output=True, check=False).returncode  # noqa: S603
+    ]
+    return [sys.executable, *can_measure]
+
+
+def test_two_pythons_measure_alike() -> None:
+    umath = importlib.import_module("numpy._core._multiarray_umath")
+    features = [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)]
+    plain = {"PYTHONHASHSEED": "7", "NPY_DISABLE_CPU_FEATURES": " ".join(features)}
+    here = Interest(Weights().count(EVERYTHING), EVERYTHING[:4], EVERYTHING[4:5]).measure(EVERYTHING)
+    for python in find_pythons():
+        done = subprocess.run(  # noqa: S603 - a Python
+            [python, "-c", MEASURES],
+            cwd=Path(__file__).parents[3],
+            input=json.dumps(EVERYTHING),
+            env=os.environ | plain,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert json.loads(done.stdout) == here
