@@ -9,7 +9,7 @@ import click
 
 from digest import __version__
 from digest.cli.commands import CommandTable
-from digest.cli.program import call_as_here
+from digest.cli.program import call_as_here, find_name
 from digest.model.errors import DigestError, QueryError, UsageError
 
 
@@ -35,7 +35,7 @@ def cli(ctx: click.Context, config_path: str | None, *, verbose: bool) -> None:
 def run_cli(args: list[str] | None = None) -> int:
     """Run a command line; return its exit code. Errors become what is wrong and what to do, on stderr."""
     try:
-        result = cli.main(args=args, prog_name="digest", standalone_mode=False)
+        result = cli.main(args=args, prog_name=find_name(), standalone_mode=False)
     except click.exceptions.Abort:
         click.echo("stopped", err=True)
         return 130

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
+from copy import copy
 from importlib import import_module
 
 import click
 
+from digest.cli.program import call_as_here, find_name
 from digest.model.errors import UsageError
 
 GROUPS = {
@@ -158,6 +160,9 @@ class CommandGroup(click.Group):
         path = " ".join([*ctx.command_path.split()[1:], cmd_name])
         if found is not None and not isinstance(found, click.Group) and "\b" not in (found.help or ""):
             found.epilog = f"\b\nFor example:\n{textwrap.indent(EXAMPLES.get(path, f'digest {path}'), '  ')}"
+        if found is not None and find_name() != "digest":
+            found = copy(found)
+            found.help, found.epilog = call_as_here(found.help or ""), call_as_here(found.epilog or "")
         return found
 
     def _find_command(self, ctx: click.Context, name: str) -> click.Command | None:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
+
+SECOND_NAME = "preprint-digest"
+"""What the command is called beside `digest`: the name of what is installed, so that `uvx` runs it."""
+
+
+def find_name() -> str:
+    """Return the name by which the command was called: one of its two."""
+    return SECOND_NAME if sys.argv[0].endswith(SECOND_NAME) else "digest"
 
 
 def name_command() -> str:
@@ -10,12 +19,14 @@ def name_command() -> str:
     import shutil  # noqa: PLC0415 - its imports are a tenth of what a help text costs
     from pathlib import Path  # noqa: PLC0415 - the same
 
-    called = Path(sys.argv[0])
-    if shutil.which("digest") or called.name != "digest":
-        return "digest"
+    called, name = Path(sys.argv[0]), find_name()
+    if "archive-v0" in called.parts:  # the cache from which uvx runs what is not installed
+        return f"uvx {name}"
+    if shutil.which(name) or called.name != name:
+        return name
     return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
 
 
 def call_as_here(hint: str) -> str:
     """Return a hint with the commands it quotes as they are called here."""
-    return hint.replace("`digest ", f"`{name_command()} ") if "`digest " in hint else hint
+    return re.sub(r"(?m)(^ *|`)digest ", rf"\1{name_command()} ", hint) if "digest " in hint else hint
