@@ -16,6 +16,7 @@ GROUPS = {
     "Start": {
         "demo": ("digest.cli.demo", "see it work, without network or keys"),
         "try": ("digest.cli.try_query", "see what a query brings; nothing is stored"),
+        "missed": ("digest.cli.missed", "papers of the last month near your library"),
         "init": ("digest.cli.init", "set up your own, step by step"),
         "add": ("digest.cli.add", "save a query, and who gets what it finds"),
     },
@@ -98,6 +99,7 @@ REPLACEMENTS = {
     **dict.fromkeys(("start", "daemon", "server", "web", "up", "watch"), "serve"),
     **dict.fromkeys(("stats", "info", "state", "logs", "log"), "status"),
     **dict.fromkeys(("search", "find"), "try QUERY"),
+    **dict.fromkeys(("recommend", "related", "similar", "near", "catch-up", "last-month"), "missed LIBRARY"),
     **dict.fromkeys(("why", "trace"), "explain PAPER QUERY"),
     **dict.fromkeys(("subscribe", "new", "create", "save", "subscription add", "query add", "feed add"), "add"),
     **dict.fromkeys(("edit", "change", "subscription set"), "subscription edit NAME"),

@@ -93,8 +93,17 @@ def command(
         )
         body = _render(conn, site, chosen, wanted)
     click.echo(chosen.what, err=True)
+    write_output(body, output, is_text=wanted in _READ_BY_PEOPLE)
+
+
+def write_output(body: bytes, output: Path | None, *, is_text: bool = False) -> None:
+    """Write a document to a file, or to standard output: a text in the terminal's encoding.
+
+    Raises:
+        UsageError: the file can't be written.
+    """
     if output is None:
-        click.echo(body.decode() if wanted in _READ_BY_PEOPLE else body, nl=not body.endswith(b"\n"))
+        click.echo(body.decode() if is_text else body, nl=not body.endswith(b"\n"))
         return
     try:
         output.write_bytes(body)

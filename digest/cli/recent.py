@@ -97,7 +97,7 @@ def name_query(asked: NamedQuery) -> dict[str, object]:
     return {"name": asked.name or None, "query": asked.query.text, "canonical": asked.query.canonical}
 
 
-def paper_as_json(query: Query, paper: Paper) -> dict[str, object]:
+def paper_as_json(query: Query | None, paper: Paper) -> dict[str, object]:
     """Return what a program wants to know of a paper, and the clauses that are met."""
     return {
         "id": str(paper.id),
@@ -109,7 +109,7 @@ def paper_as_json(query: Query, paper: Paper) -> dict[str, object]:
         "published": paper.published,
         "updated": paper.updated,
         "url": paper.url,
-        "why": [reason.clause for reason in find_reasons(query, paper)],
+        "why": [reason.clause for reason in find_reasons(query, paper)] if query else [],
     }
 
 

@@ -62,16 +62,19 @@ class LibraryReport:
     troubles: list[str] = field(default_factory=list)
 
 
-def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) -> LibraryReport:
+def read_libraries(
+    site: Site, polled: PollReport, *, asks_again: bool = False, sources: Sequence[str] = ()
+) -> LibraryReport:
     """Read what changed, forget what no live subscription names, and count words where that is due.
 
     Args:
         polled: what the check of arXiv just came to; if it failed, arXiv is asked for nothing more.
         asks_again: ask Zotero at once if it could not be read.
+        sources: read these in place of what subscriptions name.
     """
     report, now = LibraryReport(), site.clock.now()
     with site.store.read() as conn:
-        named = library_store.load_sources(conn)
+        named = sources or library_store.load_sources(conn)
         held = library_store.load_states(conn)
     for source in named:
         library = held.get(source)

@@ -21,6 +21,7 @@ class Source(StrEnum):
     FIRST_DIGEST = "first-digest"
     GAPS = "gaps"
     FALLBACK = "fallback"
+    EARLIER = "earlier"
 
 
 class RunOutcome(StrEnum):

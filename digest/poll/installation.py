@@ -55,6 +55,7 @@ class Site:
         open_transport: opens the transport of a kind of destination; called once for each kind in use.
         owner: this process's name in claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
+        has_gate: the store keeps the gate that `client` asks; if not, another one does.
     """
 
     config: Config
@@ -66,6 +67,7 @@ class Site:
     owner: str
     jitter: Callable[[], float]
     progress: Progress = field(default_factory=Silent)
+    has_gate: bool = True
     _transports: dict[DestinationKind, Transport] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _interrupting: threading.Condition = field(default_factory=threading.Condition)

@@ -383,7 +383,7 @@ class RecordedRun:
             )
         if isinstance(page.page, AtomPage):
             self._totals[query] = page.page.total
-        self._token = page.grant.token if page.grant else None
+        self._token = page.grant.token if page.grant and site.has_gate else None
         site.progress.update(self._count_read())
 
     def summary(self) -> str:

@@ -255,12 +255,12 @@ def harvest_from(complete_from: date | None, now: datetime, overlap: int, newest
 
     Args:
         complete_from: UTC date on which the last complete harvest started; None before the first.
-        overlap: days to go back behind it.
+        overlap: days to go back behind it, or behind today.
         newest: datestamp of the newest paper stored; None where none is.
     """
     today = now.astimezone(UTC).date()
     if complete_from is None:
-        return today - timedelta(days=BOOTSTRAP_DAYS)
+        return today - timedelta(days=overlap)
     reach = complete_from - timedelta(days=overlap)
     return min(reach, today - timedelta(days=1), latest_mailing(now), newest or today)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import date
 
     from _typeshed import DataclassInstance
     from markupsafe import Markup
@@ -174,6 +175,42 @@ class PageContext:
     opinions: Mapping[str, str] = field(default_factory=dict)
     token: str = ""
     action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MissedContext:
+    """`terminal/missed.txt`, `web/missed.html`: what was announced near a library that it does not have.
+
+    Attributes:
+        library: the library as it was typed.
+        follow: the command that follows such papers daily.
+        failure: why not all of the days could be read, "" if they were.
+        days: how many days.
+        limit: how many papers are shown at most.
+        span: the first of them, and the day of the last announcement.
+        read: the day since which everything announced is known, and the announcement up to which; None for none.
+        announced: how many papers were announced.
+        held: how many of them the library has.
+        in_library: how many papers it has in all.
+        without_text: of how many of these nothing but an id is known.
+        troubles: what could not be read of it.
+        papers: the nearest. `paper.entry.near` is the title of the library's nearest, `paper.why_first` the words
+            that they share.
+    """
+
+    library: str
+    follow: str
+    failure: str
+    days: int
+    limit: int
+    span: tuple[date, date]
+    read: tuple[date, date | None]
+    announced: int
+    held: int
+    in_library: int
+    without_text: int
+    troubles: tuple[str, ...]
+    papers: tuple[PaperView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -631,7 +668,9 @@ CONTEXTS: dict[str, type[DataclassInstance]] = {
     "slack/thread.txt": SlackPageContext,
     "feed/entry.html": FeedEntryContext,
     "terminal/digest.txt": TerminalContext,
+    "terminal/missed.txt": MissedContext,
     "web/digest.html": PageContext,
+    "web/missed.html": MissedContext,
     "web/archive.html": ArchiveContext,
     "web/feed.html": FeedContext,
     "web/leave.html": UnsubscribeContext,

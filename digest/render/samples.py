@@ -186,6 +186,8 @@ _KNOWN: dict[object, list[Any]] = {
     str: ["<i>"],
     int: [3, 0],
     bool: [True, False],
+    float: [0.5],
+    date: [DAY],
     digests.DigestView: [digests.view_digest(SAMPLES[0])],
     papers.PaperView: [digests.view_papers(SAMPLES[0])[0]],
     QueryError: [QueryError("<b>", text="gpu AND", position=7, hint="x")],

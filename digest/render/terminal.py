@@ -131,6 +131,11 @@ def write_terminal(templates: Templates, digest: Digest, *, width: int, color: b
     listed = papers[: digest.shown][:limit]
     groups, rest = group_papers(digest, listed), view_rest(papers[len(listed) :], "")
     rendered = templates.render("terminal/digest.txt", TerminalContext(view_digest(digest), groups, rest, width))
+    return lay_out_lines(rendered, width, color=color)
+
+
+def lay_out_lines(rendered: str, width: int, *, color: bool) -> str:
+    """Lay out what a template wrote for a terminal of `width` columns; see `lay_out`."""
     lines = [part for line in rendered.rstrip("\n").split("\n") for part in lay_out(line, width)]
     return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
 

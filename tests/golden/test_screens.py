@@ -16,6 +16,7 @@ from tests.integration.cli.conftest import (  # noqa: F401 - fixtures are found 
     digest,
     world,
 )
+from tests.integration.cli.test_missed import LIBRARY
 
 SHOWN = {
     "query-show": ["query", "show", "perf", "--limit", "2"],
@@ -46,6 +47,7 @@ SHOWN = {
     "explain-unmet": ["explain", "https://arxiv.org/abs/2611.14987", "gpu-mail"],
     "explain-query": ["explain", "2611.15012", "gpu"],
     "explain-query-unmet": ["explain", "2611.15012", "abs:zebra OR (cat:cs.PF ANDNOT (abs:gpu OR ti:okapi))"],
+    "missed": ["missed", "thesis.bib", "--limit", "3"],
     "run-dry": ["run", "--dry-run"],
     "status": ["status"],
 }
@@ -68,8 +70,23 @@ def test_a_screen_looks_as_it_did(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    Path("thesis.bib").write_text(LIBRARY, encoding="utf-8")
     text = digest(*SHOWN[name]).out
     for pattern, instead in _OF_THIS_RUN:
         text = re.sub(pattern, instead, text)
     golden(f"{name}.terminal.txt", text)
     assert [line for line in text.splitlines() if cell_len(line) > 80] == []
+
+
+@pytest.mark.usefixtures("world")
+def test_the_page_of_what_was_missed_looks_as_it_did(
+    digest: Shell,  # noqa: F811 - the fixture
+    golden: Golden,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    Path("thesis.bib").write_text(f"{LIBRARY}@misc{{odd}}", encoding="utf-8")
+    digest("missed", "thesis.bib", "--output", "missed.html")
+    page = Path("missed.html").read_text(encoding="utf-8")
+    golden("missed.web.html", re.sub("(?s)<style>.*?</style>", "<style>…</style>", page))

@@ -78,6 +78,8 @@ def test_each_command_does_what_a_reader_types_it_for(
         monkeypatch.setenv("DIGEST_CONFIG", str(world.folder / "new.toml"))
         monkeypatch.delenv("DIGEST_TEST_CLOCK")
         monkeypatch.setenv("DIGEST_ARXIV_API_URL", world.arxiv.api_url)
+    if line.startswith("missed"):
+        monkeypatch.setenv("XDG_STATE_HOME", str(world.folder))
     if "--provider" in line:
         monkeypatch.setenv("DIGEST_MAIL_PASSWORD", "made-up")
     if "--save" in line or "undo" in line:  # into a file with one subscription, as `digest init` writes it

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from digest.model.announcements import EASTERN
 from digest.model.polls import LastLooks
 from digest.poll.rules import (
+    BOOTSTRAP_DAYS,
     CONFIRM_AFTER,
     HARVEST_OVERLAPS,
     LEAST_OVERLAP,
@@ -84,7 +85,7 @@ def test_a_search_looks_back_a_hundred_days_monthly_thirty_five_weekly_and_eight
 
 def test_the_first_harvest_looks_back_ten_days_and_later_ones_behind_the_last_complete_one() -> None:
     now = utc("2026-11-20T12:00")
-    assert harvest_from(None, now, 3) == date(2026, 11, 10)
+    assert harvest_from(None, now, BOOTSTRAP_DAYS) == date(2026, 11, 10)
     assert harvest_from(date(2026, 11, 19), now, 3) == date(2026, 11, 16)
     assert harvest_from(date(2026, 10, 6), now, 3) == date(2026, 10, 3), "45 days down"
 

@@ -90,7 +90,13 @@ def test_a_missing_template_names_the_folders_and_those_there_are(tmp_path: Path
 def test_every_shipped_template_is_either_rendered_from_a_context_or_part_of_another() -> None:
     parts = {"email/style.css", "email/media.css", "web/style.css", "web/frame.html", "web/subscribe_form.html"}
     parts |= {"web/paper.html", "web/live.js", "web/digest.js", "web/favicon.svg"}
-    parts |= {"slack/rest.txt", "slack/title.txt", "email/change.html", "email/change.txt"}
+    parts |= {
+        "slack/rest.txt",
+        "slack/title.txt",
+        "email/change.html",
+        "email/change.txt",
+        "terminal/missed_words.txt",
+    }
     assert {name for name in Templates([], SHIPPED).names() if find_context(name) is None} == parts
 
 

@@ -1,0 +1,138 @@
+"""`digest missed`: what arXiv announced in the last days that is near a library, and that it does not have."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, timedelta
+from pathlib import Path
+
+import click
+
+from digest.cli.context import Workbench, opened_client, opened_workbench
+from digest.cli.output import Lines, as_dict, find_width, json_option, print_json, shows_colors
+from digest.cli.preview import write_output
+from digest.cli.program import name_command
+from digest.cli.recent import paper_as_json
+from digest.config import find_config, find_state_folder, read_environment
+from digest.inspect.missed import find_missed
+from digest.interest.libraries import read_libraries, read_source
+from digest.model.errors import OutsideError, UsageError
+from digest.model.libraries import ZOTERO
+from digest.poll.installation import Site
+from digest.poll.record import PollReport
+from digest.poll.step import poll_days
+from digest.render.papers import PaperView
+from digest.render.terminal import lay_out_lines
+from digest.serve.installation import open_site
+from digest.store import migrate
+from digest.store.libraries import StoredLibrary, load_libraries
+from digest.store.workers import hold_file
+
+_HINT = "Call it again later. `digest demo` shows everything on a made-up arXiv, without a network."
+_CATEGORIES = 3
+
+
+@click.command()
+@click.argument("library", metavar="LIBRARY")
+@click.option("--days", type=click.IntRange(1, 90), default=30, show_default=True, help="How many days back.")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="How many papers to show.")
+@click.option("--as", "shape", type=click.Choice(["terminal", "html"]), default="terminal", help="What to show.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it here, as a page.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context, /, library: str, *, days: int, limit: int, shape: str, output: Path | None, as_json: bool
+) -> None:
+    """See what you missed: papers of the last month that are near your library and not in it.
+
+    LIBRARY is a file (BibTeX, RIS, CSL-JSON, or a text with an arXiv id or address on each line), or a library at
+    Zotero. Only arXiv is asked, and Zotero for what is there. Nothing is sent.
+
+    What arXiv announced is kept for the next time: the first call takes some minutes. If you stop it with Ctrl-C,
+    the next call goes on. Exit code 4 if not all of the days could be read.
+
+    \b
+    digest missed thesis.bib
+    digest missed zotero:1234567/Thesis --days 60
+    digest missed lab.ris --output missed.html
+    """  # noqa: D301 - click reads the backspace, which must be one
+    source = library if library.startswith(ZOTERO) else str(Path(library).absolute())
+    is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
+    with opened_workbench(ctx) as bench, _opened_site(bench, Lines(quiet=as_json)) as site:
+        failure, held = _fetch(bench, site, source, days)
+        found = find_missed(
+            site,
+            held,
+            bench.now.astimezone(UTC).date() - timedelta(days=days),
+            library=library,
+            follow="",
+            failure=failure,
+            days=days,
+            limit=limit,
+        )
+        if failure and not found.announced:
+            raise OutsideError(failure, hint=_HINT)
+        often = Counter(view.entry.paper.primary_category for view in found.papers).most_common(_CATEGORIES)
+        added = ["add", " OR ".join(f"cat:{name}" for name, _ in often)]
+        follow = f"{name_command()} {shlex.join([*(added if is_set_up else ['init']), '--library', library])}"
+        found = replace(found, follow=follow if found.papers else "")
+        if as_json:
+            print_json(as_dict(found) | {"papers": [*map(_as_json, found.papers)]})
+        elif output or shape == "html":
+            write_output(site.renderer.render_web("missed.html", found).encode(), output)
+        else:
+            text = site.renderer.templates.render("terminal/missed.txt", found)
+            click.echo(lay_out_lines(text, find_width(), color=shows_colors()), nl=False)
+    if failure:
+        ctx.exit(OutsideError.exit_code)
+
+
+def _as_json(view: PaperView) -> dict[str, object]:
+    entry = view.entry
+    shown = paper_as_json(None, entry.paper)
+    return {**shown, "announced": entry.announced, "near": entry.near, "why": view.why_first.split(", ")}
+
+
+@contextmanager
+def _opened_site(bench: Workbench, progress: Lines) -> Iterator[Site]:
+    """Open what was fetched before, for this call alone.
+
+    Raises:
+        AnotherWorker: another call is at it.
+    """
+    path = find_state_folder(read_environment()) / "missed.db"
+    config = replace(bench.config, store=replace(bench.config.store, url=f"sqlite:///{path}"))
+    with hold_file(path):
+        migrate(config.store.url)
+        site = open_site(config, bench.clock, owner=f"missed:{os.getpid()}", jitter=lambda: 0.0, progress=progress)
+        site.has_gate = False
+        with closing(site):
+            yield site
+
+
+def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, StoredLibrary]:
+    """Read the library, and fetch what is missing of the days; return why not all is there, and the library.
+
+    Raises:
+        ConfigurationError: there is no such library, or none that can be read.
+        OutsideError: Zotero does not answer.
+    """
+    try:
+        with opened_client(bench.config, bench.clock, bench.store, quiet=True) as site.client:
+            read_libraries(site, PollReport(), asks_again=True, sources=[source])
+            with site.store.read() as conn:
+                if not load_libraries(conn, [source])[source].papers:
+                    read_source(site.config, site.clock, source)  # says what is wrong
+                    raise UsageError(f"{source} has no papers", hint="Name a library with a paper at least.")
+            report = poll_days(site, days)
+            read_libraries(site, report, sources=[source])
+    except KeyboardInterrupt:
+        click.echo("\nWhat came is kept. Call it again to go on.", err=True)
+        raise click.Abort from None
+    with site.store.read() as conn:
+        return "; ".join(report.failures), load_libraries(conn, [source])[source]

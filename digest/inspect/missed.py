@@ -1,0 +1,100 @@
+"""Finds what arXiv announced in the last days that is near a library and not in it."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from digest.interest.nearness import Interest, Texts, Weights
+from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailing_moment, mailings_between
+from digest.model.messages import DigestEntry
+from digest.model.papers import ArxivId, Paper
+from digest.poll.installation import Site
+from digest.query.words import cut_words, read_word
+from digest.render.contexts import MissedContext
+from digest.render.papers import PaperView
+from digest.render.text import show_plain
+from digest.store import papers as paper_store
+from digest.store.libraries import StoredLibrary, load_counts
+
+_HELD_BACK = timedelta(days=100)
+"""So long before its announcement almost every paper was submitted at the earliest."""
+
+_AT_ONCE: Final = 500
+"""Papers in memory at once."""
+
+_LEAST_NEAR: Final = 2**40 // 16
+"""The cosine below which two papers share a few words by chance; 1 is 2**40."""
+
+
+def find_missed(
+    site: Site,
+    stored: StoredLibrary,
+    first: date,
+    **asked: Any,  # noqa: ANN401 - fields of `MissedContext` that say what was asked for
+) -> MissedContext:
+    """Compare the papers announced since a day (Eastern date) with a library, and return the nearest.
+
+    None of them is in the library, by its id, DOI or title; nor is any withdrawn, or only replaced in these days.
+    """
+    library = [one.paper for one in stored.papers]
+    near = [paper for paper in library if paper.title]
+    texts = [(paper.title, paper.abstract) for paper in near]
+    known = {name for paper in library for name in (paper.arxiv_id, paper.doi, _fold(paper.title))} - {None, ""}
+    found, now = list[tuple[int, ArxivId, int, Paper]](), site.clock.now()
+    site.progress.begin("compare", "what was announced with your library")
+    with site.store.read() as conn:
+        days, counts = _load_days(conn, first, now), load_counts(conn)
+        interest = Interest(Weights.from_bytes(counts.counts) if counts else Weights(), texts)
+        for start in range(0, len(days), _AT_ONCE):
+            some = paper_store.load_versions(conn, islice(days, start, start + _AT_ONCE))
+            measured = interest.measure([(paper.title, paper.abstract) for paper in some.values()])
+            found += [
+                (-one, paper.id, key, paper) for one, (key, paper) in zip(measured, some.items(), strict=True)
+            ]
+            found = sorted(found)[: asked["limit"] + len(library)]  # its own papers are nearest
+            site.progress.update(f"{start + len(some):,} of {len(days):,} papers")
+        reach, newest = paper_store.load_reach(conn), paper_store.load_newest(conn, is_harvested=True)
+    site.progress.end("compare", f"{len(days):,} papers")
+    read_until = datetime.combine(newest[1], time.max, tzinfo=UTC) if newest and newest[1] else None
+    read_until = reach.until if reach else read_until
+    papers, held = list[PaperView](), 0
+    for *_, key, paper in found:
+        text = (paper.title, paper.abstract)
+        alike = interest.compare(Texts.read([text]))[0]
+        if known.isdisjoint((paper.id, _fold(paper.title), *map(str.lower, paper.dois))):
+            if len(papers) < asked["limit"] and alike.max() >= _LEAST_NEAR:
+                why = ", ".join(word for word, _ in interest.explain(text))
+                entry = DigestEntry(
+                    Kind.NEW, paper, "", (), (), days[key], near=show_plain(near[alike.argmax()].title)
+                )
+                papers.append(PaperView(entry, len(papers) + 1, why_first=why))
+        else:
+            held += 1
+    return MissedContext(
+        **asked,
+        span=(first, latest_mailing(now)),
+        read=(reach.since if reach else first, latest_mailing(read_until) if read_until else None),
+        announced=len(days),
+        held=held,
+        in_library=len(library),
+        without_text=len(library) - len(near),
+        troubles=(*filter(None, [stored.trouble]), *stored.troubles),
+        papers=tuple(papers),
+    )
+
+
+def _fold(title: str) -> str:
+    """Return a title's words, the same however it is typed."""
+    return " ".join(map(read_word, cut_words(show_plain(title))))
+
+
+def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
+    """Return when papers were announced, by their texts' keys, from the order of ids; only those since a day."""
+    since = mailing_moment(first) - _HELD_BACK
+    stored = [(key, paper.published) for key, _, paper in paper_store.load_announced(conn, first, since)]
+    days = estimate_mailings([submitted for _, submitted in stored], [*mailings_between(since, now)])
+    return {key: day for (key, _), day in zip(stored, days, strict=True) if day >= first}
