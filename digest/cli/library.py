@@ -112,11 +112,13 @@ def _print_library(bench: Workbench, library: StoredLibrary) -> None:
     if library.trouble:
         print_wrapped("  ", describe_trouble(bench.config, library, bench.now))
     without = [one for one in library.papers if not one.paper.abstract]
-    asked = sum(one.asked_at is None and one.paper.arxiv_id is not None for one in without)
+    asked = [one for one in without if one.asked_at is None and one.paper.arxiv_id is not None]
     if library.papers:
         number = len(library.papers)
         said = f"{count(number, 'paper')}, {number - len(without):,} with an abstract."
-        said += f" The next check asks arXiv for {count(asked, 'more', 'more')}." if asked else ""
+        said += f" The next check asks arXiv for {len(asked):,} more." if asked else ""
+        nameless = sum(not one.paper.title and one not in asked for one in without)
+        said += f" {nameless:,} without a title can't be compared." if nameless else ""
         print_wrapped("  ", said)
     collections = _count_collections(library)
     for collection, number in collections.items() if len(collections) > 1 or any(collections) else ():

@@ -18,7 +18,8 @@ LIKES = "likes:"
 """How the source of what somebody likes begins."""
 
 
-_HAS_LIBRARY = or_(subscriptions.c.library != "", subscriptions.c.not_like != "")
+_NAMING = (subscriptions.c.library, subscriptions.c.not_like)
+_HAS_LIBRARY = or_(*(column != "" for column in _NAMING))
 
 
 def write_likes_source(subscription_id: int) -> str:
@@ -125,6 +126,7 @@ def save_library(
     conn.execute(update(libraries).where(libraries.c.id == key).values(values))
     if held is not None:
         conn.execute(delete(library_papers).where(library_papers.c.library_id == key))
+        forget_days(conn, or_(*(column.contains(source, autoescape=True) for column in _NAMING)))
         rows = [_write_paper(key, position, paper) for position, paper in enumerate(held)]
         for row in rows:
             if (answer := asked.get(row["arxiv_id"])) and not row["abstract"]:
@@ -165,6 +167,7 @@ def save_like(conn: Connection, subscription_id: int, paper: LibraryPaper, opini
     last = select(func.max(library_papers.c.position)).where(library_papers.c.library_id == key)
     position = conn.execute(last).scalar()
     row = _write_paper(key, 0 if position is None else position + 1, paper, opinion)
+    forget_days(conn, subscriptions.c.id == subscription_id)
     conn.execute(insert(library_papers), row)
     return True
 
@@ -172,6 +175,7 @@ def save_like(conn: Connection, subscription_id: int, paper: LibraryPaper, opini
 def delete_like(conn: Connection, subscription_id: int, arxiv_id: ArxivId) -> bool:
     """Take back what a subscription's reader said of a paper; False if nothing was said."""
     key = require_library(conn, write_likes_source(subscription_id))
+    forget_days(conn, subscriptions.c.id == subscription_id)
     return bool(conn.execute(delete(library_papers).where(_find_like(key, arxiv_id))).rowcount)
 
 
@@ -236,6 +240,7 @@ def save_answers(
     conn: Connection, asked: Collection[ArxivId], answers: Mapping[ArxivId, LibraryPaper], at: datetime
 ) -> None:
     """Note that arXiv was asked for papers of libraries, and keep the title and abstract of those it knows."""
+    forget_days(conn, _HAS_LIBRARY)
     for id_ in asked:
         found = answers.get(id_)
         values = {"title": found.title, "abstract": found.abstract} if found else {}
@@ -251,7 +256,14 @@ def load_counts(conn: Connection) -> Any:  # noqa: ANN401 - a row of `word_count
 def save_counts(conn: Connection, counts: bytes, number: int, at: datetime) -> None:
     """Store a new count of words in place of the last one."""
     conn.execute(delete(word_counts))
+    conn.execute(delete(near_days))
     conn.execute(insert(word_counts), {"made_at": at, "papers": number, "counts": counts})
+
+
+def forget_days(conn: Connection, which: ColumnElement[bool]) -> None:
+    """Forget what the top tenth of each day is for some subscriptions, since what is near to them has changed."""
+    theirs = select(subscriptions.c.id).where(which)
+    conn.execute(delete(near_days).where(near_days.c.subscription_id.in_(theirs)))
 
 
 def load_least(conn: Connection, subscription_id: int, day: date) -> int | None:

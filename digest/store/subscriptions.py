@@ -26,6 +26,7 @@ from digest.model.subscriptions import (
     is_personal,
 )
 from digest.store.dialect import Moment, in_chunks, is_among
+from digest.store.libraries import forget_days
 from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
 from digest.store.schema import (
     PAUSED_SUBSCRIPTION,
@@ -418,6 +419,8 @@ class _Syncing:
         values |= self._choose_turn(subscription, row, values, had=had_way_out, has=has_way_out)
         if values:
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == row.id).values(values))
+        if not {"library", "not_like"}.isdisjoint(values):
+            forget_days(self._conn, subscriptions.c.id == row.id)
         return bool(values) or has_moved or has_relinked
 
     def _choose_turn(

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from digest.config import load_config
 from digest.interest.libraries import read_libraries
@@ -17,7 +18,7 @@ from digest.match.step import match
 from digest.model.clock import ManualClock
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import Destination, DestinationKind
+from digest.model.subscriptions import FILE, Destination, DestinationKind
 from digest.plan.step import plan
 from digest.poll.record import PollReport
 from digest.serve.installation import open_site
@@ -26,14 +27,18 @@ from digest.store.libraries import (
     delete_like,
     delete_likes,
     find_known,
+    load_least,
     load_libraries,
     load_likes,
     load_unasked,
     save_answers,
+    save_counts,
+    save_least,
     save_library,
     save_like,
 )
-from tests.contract.store.made import DAY, NOW, make_paper, make_subscription, store_papers, subscribe
+from digest.store.subscriptions import sync_subscriptions
+from tests.contract.store.made import DAY, NOW, AlwaysDue, make_paper, make_subscription, store_papers, subscribe
 
 CONSOLE = Destination(DestinationKind.CONSOLE)
 
@@ -162,3 +167,31 @@ def test_a_library_puts_a_digest_in_the_same_order_on_both_databases(
     assert [bool(near) for _, near in on_sqlite] == [True] * 6 + [False] * 53
     assert all(near.startswith("like “tail ") for _, near in on_sqlite[:6])
     assert [id_ for id_, _ in on_sqlite] != sorted(id_ for id_, _ in on_sqlite)
+
+
+def test_what_the_top_tenth_of_a_day_was_is_forgotten_for_whom_it_has_changed(store: Store) -> None:
+    other = make_subscription("other", library=("/other_bib", "/x.bib"))
+    ids = subscribe(store, make_subscription("lab", library=("/lab.bib",)), other, make_subscription("likes"))
+
+    def who_forgets(change: Callable[[Connection], object]) -> set[str]:
+        with store.begin() as conn:
+            save_least(conn, NOW.date(), dict.fromkeys(ids.values(), 5))
+            change(conn)
+            return {name for name, key in ids.items() if load_least(conn, key, NOW.date()) is None}
+
+    liked = LibraryPaper("Liked", "Text.", ONE)
+    assert who_forgets(lambda conn: save_library(conn, "/lab.bib", [liked], at=NOW)) == {"lab"}
+    assert who_forgets(lambda conn: save_library(conn, "/lab.bib", None, at=NOW)) == set()
+    assert who_forgets(lambda conn: save_library(conn, "/other_bib", [], at=NOW)) == {"other"}
+    assert who_forgets(lambda conn: save_library(conn, "/otherXbib", [], at=NOW)) == set()
+    assert who_forgets(lambda conn: save_answers(conn, [ONE], {}, NOW)) == {"lab", "other"}
+    assert who_forgets(lambda conn: save_like(conn, ids["likes"], liked, Opinion.MORE, NOW)) == {"likes"}
+    assert who_forgets(lambda conn: delete_like(conn, ids["likes"], ONE)) == {"likes"}
+    assert who_forgets(lambda conn: save_counts(conn, b"", 5, NOW)) == {*ids}
+    edited = make_subscription("lab", library=("/more.bib",))
+    assert who_forgets(lambda conn: sync_subscriptions(conn, [edited, other], FILE, NOW, AlwaysDue(NOW))) >= {
+        "lab"
+    }
+    assert "other" not in who_forgets(
+        lambda conn: sync_subscriptions(conn, [edited, other], FILE, NOW, AlwaysDue(NOW))
+    )

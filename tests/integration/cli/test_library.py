@@ -47,8 +47,11 @@ def test_a_library_is_shown_as_soon_as_it_is_written_and_before_any_run(digest: 
     found, gone = digest("library", "show", "--json").json["libraries"]
     assert (found["papers"], found["with_abstract"], found["collections"]) == (3, 2, {"": 3})
     assert (gone["papers"], gone["read_at"]) == (0, None)
-    (world.folder / "new.txt").write_text(f"{STORED}\n{OTHER}\n")
-    assert "  2 papers, 2 with an abstract.\n" in digest("library", "show", "new.txt").out
+    (world.folder / "new.txt").write_text(f"{STORED}\n{OTHER}\n10.1000/unknown\n")
+    assert (
+        "  3 papers, 2 with an abstract. 1 without a title can't be compared.\n"
+        in digest("library", "show", "new.txt").out
+    )
     assert "Did you mean 'perf-team'?" in digest("library", "show", "perf-taem", expect=2).err
 
 
