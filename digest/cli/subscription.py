@@ -290,7 +290,7 @@ def _list_person(
         resting: destinations whose own subscription is paused.
     """
     is_heard, is_resting = person.destination in heard, person.destination in resting
-    return as_dict(person, "id", "how") | {
+    return as_dict(person, "id") | {
         "state": "paused" if is_heard and is_resting else "subscribed" if is_heard else "unsubscribed",
         "queries": len(own.revisions) if own else 0,
         "when": str(own.subscription.cadence) if own else "",

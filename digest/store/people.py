@@ -53,10 +53,12 @@ class Person:
 
     Attributes:
         address: in its one spelling.
+        since: when they confirmed, or left (UTC).
     """
 
     id: int
     address: str
+    since: datetime
 
     @property
     def destination(self) -> Destination:
@@ -91,7 +93,7 @@ def load_person(conn: Connection, address: str) -> Person | None:
     if not conn.get_execution_options().get("postgresql_readonly"):
         found = found.with_for_update()  # two changes at once take turns
     row = conn.execute(found).one_or_none()
-    return Person(row.id, row.address) if row else None
+    return Person(row.id, row.address, row.since) if row else None
 
 
 def load_people(conn: Connection) -> list[Person]:
@@ -101,7 +103,7 @@ def load_people(conn: Connection) -> list[Person]:
     owners = select(subscriptions.c.subscriber_id).where(subscriptions.c.subscriber_id.is_not(None))
     found = select(subscribers).where(or_(subscribers.c.id.in_(owners), subscribers.c.address.in_(addresses)))
     rows = conn.execute(found.order_by(subscribers.c.address))
-    return [Person(row.id, row.address) for row in rows]
+    return [Person(row.id, row.address, row.since) for row in rows]
 
 
 def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) -> Person:
