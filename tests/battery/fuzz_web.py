@@ -142,6 +142,7 @@ class Grammar:
         token = self.make_token(path[1:2])
         suffix = self.draw.choice((".atom", ".json", ".bib", ".ris", "", ".xml"))
         path = path.replace("{token}", token).replace("{name}", token + suffix)
+        path = path.replace("{digest}", self.make_token("d"))
         return path.replace("{name:path}", f"2611.15000{suffix}")
 
     def make_form(self, path: str) -> tuple[str, list[tuple[str, str]]]:
