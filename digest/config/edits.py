@@ -210,11 +210,7 @@ def _as_list(written: object) -> list[str]:
 
 
 def _change_list(there: object, added: Iterable[str], removed: Iterable[str], key: str, name: str) -> list[str]:
-    """Return a list with some items more and some fewer.
-
-    Raises:
-        UsageError: something is not there, or nothing is left.
-    """
+    """Return a list with some items more and some fewer."""
 
     def spell(text: str) -> str:
         return text.strip() if key == "follow" else str(read_destination(text))
@@ -261,12 +257,7 @@ def _join(tables: Iterable[_Table]) -> str:
 
 
 def _find_subscription(tables: Sequence[_Table], text: str, name: str) -> tuple[_Table, Mapping[str, Any]]:
-    """Return a subscription's table, and what it says.
-
-    Raises:
-        UnknownName: there is none of that name.
-        ConfigurationError: it has no table of its own.
-    """
+    """Return a subscription's table, and what it says."""
     written = list_subscriptions(text)
     _require(name, written, "subscription")
     own = [table for table in tables if table.name == "subscriptions"]
