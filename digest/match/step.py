@@ -7,7 +7,7 @@ transaction, so that a process that dies in between has made some of them and ow
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Final
@@ -78,7 +78,8 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetim
     if not wanted:
         return kept
     queries = {revision.canonical: query for revision, query in readable(look.revision for _, look in wanted)}
-    exclusions = _load_exclusions(conn, {look.subscription_id for _, look in wanted})
+    theirs = subscription_store.load_subscriptions(conn, sorted({look.subscription_id for _, look in wanted}))
+    exclusions = {stored.id: read_exclusion(stored.subscription) for stored in theirs}
     by_text: dict[str, list[int]] = {}
     for number, look in wanted:
         by_text.setdefault(look.revision.canonical, []).append(number)
@@ -94,11 +95,6 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetim
                 # What is chosen of a part and the next part is what would be chosen of both.
                 kept[number] = list(choose_first_digest([*kept[number], *fresh], look.days, at))
     return kept
-
-
-def _load_exclusions(conn: Connection, subscriptions: Collection[int]) -> Mapping[int, Exclusion]:
-    loaded = subscription_store.load_subscriptions(conn, sorted(subscriptions))
-    return {stored.id: read_exclusion(stored.subscription) for stored in loaded}
 
 
 def _drop_seen(conn: Connection, look: FirstDigest, found: Sequence[StoredChange]) -> list[StoredChange]:

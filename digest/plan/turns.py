@@ -233,7 +233,8 @@ def decide_turn(subscription: Subscription | Rhythm, facts: TurnFacts) -> Turn:
         return told or Turn(TurnOutcome.WAIT, "", due_at, facts.taken)
     taken = take_slot(facts.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
-    if facts.newest_run or _speaks_on_quiet_days(subscription.when_empty, facts.coverage):
+    is_quiet_day = facts.coverage.is_settled and subscription.when_empty is WhenEmpty.NOTE
+    if is_quiet_day or _speaks_by_then(subscription, facts):
         return Turn(TurnOutcome.MAKE, last.name, following, taken)
     return Turn(TurnOutcome.PASS, "", following, taken)
 
@@ -378,12 +379,6 @@ def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> b
     """
     taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
     return taken is not None or facts.coverage.failure != ""
-
-
-def _speaks_on_quiet_days(when_empty: WhenEmpty, coverage: Coverage) -> bool:
-    if when_empty is WhenEmpty.ALWAYS:
-        return True
-    return when_empty is WhenEmpty.NOTE and coverage.is_settled
 
 
 @dataclass(frozen=True, slots=True)
