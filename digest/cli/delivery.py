@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store
-from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say
+from digest.cli.output import LARGEST_ID, as_dict, cut, json_option, print_json, print_table, print_wrapped, say
 from digest.inspect.status import STATE_WORDS
 from digest.model.clock import name_zone
 from digest.model.errors import UsageError
@@ -25,8 +25,7 @@ LISTING = "digest delivery list"
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
 """What `--state` takes: the words of the screens."""
 
-_ID = click.IntRange(1, 2**63 - 1)
-"""What a database takes for an id."""
+_ID = click.IntRange(1, LARGEST_ID)
 
 _MOST_LINES = 1_000_000
 _LABEL = 10

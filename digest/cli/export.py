@@ -9,6 +9,7 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.context import Installation, find_saved, opened_store, require_subscription
+from digest.cli.output import LARGEST_ID
 from digest.deliver.feeds import load_matched
 from digest.model.errors import UnknownName, UsageError, count
 from digest.model.messages import FEED_ENTRIES
@@ -19,9 +20,6 @@ from digest.render.references import write_bibtex, write_ris
 from digest.store import digests as digest_store
 from digest.store import papers as paper_store
 from digest.store import queries as query_store
-
-_LARGEST = 2**63 - 1
-"""What a database takes for an id."""
 
 
 @click.command()
@@ -80,7 +78,7 @@ def command(
 
 
 def _load_digest(conn: Connection, digest_id: int) -> list[Paper]:
-    digest = digest_store.load_digest(conn, min(digest_id, _LARGEST))
+    digest = digest_store.load_digest(conn, min(digest_id, LARGEST_ID))
     return [entry.paper for entry in digest.entries]
 
 

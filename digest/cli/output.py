@@ -93,6 +93,9 @@ def shows_colors() -> bool:
     return sys.stdout.isatty() and is_able and not console.no_color
 
 
+LARGEST_ID = 2**63 - 1
+"""What a database takes for an id."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 """`--json`, the same for every listing."""
 

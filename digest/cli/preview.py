@@ -12,7 +12,7 @@ import click
 from sqlalchemy import Connection
 
 from digest.cli.context import opened, require_subscription
-from digest.cli.output import find_width, json_option, print_json, shows_colors
+from digest.cli.output import LARGEST_ID, find_width, json_option, print_json, shows_colors
 from digest.deliver.feeds import load_feed
 from digest.inspect import preview
 from digest.inspect.preview import render_parts, send_trial
@@ -26,7 +26,6 @@ _SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
 _SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed", ".json": "json"}
 _READ_BY_PEOPLE = ("terminal", "text")
 """Shapes in the terminal's encoding; all others name their own, and are shown as they would be sent."""
-_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Chosen:
 def choosing(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose a digest."""
     for option in (
-        click.option("--digest", "number", type=click.IntRange(1, _LARGEST), help="The one of this number."),
+        click.option("--digest", "number", type=click.IntRange(1, LARGEST_ID), help="The one of this number."),
         click.option(
             "--date",
             "day",

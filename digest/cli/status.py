@@ -70,8 +70,10 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
         return
     headline = f"{status.sum_up()} {_describe_next(here, status)}".rstrip()
     say(headline)
+    coming = _write_near(here, mailing_moment(status.next_mailing))
     facts = [
-        *(("arXiv", line) for line in _describe_arxiv(here, status)),
+        ("arXiv", _describe_intake(here, status)),
+        ("arXiv", f"next announcement {coming}, next check {_write_near(here, status.next_poll_at)}"),
         ("Messages", _describe_outbox(here, status)),
         ("Alarms", _describe_alarms(here, status)),
         *(("Process", line) for line in _describe_workers(here, status.workers)),
@@ -139,12 +141,6 @@ def _print_troubles(status: Status, most: int | None) -> int:
             print_wrapped("  → ", remedy)
         used += takes
     return used + bool(used)
-
-
-def _describe_arxiv(here: Installation, status: Status) -> list[str]:
-    coming = _write_near(here, mailing_moment(status.next_mailing))
-    then = f"next announcement {coming}, next check {_write_near(here, status.next_poll_at)}"
-    return [_describe_intake(here, status), then]
 
 
 def _describe_intake(here: Installation, status: Status) -> str:
