@@ -33,6 +33,8 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Row,
+    Select,
     Table,
     Text,
     TextClause,
@@ -175,6 +177,13 @@ def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:
     distinct = list(dict.fromkeys(values))
     for start in range(0, len(distinct), _LIST_LIMIT):
         yield distinct[start : start + _LIST_LIMIT]
+
+
+def select_by(
+    conn: Connection, found: Select[Any], column: ColumnElement[Any], values: Iterable[Any]
+) -> list[Row[Any]]:
+    """Return the rows of a query in which a column has one of these values, however many they are."""
+    return [row for chunk in in_chunks(values) for row in conn.execute(found.where(column.in_(chunk)))]
 
 
 def pack(ids: Iterable[int]) -> bytes:

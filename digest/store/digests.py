@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from datetime import date, datetime
 from typing import Any
@@ -71,7 +71,9 @@ def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetim
     """
     if not drafts:
         return {}
-    texts = _load_text_keys(conn, (entry.change_id for draft in drafts for entry in draft.digest.entries))
+    told = (entry.change_id for draft in drafts for entry in draft.digest.entries)
+    found = dialect.select_by(conn, select(changes.c.id, changes.c.version_id), changes.c.id, told)
+    texts = {row.id: row.version_id for row in found}
     rows = [_write_row(draft, texts) for draft in drafts]
     keep = dialect.insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
     kept = conn.execute(keep.returning(digests.c.subscription_id, digests.c.id), rows)
@@ -79,7 +81,9 @@ def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetim
     stored = [draft for draft in drafts if draft.subscription_id in ids]
     _consume(conn, stored, ids)
     _save_deliveries(conn, stored, ids, at)
-    _note_planned(conn, ids, at)
+    if ids:
+        planned = update(subscriptions).where(dialect.is_among(subscriptions.c.id, "ids"))
+        conn.execute(planned.values(last_planned_at=at), {"ids": ids})
     return ids
 
 
@@ -98,18 +102,18 @@ def _write_row(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any]:
     }
 
 
+_NAMED = select(digests, subscriptions.c.name.label("subscription")).join(
+    subscriptions, subscriptions.c.id == digests.c.subscription_id
+)
+
+
 def load_digest(conn: Connection, digest_id: int) -> Digest:
     """Return a digest exactly as it was frozen.
 
     Raises:
         UnknownName: there is none of this number.
     """
-    found = (
-        select(digests, subscriptions.c.name.label("subscription"))
-        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-        .where(digests.c.id == digest_id)
-    )
-    row = conn.execute(found).one_or_none()
+    row = conn.execute(_NAMED.where(digests.c.id == digest_id)).one_or_none()
     if row is None:
         raise UnknownName(f"there is no digest {digest_id}")
     frozen = json.loads(row.content)
@@ -124,9 +128,9 @@ def load_frozen(
     Where `after` is given, those behind that one, oldest first.
     """
     found = (
-        select(digests, subscriptions.c.name.label("subscription"))
-        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-        .where(subscriptions.c.name == subscription, digests.c.occasion != Occasion.LETTER, digests.c.id > after)
+        _NAMED.where(
+            subscriptions.c.name == subscription, digests.c.occasion != Occasion.LETTER, digests.c.id > after
+        )
         .order_by(digests.c.id.asc() if after else digests.c.id.desc())
         .limit(limit)
     )
@@ -171,18 +175,13 @@ def load_summaries(
     conn: Connection, *, subscription_ids: Collection[int] | None = None, limit: int = 20
 ) -> list[DigestSummary]:
     """Return the latest digests, newest first; of some subscriptions only where given."""
-    found = (
-        select(digests, subscriptions.c.name)
-        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-        .order_by(digests.c.id.desc())
-        .limit(limit)
-    )
+    found = _NAMED.order_by(digests.c.id.desc()).limit(limit)
     if subscription_ids is not None:
         found = found.where(digests.c.subscription_id.in_(subscription_ids))
     return [
         DigestSummary(
             id=row.id,
-            subscription=row.name,
+            subscription=row.subscription,
             title=row.title,
             slot=row.slot,
             occasion=Occasion(row.occasion),
@@ -192,15 +191,6 @@ def load_summaries(
         )
         for row in conn.execute(found)
     ]
-
-
-def _load_text_keys(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
-    """Return the key of the stored text each change is about, by change id."""
-    keys: dict[int, int] = {}
-    for chunk in dialect.in_chunks(change_ids):
-        found = select(changes.c.id, changes.c.version_id).where(changes.c.id.in_(chunk))
-        keys.update({row.id: row.version_id for row in conn.execute(found)})
-    return keys
 
 
 def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, int]) -> None:
@@ -219,12 +209,6 @@ def _consume(conn: Connection, drafts: Sequence[DigestDraft], ids: Mapping[int, 
             "another process has already planned some of these matches",
             hint="Nothing is lost. This run plans the rest.",
         )
-
-
-def _note_planned(conn: Connection, ids: Collection[int], at: datetime) -> None:
-    if ids:
-        planned = update(subscriptions).where(dialect.is_among(subscriptions.c.id, "ids"))
-        conn.execute(planned.values(last_planned_at=at), {"ids": ids})
 
 
 _READY: dict[str, Any] = {

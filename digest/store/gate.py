@@ -177,7 +177,10 @@ class StoreGate:
         with self._store.read() as conn:
             row, now = _look(conn, self._clock)
         if row.breaker_until - now > patience:
-            raise _throttled(row, row.breaker_until - now)
+            seconds = row.breaker_until - now
+            asked = "blocked this client" if row.breaker_reason == RequestOutcome.REFUSED else "asked for a pause"
+            said = f"arXiv {asked}; the next request is sent in {max(seconds / 60, 1):.0f} min at the earliest"
+            raise ArxivThrottled(said, hint=GOES_ON, retry_after=seconds)
         if patience <= 0:
             raise StoreBusy(
                 f"{row.holder or 'another process'} asked arXiv for longer than {self._patience:.0f} s",
@@ -268,12 +271,3 @@ def _now(clock: Clock | None) -> ColumnElement[float]:
 def _look(conn: Connection, clock: Clock | None) -> tuple[Row[Any], float]:
     row = conn.execute(select(gate, _now(clock).label("now")).where(gate.c.name == engine.GATE)).one()
     return row, row.now
-
-
-def _throttled(row: Row[Any], seconds: float) -> ArxivThrottled:
-    asked = "blocked this client" if row.breaker_reason == RequestOutcome.REFUSED else "asked for a pause"
-    return ArxivThrottled(
-        f"arXiv {asked}; the next request is sent in {max(seconds / 60, 1):.0f} min at the earliest",
-        hint=GOES_ON,
-        retry_after=seconds,
-    )

@@ -21,7 +21,7 @@ from digest.model.subscriptions import (
     SubscriptionState,
     WhenEmpty,
 )
-from digest.store.dialect import in_chunks, is_among, pack, unpack
+from digest.store.dialect import is_among, pack, select_by, unpack
 from digest.store.papers import MATCHED, STORED, keep_papers, load_mark
 from digest.store.queries import current_revision, read_revision
 from digest.store.schema import (
@@ -333,24 +333,16 @@ def _read_row(row: Row[Any]) -> MatchRow:
 
 def _changes_of(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[int, int, int]]:
     """Return every change of some papers by id, as paper key, version, and the key of its text."""
-    found: dict[int, tuple[int, int, int]] = {}
-    for chunk in in_chunks(paper_keys):
-        chosen = (
-            select(changes.c.id, changes.c.paper_id, changes.c.version_id, versions.c.version)
-            .join(versions, versions.c.id == changes.c.version_id)
-            .where(changes.c.paper_id.in_(chunk))
-        )
-        found.update({row.id: (row.paper_id, row.version, row.version_id) for row in conn.execute(chosen)})
-    return found
+    columns = (changes.c.id, changes.c.paper_id, changes.c.version_id, versions.c.version)
+    found = select(*columns).join(versions, versions.c.id == changes.c.version_id)
+    rows = select_by(conn, found, changes.c.paper_id, paper_keys)
+    return {row.id: (row.paper_id, row.version, row.version_id) for row in rows}
 
 
 def load_papers_of(conn: Connection, change_ids: Iterable[int]) -> dict[int, int]:
     """Return the key of the paper that each change is about."""
-    paper_of: dict[int, int] = {}
-    for chunk in in_chunks(change_ids):
-        found = select(changes.c.id, changes.c.paper_id).where(changes.c.id.in_(chunk))
-        paper_of.update({row.id: row.paper_id for row in conn.execute(found)})
-    return paper_of
+    rows = select_by(conn, select(changes.c.id, changes.c.paper_id), changes.c.id, change_ids)
+    return {row.id: row.paper_id for row in rows}
 
 
 def let_go(conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]) -> None:

@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
 from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
-from digest.store.dialect import Moment, database_clock, in_chunks, later, make_storable
+from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
 
 CLAIM_LEASE = 60.0
@@ -268,8 +268,13 @@ def adopt_orphans(
 
 def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
     """Return deliveries from rows of the table, with what the other side calls their places and parents."""
-    addresses = _load_addresses(conn, {row.destination for row in rows if not row.remote_address})
-    parents = _load_parents(conn, {row.digest_id for row in rows if row.part > 0})
+    unknown = sorted({row.destination for row in rows if not row.remote_address})
+    known = select_by(conn, select(destination_addresses), destination_addresses.c.destination, unknown)
+    addresses = {row.destination: row.remote_address for row in known}
+    columns = (deliveries.c.digest_id, deliveries.c.destination, deliveries.c.remote_id)
+    first, later_ones = select(*columns).where(deliveries.c.part == 0), {row.digest_id for row in rows if row.part}
+    firsts = select_by(conn, first, deliveries.c.digest_id, sorted(later_ones))
+    parents = {(row.digest_id, row.destination): row.remote_id for row in firsts}
     return [
         Delivery(
             id=row.id,
@@ -357,21 +362,3 @@ def _take_back(
         step = Transition(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
         doubtful += take_step(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
     return requeued, doubtful
-
-
-def _load_addresses(conn: Connection, destinations: set[str]) -> dict[str, str]:
-    addresses: dict[str, str] = {}
-    for chunk in in_chunks(sorted(destinations)):
-        found = select(destination_addresses).where(destination_addresses.c.destination.in_(chunk))
-        addresses.update({row.destination: row.remote_address for row in conn.execute(found)})
-    return addresses
-
-
-def _load_parents(conn: Connection, digest_ids: set[int]) -> dict[tuple[int, str], str]:
-    parents: dict[tuple[int, str], str] = {}
-    for chunk in in_chunks(sorted(digest_ids)):
-        found = select(deliveries.c.digest_id, deliveries.c.destination, deliveries.c.remote_id).where(
-            deliveries.c.digest_id.in_(chunk), deliveries.c.part == 0
-        )
-        parents.update({(row.digest_id, row.destination): row.remote_id for row in conn.execute(found)})
-    return parents

@@ -16,7 +16,7 @@ from digest.model.announcements import Change, Kind, KnownPaper, StoredChange, f
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId, Author, Paper, Version
 from digest.model.polls import RunOutcome, Source
-from digest.store.dialect import in_chunks, insert
+from digest.store.dialect import in_chunks, insert, select_by
 from digest.store.schema import changes as changes_table
 from digest.store.schema import cursors, marks, papers, poll_runs, versions
 
@@ -105,9 +105,9 @@ def load_days_before(conn: Connection, keys: Iterable[int]) -> dict[int, date]:
     """Return the announcement that brought the papers with lower ids of its month, by a paper's key, if any."""
     earlier = papers.alias()
     is_before = (earlier.c.month == papers.c.month) & (earlier.c.number < papers.c.number)
-    found = select(papers.c.id, func.max(earlier.c.mailing)).join(earlier, is_before)
-    pages = (found.where(papers.c.id.in_(chunk)).group_by(papers.c.id) for chunk in in_chunks(keys))
-    return {row[0]: row[1] for page in pages for row in conn.execute(page) if row[1]}
+    found = select(papers.c.id, func.max(earlier.c.mailing).label("day")).join(earlier, is_before)
+    rows = select_by(conn, found.group_by(papers.c.id), papers.c.id, keys)
+    return {row.id: row.day for row in rows if row.day}
 
 
 def assign_mailings(conn: Connection, mailings: Mapping[int, date]) -> None:
@@ -249,8 +249,8 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
 def load_forgotten(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, Row[Any]]:
     """Return what stays of those of some papers that were forgotten: their rows of `papers`."""
     was_forgotten = select(papers).where(papers.c.forgotten_at.is_not(None))
-    chosen = (was_forgotten.where(papers.c.arxiv_id.in_(chunk)) for chunk in in_chunks(map(str, ids)))
-    return {ArxivId.parse(row.arxiv_id): row for found in chosen for row in conn.execute(found)}
+    rows = select_by(conn, was_forgotten, papers.c.arxiv_id, map(str, ids))
+    return {ArxivId.parse(row.arxiv_id): row for row in rows}
 
 
 def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: int) -> int:
@@ -318,15 +318,8 @@ def load_paper(conn: Connection, id_: ArxivId) -> KnownPaper | None:
 
 def load_versions(conn: Connection, version_ids: Iterable[int]) -> dict[int, Paper]:
     """Return papers as they read at stored texts, by the texts' keys."""
-    texts = {}
-    for chunk in in_chunks(version_ids):
-        found = (
-            select(papers.c.arxiv_id, versions)
-            .join(papers, papers.c.id == versions.c.paper_id)
-            .where(versions.c.id.in_(chunk))
-        )
-        texts.update({row.id: read_paper(row) for row in conn.execute(found)})
-    return texts
+    found = select(papers.c.arxiv_id, versions).join(papers, papers.c.id == versions.c.paper_id)
+    return {row.id: read_paper(row) for row in select_by(conn, found, versions.c.id, version_ids)}
 
 
 def save_changes(
@@ -380,11 +373,8 @@ def save_changes(
 
 def load_changes(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange]:
     """Return changes by id; unknown ids are missing."""
-    loaded = {}
-    for chunk in in_chunks(ids):
-        found = select(changes_table).where(changes_table.c.id.in_(chunk)).order_by(changes_table.c.id)
-        loaded.update({change.id: change for change in _read_changes(conn, found)})
-    return loaded
+    rows = select_by(conn, select(changes_table), changes_table.c.id, sorted(ids))
+    return {change.id: change for change in _assemble(conn, sorted(rows, key=lambda row: row.id))}
 
 
 def load_changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:

@@ -100,12 +100,10 @@ def load_wordings(conn: Connection, subscription_id: int) -> list[Wording]:
         .where(links.subscription_id == subscription_id)
         .order_by(links.position, query_revisions.c.number)
     )
-    return [read_wording(row, max(row.created_at, row.added_at)) for row in conn.execute(found)]
-
-
-def read_wording(row: Row[Any], since: datetime) -> Wording:
-    """Return what a revision has asked since a moment (UTC), from a row of it with its saved query's name."""
-    return Wording(row.name, choose_text(row.text, row.canonical, row.problem), since, row.ended_at)
+    return [
+        Wording(row.name, choose_text(row), max(row.created_at, row.added_at), row.ended_at)
+        for row in conn.execute(found)
+    ]
 
 
 ACTIVE, ENDED = "active", "ended"
@@ -272,7 +270,7 @@ def read_revision(row: Row[Any]) -> ActiveRevision:
         id=row.revision_id,
         query_id=row.id,
         name=row.name,
-        text=choose_text(row.text, row.canonical, row.problem),
+        text=choose_text(row),
         canonical=row.canonical,
         active_from_change=row.active_from_change,
     )
@@ -282,12 +280,12 @@ def _current() -> Select[tuple[Any, ...]]:
     return current_revision().order_by(saved_queries.c.name, saved_queries.c.id)
 
 
-def choose_text(text: str, canonical: str, problem: str) -> str:
+def choose_text(row: Row[Any]) -> str:
     """Return the text to ask of a revision: as written, or as it was read before where it can't be now.
 
     One that never could be read is returned as written; reading it shows why.
     """
-    return canonical if problem and canonical else text
+    return str(row.canonical if row.problem and row.canonical else row.text)
 
 
 def _keep_meaning(query: tuple[str, str, str], present: Row[Any] | None) -> tuple[str, str, str]:

@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Row,
     and_,
     bindparam,
     case,
@@ -182,10 +181,11 @@ def finish_run(conn: Connection, run_id: int, *, outcome: str, at: datetime, **f
 
 def load_last_runs(conn: Connection, source: str | None = None, limit: int = 10) -> list[PollRun]:
     """Return the latest runs, newest first; of one source only if it is named."""
-    found = select(poll_runs).order_by(poll_runs.c.id.desc()).limit(limit)
+    columns = (poll_runs.c[name] for name in PollRun.__dataclass_fields__)
+    found = select(*columns).order_by(poll_runs.c.id.desc()).limit(limit)
     if source is not None:
         found = found.where(poll_runs.c.source == source)
-    return [_read_run(row) for row in conn.execute(found)]
+    return [PollRun(**{**row, "outcome": RunOutcome(row["outcome"])}) for row in conn.execute(found).mappings()]
 
 
 def load_first_start(conn: Connection) -> datetime | None:
@@ -305,12 +305,6 @@ def abandon_running(conn: Connection, at: datetime) -> int:
         .values(outcome=RunOutcome.FAILED, finished_at=at, failure=ABANDONED)
     )
     return conn.execute(abandon).rowcount
-
-
-def _read_run(row: Row[Any]) -> PollRun:
-    values = row._asdict()
-    del values["owner"]
-    return PollRun(**{**values, "outcome": RunOutcome(row.outcome)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from digest.model.subscriptions import (
     WhenEmpty,
     is_personal,
 )
-from digest.store.dialect import Moment, in_chunks, is_among
+from digest.store.dialect import Moment, in_chunks, is_among, select_by
 from digest.store.libraries import forget_days
 from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
 from digest.store.schema import (
@@ -66,19 +66,13 @@ def load_subscriptions(
         found = found.where(subscriptions.c.name.in_(names))
     if ids is None:
         return _read_all(conn, conn.execute(found).all())
-    rows = [
-        row for chunk in in_chunks(ids) for row in conn.execute(found.where(subscriptions.c.id.in_(chunk))).all()
-    ]
-    return _read_all(conn, rows)
+    return _read_all(conn, select_by(conn, found, subscriptions.c.id, ids))
 
 
 def load_askers(conn: Connection, query_ids: Iterable[int]) -> list[int]:
     """Return the subscriptions, live or not, that ask for any of these saved queries, in order."""
-    askers: set[int] = set()
-    for chunk in in_chunks(query_ids):
-        found = select(subscription_queries.c.subscription_id).where(subscription_queries.c.query_id.in_(chunk))
-        askers.update(conn.execute(found).scalars())
-    return sorted(askers)
+    found = select(subscription_queries.c.subscription_id)
+    return sorted({row[0] for row in select_by(conn, found, subscription_queries.c.query_id, query_ids)})
 
 
 def load_unwelcomed(conn: Connection) -> list[int]:
@@ -347,11 +341,15 @@ class _Syncing:
         schedule: TurnSchedule,
     ) -> None:
         self._conn, self._origin, self._at, self._schedule = conn, origin, at, schedule
-        self._stored = _load_stored(conn, origin, [subscription.name for subscription in wanted])
+        own = select(subscriptions).where(subscriptions.c.origin == origin)
+        others = select(subscriptions).where(subscriptions.c.origin != origin)
+        named = select_by(conn, others, subscriptions.c.name, [subscription.name for subscription in wanted])
+        self._stored = {row.name: row for row in (*conn.execute(own), *named)}
         ids = [row.id for row in self._stored.values()]
         self._places = _by_subscription(conn, subscription_destinations, "destination", ids)
         self._links = _by_subscription(conn, subscription_queries, "query_id", ids)
-        self._query_ids = _load_query_ids(conn, origin)
+        found = select(saved_queries).where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == origin)
+        self._query_ids: dict[str, int] = {row.name: row.id for row in conn.execute(found)}
         self._leaves = {(row.destination, row.subscription): row for row in conn.execute(select(suppressions))}
         self._let_go: list[LetGo] = []
         self._newest_run = conn.execute(select(func.coalesce(func.max(match_runs.c.id), 0))).scalar_one()
@@ -564,22 +562,8 @@ def _has_way_out(places: Mapping[str, Mapping[str, Any]]) -> bool:
     )
 
 
-def _load_stored(conn: Connection, origin: str, names: Sequence[str]) -> dict[str, Row[Any]]:
-    """Return the subscriptions of an origin, and others that have one of some names, by name."""
-    found = select(subscriptions)
-    rows = list(conn.execute(found.where(subscriptions.c.origin == origin)))
-    for chunk in in_chunks(names):
-        rows += conn.execute(found.where(subscriptions.c.origin != origin, subscriptions.c.name.in_(chunk)))
-    return {row.name: row for row in rows}
-
-
 def _by_subscription(
     conn: Connection, table: Table, part: str, ids: Sequence[int]
 ) -> dict[int, dict[Any, dict[str, Any]]]:
     found = _collect(conn, ids, select(table).where(is_among(table.c.subscription_id, "ids")))
     return {id_: {getattr(row, part): row._asdict() for row in rows} for id_, rows in found.items()}
-
-
-def _load_query_ids(conn: Connection, origin: str) -> dict[str, int]:
-    found = select(saved_queries).where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == origin)
-    return {row.name: row.id for row in conn.execute(found)}

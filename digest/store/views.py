@@ -36,7 +36,7 @@ from digest.model.subscriptions import (
     Subscription,
     SubscriptionState,
 )
-from digest.store.dialect import in_chunks, unpack
+from digest.store.dialect import in_chunks, select_by, unpack
 from digest.store.engine import Store
 from digest.store.outbox import IN_DOUBT, load_deliveries_of, waits_for_held
 from digest.store.queries import every_revision, read_revision
@@ -295,7 +295,7 @@ def load_subscription_lines(
     """Return the live subscriptions by name, or all there ever were, with counts of the span before now."""
     live = load_subscriptions(conn, include_ended=include_ended)
     ids = [due.id for due in live]
-    rows = {row.id: row for row in _select_by(conn, select(subscriptions), subscriptions.c.id, ids)}
+    rows = {row.id: row for row in select_by(conn, select(subscriptions), subscriptions.c.id, ids)}
     lasts = _load_last_digests(conn, ids)
     states = _load_states(conn, [last.id for last in lasts.values()])
     waiting, days = _load_match_counts(conn, ids, now - span)
@@ -397,23 +397,19 @@ def measure_size(store: Store) -> int:
         return int(conn.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
 
 
-def _select_by(conn: Connection, found: Any, column: Any, values: Collection[int]) -> list[Row[Any]]:  # noqa: ANN401 - any SELECT, any column of it
-    return [row for chunk in in_chunks(values) for row in conn.execute(found.where(column.in_(chunk)))]
-
-
 def _load_last_digests(conn: Connection, ids: Collection[int]) -> dict[int, Row[Any]]:
     newest = select(func.max(digests.c.id)).where(digests.c.subscription_id == subscriptions.c.id)
     found = select(digests.c.id, digests.c.subscription_id, digests.c.papers).join(
         subscriptions, digests.c.id == newest.correlate(subscriptions).scalar_subquery()
     )
-    rows = _select_by(conn, found, digests.c.subscription_id, ids)
+    rows = select_by(conn, found, digests.c.subscription_id, ids)
     return {row.subscription_id: row for row in rows}
 
 
 def _load_states(conn: Connection, digest_ids: Collection[int]) -> dict[int, tuple[DeliveryState, ...]]:
     found = select(deliveries.c.digest_id, deliveries.c.state).distinct()
     states: dict[int, tuple[DeliveryState, ...]] = {}
-    for row in _select_by(conn, found, deliveries.c.digest_id, digest_ids):
+    for row in select_by(conn, found, deliveries.c.digest_id, digest_ids):
         states[row.digest_id] = (*states.get(row.digest_id, ()), DeliveryState(row.state))
     return states
 
@@ -436,7 +432,7 @@ def _load_match_counts(
     )
     waiting: dict[int, int] = {}
     days: dict[int, dict[date, int]] = {}
-    for row in _select_by(conn, found, matches.c.subscription_id, ids):
+    for row in select_by(conn, found, matches.c.subscription_id, ids):
         if row.waits:
             waiting[row.subscription_id] = waiting.get(row.subscription_id, 0) + row.papers
         if row.matched_at >= since and row.occasion != Occasion.FIRST_DIGEST:
