@@ -19,12 +19,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import click
+from playwright.sync_api import Browser
 
 from digest.model.messages import Delivery, DeliveryState
 from digest.model.subscriptions import Destination
 from digest.render import MailIdentity, Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, quiet_digests
-from tests.battery.browser import Browser, Sight, View, find_chromium
+from tests.battery.browser import Sight, View, find_chromium, look, open_browser
 from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest
 
 PHONE, DESK = 360, 1_000
@@ -97,7 +98,7 @@ def look_at(browser: Browser, html: str, name: str) -> Sight:
         html = ignore_styles(html)
     if name.endswith("-turned"):
         html = html.replace("</head>", TURNED_ROUND)
-    return browser.look(html, view)
+    return look(browser, html, view)
 
 
 def ignore_styles(html: str) -> str:
@@ -111,11 +112,10 @@ def find_faults(sight: Sight, width: int) -> list[str]:
     faults = [f"it fetches {url}" for url in sight.fetched]
     if sight.width > width:
         faults.append(f"it is {sight.width} wide in a window of {width}")
-    levels = [int(role[-1]) for role, _ in sight.spoken if role.startswith("heading")]
-    if levels[:1] != [1] or levels.count(1) != 1:
-        faults.append(f"its headings begin with {levels[:3]}")
-    if any(after > before + 1 for before, after in pairwise(levels)):
-        faults.append(f"its headings leave out a level: {levels}")
+    if sight.levels[:1] != (1,) or sight.levels.count(1) != 1:
+        faults.append(f"its headings begin with {sight.levels[:3]}")
+    if any(after > before + 1 for before, after in pairwise(sight.levels)):
+        faults.append(f"its headings leave out a level: {sight.levels}")
     return faults
 
 
@@ -129,11 +129,11 @@ def main(*, folder: Path, only: str, readme: bool) -> None:
     if path is None:
         raise click.ClickException("there is no Chromium here (apt-get install chromium)")
     faults: list[str] = []
-    with Browser(path) as browser:
+    with open_browser(path) as browser:
         if readme:
             html = make_demo_mail()
             for name, (view, height, scale) in README.items():
-                picture = browser.look(html, view, height=height, scale=scale).picture
+                picture = look(browser, html, view, height=height, scale=scale).picture
                 (_GITHUB / name).write_bytes(picture)
                 click.echo(f"{_GITHUB / name}: {len(picture) / 1000:.0f} KB")
             return
