@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from typing import TYPE_CHECKING
 
@@ -16,9 +14,7 @@ from digest.model.clock import monotonic
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
-from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Step
-from tests.fakes.postfix import postfix
 from tests.integration.transports.conftest import SENDER, make_mail
 from tests.integration.transports.wire import WireServer
 
@@ -344,19 +340,6 @@ def test_a_server_that_was_left_for_gone_and_does_not_come_back_is_reported(
     assert failure.whole_transport
     assert not failure.ambiguous
     assert "can't be reached" in failure.message
-
-
-@pytest.mark.skipif(not IS_NIGHTLY, reason="starts a whole mail server: .ci/nightly sets DIGEST_NIGHTLY")
-@pytest.mark.skipif(shutil.which("postfix") is None or os.geteuid() != 0, reason="needs Postfix, and root")
-def test_a_real_server_takes_mails_and_its_refusals_are_told_apart(open_mail: OpenMail) -> None:
-    with postfix() as port:
-        transport = open_mail(f"smtp://127.0.0.1:{port}")
-        for _ in range(3):
-            assert transport.send(make_mail(), READER).remote_id
-        with pytest.raises(DeliveryError) as caught:
-            transport.send(make_mail("too much of it\r\n" * 700_000), READER)
-        assert " 552 at MAIL FROM: " in caught.value.message
-        assert transport.send(make_mail("..\r\n.\r\n"), READER).remote_id
 
 
 def _wait_until(is_true: Callable[[], bool]) -> None:
