@@ -241,7 +241,7 @@ TABLE = (
     Row("C13, Slack", "marked → what follows", Point("digest.deliver.step:_mark_sent", after=True, skip=1)),
     Row("C13, feed", "all is told → the pass ends", Point(_PASS + "watch"), SENT, SENT, FEED_DONE),
 )
-"""C15 and C16 take more than a death: test_fail_points.py has them below the table."""
+"""C15 takes more than a death: test_fail_points.py has it below the table."""
 
 
 def live_on(here: Mortal) -> dict[str, list[str]]:

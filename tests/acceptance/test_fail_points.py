@@ -10,7 +10,6 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,7 @@ import pytest
 from digest.store.database import INVARIANTS
 from tests.acceptance.dying import ENDED, KILLED, Nursery, Point
 from tests.acceptance.fail_points import MOMENTS, PLANNED, TABLE, Row, live_on
-from tests.acceptance.made import made_up
 from tests.acceptance.mortals import MEDIA, NEWS, OLD, Mortal, mortal
-from tests.command_line import run_digest
 from tests.conftest import IS_NIGHTLY
 from tests.postgres_servers import PostgresServer
 
@@ -41,19 +38,6 @@ CELLS = [
     for row in TABLE
     for database in DATABASES
 ]
-
-
-def run_later(here: Mortal, *waits: timedelta) -> None:
-    """Run once after each wait; every claim has lapsed by the second."""
-    for number, wait in enumerate(waits or [timedelta(minutes=20)]):
-        here.advance(wait)
-        if number == 1:
-            here.let_leases_lapse()
-        here.run()
-
-
-def look(here: Mortal) -> list[str]:
-    return [here.look_at(medium) for medium in MEDIA]
 
 
 @pytest.mark.parametrize(("database", "row"), CELLS)
@@ -97,7 +81,11 @@ def test_every_paper_is_shown_or_counted_once_whenever_the_process_dies(
     with live(database) as here:
         here.slack.workspace.most_text = TOO_LITTLE
         here.run(SHORTENED[name], expect=KILLED)
-        run_later(here, *MOMENTS[:3])
+        for number, wait in enumerate(MOMENTS[:3]):
+            here.advance(wait)
+            if number == 1:
+                here.let_leases_lapse()
+            here.run()
         parent, part = here.slack.messages
         assert part.thread_ts == parent.ts
         text = " ".join(part.block_texts)
@@ -138,37 +126,3 @@ def test_a_server_that_lost_its_power_has_all_it_committed(row: Row, quick_folde
         server.start()
         assert here.stored == row.stored
         assert live_on(here) == {medium: row.path(medium, is_sqlite=False) for medium in MEDIA}
-
-
-# C16: an older copy takes a lost database's place: what was sent after it is not repeated.
-
-COPIES = {
-    "taken before the digest was planned": (None, "none 1"),
-    "taken between plan and claim": (Point("digest.serve.steps:plan", after=True), "suppressed 1"),
-}
-"""Where the day's run dies and the copy is taken; a delivery after what was due counts as sent."""
-
-
-def command(here: Mortal, *arguments: str) -> None:
-    done = run_digest(here.folder, here.environ, *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@BY_NIGHT
-@pytest.mark.parametrize("copy", COPIES)
-def test_what_was_sent_after_the_backup_is_not_repeated(copy: str, live: Live) -> None:
-    taken, dropped = COPIES[copy]
-    with live("sqlite") as here:
-        if taken is not None:
-            here.run(taken, expect=KILLED)
-        command(here, "db", "backup", "copy.db")
-        run_later(here, timedelta(seconds=10))
-        assert look(here) == ["sent 1", "sent 1", "4/4"]
-        here.engine.dispose()
-        command(here, "db", "restore", "copy.db", "--sent-until", "now")
-        run_later(here, timedelta(hours=5))
-        assert look(here) == [dropped, dropped, "4/4"]
-        here.arxiv.add(made_up(7, here.clock.now()))
-        run_later(here, timedelta(days=1))
-        following = "sent 2" if taken is None else "suppressed+sent 2"
-        assert look(here)[:2] == [following, following]

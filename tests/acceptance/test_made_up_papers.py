@@ -16,7 +16,6 @@ from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from tests.acceptance.made import ALL_KINDS, START, later, made_up, told
 from tests.acceptance.worlds import Installation
-from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import plan_mailing
 from tests.fakes.arxiv import DemoArxiv
 
@@ -112,21 +111,6 @@ def test_a_replacement_is_labelled_with_the_version_the_reader_saw(
     assert labels == {"2603.00101": "v1 → v2", "2603.00005": "first time here (v2)"}
 
 
-def test_an_edited_saved_query_shows_nothing_again_and_loses_nothing(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
-) -> None:
-    here = install(arxiv, extra="look_back = '0 days'")
-    here.run()
-    arxiv.add(made_up(101, START + timedelta(hours=1)))
-    later(clock, 3)
-    assert len(told(here.run())) == 1
-    text = (here.folder / "digest.toml").read_text()
-    (here.folder / "digest.toml").write_text(text.replace("'cat:cs.PF'", "'cat:cs.PF OR cat:cs.DC'"))
-    arxiv.add(made_up(102, clock.now() + timedelta(hours=1)))
-    later(clock, 4)
-    assert [id_ for _, id_, _ in told(here.run())] == ["2603.00102"]
-
-
 def test_mail_slack_and_feed_tell_the_same_papers(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
@@ -155,50 +139,6 @@ def test_mail_slack_and_feed_tell_the_same_papers(
         assert "Pınar Made-Up" in text
 
 
-FAILURES = ["503", "malformed", "reset", "rate_200"] + ["429", "truncate", "406", "403", "html"] * IS_NIGHTLY
-"""What arXiv answers: of those that are told apart in the same way, some only by night."""
-
-
-@pytest.mark.parametrize("kind", FAILURES)
-def test_a_look_that_failed_is_never_told_as_a_quiet_day_and_loses_nothing(
-    kind: str, arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
-) -> None:
-    here = install(arxiv, extra='look_back = "0 days"\nwhen_empty = "always"')
-    here.run()
-    arxiv.add(made_up(101, START + timedelta(hours=1)))
-    later(clock, 3)
-    arxiv.faults.add(kind, times=3)
-    report = here.run()
-    assert report.poll.failures
-    digest = report.plan.digests[0]
-    assert (digest.entries, digest.coverage.is_complete) == ((), False)
-    assert digest.coverage.failure
-    mail = message_from_bytes(here.mail.wait_for(1)[0].raw, policy=policy.default)
-    plain = mail.get_body(("plain",))
-    assert plain is not None
-    assert "no new papers" not in str(plain.get_content()).lower()
-    arxiv.faults.clear()
-    later(clock, 4)
-    assert [id_ for _, id_, _ in told(here.run())] == ["2603.00101"]
-
-
-def test_one_saved_query_that_cannot_be_read_does_not_stop_the_others(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
-) -> None:
-    here = install(arxiv, extra="look_back = '0 days'")
-    text = (here.folder / "digest.toml").read_text()
-    broken = text.replace("[queries]\n", "[queries]\nbroken = 'ti:(open'\n").replace(
-        '["perf"]', '["perf", "broken"]'
-    )
-    (here.folder / "digest.toml").write_text(broken)
-    here.run()
-    arxiv.add(made_up(101, START + timedelta(hours=1)))
-    later(clock, 3)
-    report = here.run()
-    assert [name for name, _ in report.roster.unreadable] == ["broken"]
-    assert [id_ for _, id_, _ in told(report)] == ["2603.00101"]
-
-
 def test_one_bad_recipient_does_not_stop_the_others(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:
@@ -216,19 +156,6 @@ def test_one_bad_recipient_does_not_stop_the_others(
     assert "gone@example.org" in report.deliver.dead[0]
     later(clock, 4)
     assert here.run().deliver.total == 0
-
-
-def test_who_left_gets_nothing_more_whatever_the_file_says(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
-) -> None:
-    here = install(arxiv, extra="look_back = '0 days'")
-    here.run()
-    here.command("subscription", "unsubscribe", "perf-team", "mailto:reader@example.org")
-    arxiv.add(made_up(101, START + timedelta(hours=1)))
-    later(clock, 3)
-    report = here.run()
-    assert here.mail.mails == ()
-    assert report.deliver.sent == {"slack": 2}
 
 
 def test_who_left_stays_away_when_the_subscription_comes_back_under_another_name(

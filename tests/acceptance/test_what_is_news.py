@@ -128,18 +128,6 @@ def test_an_early_look_that_met_an_edited_old_paper_is_not_told_as_a_quiet_day(
     assert told_ids(here.run()) == [id_]
 
 
-def test_a_day_is_not_called_quiet_when_the_search_failed(
-    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
-) -> None:
-    here = install(arxiv, source="query", extra=f'{SILENT}\nwhen_empty = "always"')
-    edit(here, ("[queries]\n", "[queries]\nrare = 'ti:rare'\n"), ('["perf"]', '["perf", "rare"]'))
-    here.run()
-    later(clock, 3)
-    arxiv.faults.add("503", times=3)
-    coverage = here.run().plan.digests[0].coverage
-    assert (coverage.is_complete, coverage.failure != "") == (False, True)
-
-
 def test_what_waited_for_a_turn_is_told_at_once_when_the_subscription_says_so(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
 ) -> None:

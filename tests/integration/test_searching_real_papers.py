@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from digest.arxiv.client import ArxivAddresses, ArxivClient
-from digest.arxiv.pages import walk_search
 from digest.config import load_config
-from digest.model.clock import Grant, ManualClock, RemoteClock
-from digest.poll.search import EVERYTHING
+from digest.model.clock import RemoteClock
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from tests.acceptance.made import told_ids
 from tests.acceptance.worlds import StandIn
-from tests.conftest import IS_NIGHTLY
 from tests.fakes.config_file import write_config
 
 FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
@@ -40,72 +36,10 @@ QUERIES = {
 }
 
 
-class PacedGate:
-    """Gives leave after four simulated seconds."""
-
-    def __init__(self, process: StandIn) -> None:
-        self._process = process
-
-    def acquire(self) -> Grant:
-        """Give leave."""
-        self._process.control("now?advance=4", method="POST")
-        return Grant(1)
-
-    def release(self, grant: Grant, outcome: object) -> None:
-        """Take note of nothing."""
-
-
-def start(now: str) -> Iterator[StandIn]:
-    process = StandIn(Path(FOLDER), PAPERS, now)
-    yield process
-    process.close()
-
-
-@pytest.fixture
-def at_the_end() -> Iterator[StandIn]:
-    yield from start("2016-09-29T12:00:00Z")
-
-
 @pytest.fixture
 def in_between() -> Iterator[StandIn]:
-    yield from start("2016-08-22T06:00:00Z")
-
-
-NIGHTLY = pytest.mark.skipif(not IS_NIGHTLY, reason="fifteen seconds: .ci/nightly sets DIGEST_NIGHTLY")
-
-
-@pytest.mark.parametrize(
-    "query", [pytest.param(EVERYTHING, marks=NIGHTLY), "(cat:cs.* OR (cat:math.* OR cat:stat.*))"]
-)
-def test_a_search_beyond_the_limit_brings_what_many_small_ones_bring(at_the_end: StandIn, query: str) -> None:
-    url, now = at_the_end.url, datetime(2016, 9, 29, 12, tzinfo=UTC)
-    addresses = ArxivAddresses(f"{url}/api/query", f"{url}/oai")
-    client = ArxivClient(
-        addresses, "test/1.0 (mailto:ops@digest.example)", PacedGate(at_the_end), ManualClock(now)
-    )
-
-    def walk(asked: str, days: int) -> dict[str, datetime]:
-        pages = walk_search(client, asked, until=now - timedelta(days=days), size=1000)
-        found: dict[str, datetime] = {}
-        for fetched in pages:
-            for paper in fetched.page.papers:
-                assert str(paper.id) not in found, "given out twice"
-                found[str(paper.id)] = paper.updated
-        return found
-
-    try:
-        whole = walk(query, 400)
-        for days in (8, 35):
-            before = client.requests
-            until = now - timedelta(days=days)
-            found = walk(query, days)
-            assert {id_ for id_, updated in found.items() if updated >= until} == {
-                id_ for id_, updated in whole.items() if updated >= until
-            }
-            assert client.requests - before <= len(found) / 1000 + 12
-    finally:
-        client.close()
-    assert len(whole) > 8_500
+    with StandIn(Path(FOLDER), PAPERS, "2016-08-22T06:00:00Z") as process:
+        yield process
 
 
 def write_installation(folder: Path, source: str, url: str) -> None:
