@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -14,15 +13,14 @@ import pytest
 from sqlalchemy import select
 
 from digest.inspect.status import find_next_look
-from digest.model.announcements import EASTERN, has_mailing, mailing_moment
+from digest.model.announcements import has_mailing, mailing_moment
 from digest.model.clock import ManualClock
 from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
-from digest.store.schema import gate, poll_runs, requests
+from digest.store.schema import gate
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, open_window
-from tests.fakes.loopback import Answer, Request
 from tests.fakes.mail import MailSink
-from tests.integration.faulty import NOON, FaultyArxiv, World, assert_all_follows, living
+from tests.integration.faulty import FaultyArxiv, World, assert_all_follows, living
 
 LIMIT = 1800
 """Seconds arXiv asks for."""
@@ -61,53 +59,6 @@ def test_a_pause_arxiv_asks_for_outlives_the_process_that_was_asked(world: World
     assert world.arxiv.requests[made].at.timestamp() >= until
     assert read_gate(world)[1:] == (0, "")
     assert_all_follows(world)
-
-
-def test_a_block_keeps_every_process_away_for_four_hours_and_says_what_to_check(world: World) -> None:
-    world.arxiv.faults.add("403")
-    made = len(world.arxiv.requests) + 1
-    world.command("run", expect=4)
-    assert read_gate(world)[2] == "refused"
-    again = json.loads(world.command("status", "--json"))["next_poll_at"]
-    assert datetime.fromisoformat(again).astimezone(EASTERN).strftime("%a %H:%M") == "Tue 11:40"
-    world.clock.set(NOON + timedelta(hours=3, minutes=45))
-    assert "blocked this client" in world.command("run", "--now", expect=4)
-    shown = world.command("status")
-    assert "✗ arXiv is not asked for 15 min: it blocks this client (403)" in shown
-    assert "Check that `arxiv.contact` is an address of yours, then wait." in shown
-    assert 0 < json.loads(world.command("status", "--json"))["breaker"]["seconds"] <= 15 * 60
-    assert len(world.arxiv.requests) == made
-    assert_all_follows(world, after=timedelta(minutes=20))
-
-
-def test_every_request_is_logged_with_its_status_time_and_bytes(world: World) -> None:
-    bodies: list[bytes] = []
-
-    def bend(request: Request) -> Answer:
-        answer = world.arxiv.serve(request)
-        bodies.append(answer.body)
-        return Answer(answer.body, media_type=answer.media_type, delay=0.03)
-
-    world.arxiv.bend = bend
-    world.arxiv.faults.add("reset", skip=1)
-    world.look()
-    assert len(bodies) == 4
-    with world.reading() as conn:
-        log = conn.execute(select(requests).order_by(requests.c.id)).all()[-5:]
-        (counted,) = (
-            conn.execute(select(poll_runs.c.requests).order_by(poll_runs.c.id.desc())).scalars().all()[1:2]
-        )
-    first, broken, *rest = log
-    assert (broken.status, broken.size, broken.outcome) == (None, 0, "failed")
-    assert "no whole answer" in broken.detail
-    for row, body in zip((first, *rest), bodies, strict=True):
-        assert (row.status, row.outcome, row.detail, row.method) == (200, "ok", "", "GET")
-        assert row.size == len(body)
-        assert row.milliseconds >= 30
-        assert row.url.startswith(world.arxiv.oai_url)
-    assert [row.at for row in log] == [visit.at for visit in world.arxiv.requests[-5:]]
-    assert counted == 5
-    assert f"{len(bodies[0]):,}" in world.command("coverage", "--requests")
 
 
 ROWS, LISTED = 30, 25

@@ -17,6 +17,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     media_type: str = "application/atom+xml; charset=utf-8"
     ending: Ending = Ending.WHOLE
+    delay: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -46,4 +47,5 @@ class ScriptedArxiv(LoopbackServer):
         seen = Seen(request.method, request.path, dict(request.params), request.headers)
         self.seen.append(seen)
         said = self.answer(seen)
-        return Answer(said.body, said.status, said.media_type, tuple(said.headers.items()), said.ending)
+        headers = tuple(said.headers.items())
+        return Answer(said.body, said.status, said.media_type, headers, said.ending, said.delay)
