@@ -1,9 +1,7 @@
-import http.client
 import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
-from urllib.error import URLError
 
 import httpx
 import pytest
@@ -12,7 +10,6 @@ from slack_sdk.errors import SlackApiError
 
 from digest.model.clock import ManualClock
 from tests.fakes.slack import TOKEN, SlackReceiver
-from tests.fakes.workspace import SlackChannel
 
 TLS = ssl.create_default_context()  # made once: slow, and never used here
 HTTP = httpx.Client(trust_env=False, verify=TLS)
@@ -113,47 +110,3 @@ def test_a_second_message_within_a_second_is_asked_to_wait(slack: SlackReceiver,
     clock.sleep(float(raised.value.response.headers["Retry-After"]))
     client.chat_postMessage(channel=PAPERS, text="two")
     assert [message.text for message in slack.messages] == ["one", "two"]
-
-
-def test_channels_have_their_pace_each(clock: ManualClock) -> None:
-    with SlackReceiver(clock, channels=[SlackChannel("C1", "one"), SlackChannel("C2", "two")]) as slack:
-        for name in ("C1", "C2"):
-            connect(slack).chat_postMessage(channel=name, text="hello")
-        assert len(slack.messages) == 2
-
-
-def test_a_missing_scope_is_named(clock: ManualClock) -> None:
-    with SlackReceiver(clock, scopes=("chat:write",)) as slack, pytest.raises(SlackApiError) as raised:
-        connect(slack).conversations_history(channel=PAPERS)
-    assert raised.value.response["needed"] == "channels:history"
-
-
-def test_repeats_are_recognised_only_where_wanted(clock: ManualClock) -> None:
-    for drops_repeats, kept in ((True, 1), (False, 2)):
-        with SlackReceiver(clock, drops_repeats=drops_repeats, pace=0) as slack:
-            answers = [
-                connect(slack).chat_postMessage(channel=PAPERS, text="x", client_msg_id="same") for _ in range(2)
-            ]
-            assert len(slack.messages) == kept
-            assert answers[1].get("is_duplicate") == (True if drops_repeats else None)
-
-
-@pytest.mark.parametrize(
-    ("fault", "stored", "error"),
-    [
-        ("drop_before", 0, http.client.RemoteDisconnected),
-        ("drop_after", 1, http.client.RemoteDisconnected),
-        ("reset", 0, ConnectionResetError),
-        ("reset_after", 1, ConnectionResetError),
-        ("hang", 0, TimeoutError),
-        ("hang_after", 1, TimeoutError),
-    ],
-)
-def test_a_broken_connection_hides_whether_the_message_was_stored(
-    slack: SlackReceiver, fault: str, stored: int, error: type[Exception]
-) -> None:
-    slack.faults.add(fault, path="chat.postMessage")
-    client = WebClient(token=TOKEN, base_url=slack.url, timeout=1, retry_handlers=[], ssl=TLS)
-    with pytest.raises((error, URLError)):
-        client.chat_postMessage(channel=PAPERS, text="hello")
-    assert len(slack.messages) == stored
