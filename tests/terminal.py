@@ -12,7 +12,7 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from tests.command_line import ROOT
@@ -24,7 +24,10 @@ INTERRUPT = "\x03"
 
 
 def hold_dialogue(
-    folder: Path, environ: Mapping[str, str], *arguments: str, typed: Iterable[tuple[str, str]]
+    folder: Path,
+    environ: Mapping[str, str],
+    *arguments: str,
+    typed: Iterable[tuple[str, str | Callable[[], str]]] = (),
 ) -> tuple[int, str]:
     """Run one command on a terminal of 80 columns.
 
@@ -32,7 +35,7 @@ def hold_dialogue(
         folder: where it is run.
         environ: what it finds in its environment besides ours.
         arguments: the command.
-        typed: what is waited for on the screen, and the line that is then typed.
+        typed: what is waited for on the screen, and the line that is then typed, or what gives that line.
 
     Returns:
         Its exit code, and the screen without colours.
@@ -46,12 +49,13 @@ def hold_dialogue(
         os.execve(sys.executable, [sys.executable, "-m", "digest", *arguments], environment)  # noqa: S606 - our own
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     raw, seen = "", 0
-    for words, answer in typed:
+    for words, line in typed:
         end = time.monotonic() + _PATIENCE
         while words not in (screen := _clean(raw))[seen:] or not screen.endswith(_PROMPTS):
             assert time.monotonic() < end, f"{words!r} never came:\n{screen}"
             raw += _read(terminal)
         seen = len(screen)
+        answer = line if isinstance(line, str) else line()
         if answer == INTERRUPT:
             time.sleep(1)  # between a prompt and its reading Python does not hear it, and nobody is as quick
         os.write(terminal, (answer if answer == INTERRUPT else f"{answer}\n").encode())

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
-import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,9 +14,9 @@ from digest.config.starter import make_name
 from digest.query import parse_query
 from digest.query.wording import guess_person, name_query
 from digest.serve.installation import at_work, open_site
-from tests.command_line import ROOT
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
+from tests.terminal import hold_dialogue
 
 QUERY = "cat:cs.DC AND abs:scheduling"
 MAIL = "mailto:you@example.org"
@@ -260,12 +256,6 @@ def test_a_file_with_windows_lines_and_a_mark_is_changed_where_a_link_leads(file
     assert target.read_bytes().startswith(b"\xef\xbb\xbf# mine\r\n")
 
 
-def test_a_file_that_may_only_be_read_is_left_alone(file: Path, digest: Shell) -> None:
-    file.chmod(0o444)
-    assert "digest.toml is read-only" in digest("add", QUERY, "--name", "scheduling", expect=3).err
-    assert file.read_text(encoding="utf-8") == OWN
-
-
 def test_a_process_at_work_is_to_be_told_to_read_the_file(world: World, digest: Shell) -> None:
     add = ("add", QUERY, "--name", "scheduling", "--to", "feed")
     assert "SIGHUP" not in digest(*add).out
@@ -276,60 +266,29 @@ def test_a_process_at_work_is_to_be_told_to_read_the_file(world: World, digest: 
     site.close()
 
 
-class Terminal:
-    """A command on a terminal of its own, whose questions are answered."""
-
-    def __init__(self, folder: Path, *words: str) -> None:
-        self._pid, self._handle = pty.fork()
-        self.said, self._seen = "", 0
-        if not self._pid:  # pragma: no cover - the other process
-            os.chdir(folder)
-            os.environ["PYTHONPATH"] = str(ROOT)
-            os.execv(sys.executable, [sys.executable, "-m", "digest", *words])  # noqa: S606 - our own command
-
-    def wait_for(self, words: str) -> None:
-        end = time.monotonic() + 60
-        while words not in self.said[self._seen :] and time.monotonic() < end:
-            if select.select([self._handle], [], [], 1)[0]:
-                self.said += os.read(self._handle, 65_536).decode(errors="replace")
-        self._seen = self.said.index(words, self._seen) + len(words)
-
-    def answer(self, question: str, words: str) -> None:
-        self.wait_for(question)
-        os.write(self._handle, f"{words}\n".encode())
-
-    def end(self) -> int:
-        while True:
-            try:
-                self.said += os.read(self._handle, 65_536).decode(errors="replace")
-            except OSError:  # the other end is closed: it is over
-                return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
-
-
 def test_on_a_terminal_add_asks_before_it_writes(file: Path) -> None:
-    terminal = Terminal(file.parent, "add", QUERY)
-    terminal.answer("[Y/n]", "")
-    assert terminal.end() == 0
+    code, screen = hold_dialogue(file.parent, {}, "add", QUERY, typed=[("[Y/n]", "")])
+    assert code == 0, screen
     assert find(file, "scheduling")["to"] == MAIL
 
 
 def test_on_a_terminal_enter_removes_nothing_and_yes_asks_nothing(file: Path) -> None:
-    terminal = Terminal(file.parent, "subscription", "remove", "gpu")
-    terminal.answer("[y/N]", "")
-    assert terminal.end() == 0
+    remove = ("subscription", "remove", "gpu")
+    assert hold_dialogue(file.parent, {}, *remove, typed=[("[y/N]", "")])[0] == 0
     assert file.read_text(encoding="utf-8") == OWN
-    terminal = Terminal(file.parent, "subscription", "remove", "gpu", "--yes")
-    assert terminal.end() == 0
+    assert hold_dialogue(file.parent, {}, *remove, "--yes")[0] == 0
     assert "subscriptions" not in read(file)
 
 
 def test_a_file_changed_while_the_question_stands_is_left_alone(file: Path) -> None:
-    terminal = Terminal(file.parent, "add", QUERY, "--name", "scheduling", "--to", "feed")
-    terminal.wait_for("[Y/n]")
-    file.write_text(f"{OWN}# theirs\n", encoding="utf-8")
-    terminal.answer("", "y")
-    assert terminal.end() == 2
-    assert "somebody else has changed digest.toml" in terminal.said
+    def change() -> str:
+        file.write_text(f"{OWN}# theirs\n", encoding="utf-8")
+        return "y"
+
+    add = ("add", QUERY, "--name", "scheduling", "--to", "feed")
+    code, screen = hold_dialogue(file.parent, {}, *add, typed=[("[Y/n]", change)])
+    assert code == 2
+    assert "somebody else has changed digest.toml" in " ".join(screen.split())
     assert file.read_text(encoding="utf-8").endswith("# theirs\n")
 
 
