@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
 from typing import Any, Self
 
 from digest.model.clock import Clock
@@ -53,10 +52,8 @@ class DemoArxiv:
         self._server.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._server.__exit__()
 
     @property
     def url(self) -> str:

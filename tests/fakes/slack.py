@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl
 
@@ -122,10 +121,8 @@ class SlackReceiver:
         self._server.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._server.__exit__()
 
     @property
     def url(self) -> str:

@@ -75,6 +75,14 @@ def begin(store: Store, delivery: Delivery, message: Message | None = None) -> D
         return outbox.begin_sending(conn, delivery, message or make_message(), MORNING)
 
 
+def begun(store: Store) -> Delivery:
+    """Plan a digest, and return its only delivery, which is on its way."""
+    store_digest(store)
+    delivery = claim(store)
+    begin(store, delivery)
+    return delivery
+
+
 def row_of(store: Store, delivery_id: int) -> Any:  # noqa: ANN401 - a row
     with store.read() as conn:
         return conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one()
@@ -99,9 +107,7 @@ def test_the_intent_keeps_the_bytes_and_counts_the_attempt_before_anything_is_se
 
 
 def test_every_attempt_sends_the_bytes_of_the_first(store: Store) -> None:
-    store_digest(store)
-    first = claim(store)
-    begin(store, first)
+    first = begun(store)
     with store.begin() as conn:
         outbox.mark_unsent(conn, first, DeliveryState.READY, "451", MORNING, not_before=MORNING)
     second = claim(store)
@@ -125,9 +131,7 @@ def test_an_intent_is_recorded_once(store: Store) -> None:
 @pytest.mark.parametrize("name", MARKS)
 def test_a_mark_moves_a_delivery_along_its_arrows_only(store: Store, name: str) -> None:
     mark, to, froms = MARKS[name]
-    store_digest(store)
-    delivery = claim(store)
-    begin(store, delivery)
+    delivery = begun(store)
     for state in DeliveryState:
         put(store, delivery, state)
         with store.begin() as conn:
@@ -172,9 +176,7 @@ def test_a_mark_is_kept_with_its_words_and_closes_the_attempt(store: Store, name
 @pytest.mark.parametrize("settled_as", ["ready", "held"])
 def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: Store, settled_as: str) -> None:
     settle, _ = SETTLEMENTS[settled_as]
-    store_digest(store)
-    delivery = claim(store)
-    begin(store, delivery)
+    delivery = begun(store)
     with store.begin() as conn:
         outbox_module.adopt_orphans(conn, MORNING)
         assert settle(conn, delivery)
@@ -185,9 +187,7 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: St
 
 
 def test_an_answer_that_comes_after_somebody_else_claimed_changes_nothing(store: Store) -> None:
-    store_digest(store)
-    delivery = claim(store)
-    begin(store, delivery)
+    delivery = begun(store)
     with store.begin() as conn:
         outbox_module.adopt_orphans(conn, MORNING)
         outbox.settle_ready(conn, delivery, MORNING, "not there")
@@ -203,9 +203,7 @@ def test_an_answer_that_comes_after_somebody_else_claimed_changes_nothing(store:
 @pytest.mark.parametrize("name", SETTLEMENTS)
 def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: Store, name: str) -> None:
     settle, _ = SETTLEMENTS[name]
-    store_digest(store)
-    first = claim(store)
-    begin(store, first)
+    first = begun(store)
     with store.begin() as conn:
         outbox_module.adopt_orphans(conn, MORNING)
         outbox.settle_ready(conn, first, MORNING, "not there")
@@ -229,9 +227,7 @@ def test_a_part_that_is_not_sent_takes_those_behind_it_along(store: Store, name:
 
 
 def test_what_may_have_arrived_is_handed_out_with_its_bytes_to_one_at_a_time(store: Store) -> None:
-    store_digest(store)
-    delivery = claim(store)
-    begin(store, delivery)
+    delivery = begun(store)
     with store.begin() as conn:
         outbox.mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "connection lost", MORNING, not_before=LATER)
         assert outbox.take_unknown(conn, MORNING) == []
@@ -247,9 +243,7 @@ def test_what_may_have_arrived_is_handed_out_with_its_bytes_to_one_at_a_time(sto
 @pytest.mark.parametrize("name", SETTLEMENTS)
 def test_only_what_is_unknown_is_settled(store: Store, name: str) -> None:
     settle, to = SETTLEMENTS[name]
-    store_digest(store)
-    delivery = claim(store)
-    begin(store, delivery)
+    delivery = begun(store)
     for state in DeliveryState:
         put(store, delivery, state)
         with store.begin() as conn:
