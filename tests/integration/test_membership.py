@@ -76,24 +76,6 @@ def test_nobody_comes_back_who_never_left(store: Store) -> None:
         resubscribe(store)
 
 
-def test_whoever_left_everything_does_not_come_back_to_a_part(store: Store) -> None:
-    leave(store, EVERYTHING)
-    with pytest.raises(UsageError, match="unsubscribed from everything, not only from team"):
-        resubscribe(store)
-    with store.read() as conn:
-        assert load_departures(conn, READER) == {EVERYTHING}
-
-
-def test_whoever_comes_back_to_everything_stays_away_from_what_was_left_by_itself(store: Store) -> None:
-    leave(store)
-    leave(store, EVERYTHING)
-    assert resubscribe(store, EVERYTHING) == ("team",)
-    assert written_to(store, "team") == ["second@example.org"]
-    assert written_to(store, "other") == ["reader@example.org"]
-    assert resubscribe(store) == ()
-    assert written_to(store, "team") == ["reader@example.org", "second@example.org"]
-
-
 def test_a_leave_of_one_is_taken_back_after_that_of_everything(store: Store) -> None:
     leave(store)
     leave(store, EVERYTHING)

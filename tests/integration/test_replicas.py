@@ -23,9 +23,9 @@ from digest.serve.configuration import sync_roster
 from digest.serve.installation import at_work, open_site, polling_alone
 from digest.serve.steps import run_pass
 from digest.store import engine as migrating
-from digest.store import migrate, open_store, runs
+from digest.store import migrate, open_store
 from digest.store.dialect import unpack
-from digest.store.schema import deliveries, digests, match_runs, matches, papers, subscription_queries
+from digest.store.schema import deliveries, digests, match_runs, matches, subscription_queries
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in
 from tests.later_release import LATER as LATER_REVISION
@@ -117,16 +117,6 @@ def told_papers(site: Site) -> dict[int, Counter[int]]:
     for row in rows:
         told.setdefault(row.subscription_id, Counter()).update(unpack(row.changes))
     return told
-
-
-def test_the_same_pages_stored_by_several_at_once_make_each_paper_once(world: World) -> None:
-    with side_by_side(world) as sites:
-        do_together(sites, poll)
-        with sites[0].store.read() as conn:
-            stored = conn.execute(select(papers.c.arxiv_id)).scalars().all()
-            assert sorted(stored) == sorted(paper.id for paper in PAPERS)
-            assert {run.outcome for run in runs.load_last_runs(conn, "harvest")} == {"complete"}
-        assert len(world.arxiv.requests) == REPLICAS
 
 
 @for_the_night

@@ -86,15 +86,6 @@ def test_what_has_no_blocks_can_only_be_copied_whole(digest: Shell) -> None:
     assert not Path("templates").exists()
 
 
-def test_a_template_that_fails_is_named_with_file_line_and_the_names_there_are(digest: Shell) -> None:
-    write("slack/digest.txt", "fallback: x\n\n{{ digest.title }}\n{{ nobody }}\n")
-    use_own()
-    found = digest("doctor", "--quick", "--json", expect=1).json["checks"]
-    (first, *_) = (one for one in found if one["check"] == "templates")
-    assert "templates/slack/digest.txt, line 4: there is no 'nobody' here" in first["said"]
-    assert "It sees digest, in_thread" in first["todo"]
-
-
 def test_what_a_template_sees_is_shown_with_its_meaning(digest: Shell) -> None:
     shown = digest("templates", "list", "email/digest.html").out
     assert "fragments  each shown paper, by its number: `email/paper.html`" in shown

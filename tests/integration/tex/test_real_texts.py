@@ -96,9 +96,3 @@ def test_the_reader_of_words_misses_what_is_left_out_or_turned_round() -> None:
     assert find_missing(wanted, to_plain(text)) == ""
     assert find_missing(wanted, to_plain(text).replace("small", "")) != ""
     assert find_missing(wanted, to_plain(text).replace("small", "lamsl")) != ""
-
-
-def test_words_of_real_texts_without_tex_all_appear() -> None:
-    for text in texts():
-        if not set(text) & set("\\$~`") and "--" not in text and text.isprintable():
-            assert to_plain(text) == unicodedata.normalize("NFC", " ".join(text.split()))

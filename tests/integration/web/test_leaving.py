@@ -75,14 +75,6 @@ def test_what_waits_in_the_outbox_is_not_sent_to_whoever_left_meanwhile(desk: De
     assert [mail.recipients for mail in desk.world.mail.mails[before:]] == [("second@example.org",)]
 
 
-def test_leaving_beats_the_file_that_still_names_the_address(desk: Desk) -> None:
-    desk.http.post(path_in_mail(desk), data=ONE_CLICK)
-    again = desk.world.open()
-    run_pass(again)
-    again.close()
-    assert recipients_of_next_mailing(desk) == ["second@example.org"]
-
-
 def test_an_address_nobody_was_given_is_answered_without_a_name_and_ends_nothing(desk: Desk) -> None:
     paths = ("/u/AAAAAAAAAAAAAAAAAAAAAA", "/u/BBBBBBBBBBBBBBBBBBBBBB")
     answers = [desk.http.post(path, data=ONE_CLICK) for path in paths]
