@@ -96,8 +96,3 @@ def test_a_link_names_what_it_ends_and_ends_it(store: Store) -> None:
         assert unsubscribe.leave_by_link(conn, "secret", how="one-click", at=NOW)
         assert unsubscribe.leave_by_link(conn, "secret", how="one-click", at=NOW)
     assert written_to(store, "team") == ["second@example.org"]
-
-
-def test_a_link_nobody_was_given_ends_nothing(store: Store) -> None:
-    with store.begin() as conn:
-        assert not unsubscribe.leave_by_link(conn, "secret", how="one-click", at=NOW)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from datetime import timedelta
-
 from digest.model.subscriptions import EVERYTHING
 from digest.store import Store
 from digest.store.queries import FeedPlace, load_feed_places, load_newest_match_run
@@ -20,7 +18,6 @@ from tests.contract.store.made import (
 )
 
 NOTHING = ("", "")
-LATER = NOW + timedelta(days=1)
 
 
 def places(store: Store) -> list[FeedPlace]:

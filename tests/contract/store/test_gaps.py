@@ -20,11 +20,6 @@ def store_paper(store: Store, id_: str, kind: Kind = Kind.NEW) -> None:
         papers.save_changes(conn, [Change(kind, make_paper(id_))], content_hash, run_id=1, at=NOW, as_of=NOW)
 
 
-def states(store: Store) -> dict[str, GapState]:
-    with store.read() as conn:
-        return {str(line.gap.id): line.state for line in runs.load_gaps(conn)}
-
-
 def test_an_id_is_noted_once_however_often_it_is_missed(store: Store) -> None:
     with store.begin() as conn:
         assert runs.note_missing(conn, IDS[:2], NOW) == 2

@@ -24,7 +24,6 @@ from tests.contract.store.made import (
 )
 
 FILE = "file:feeds/Gpu.Atom"
-MANY = 20_000
 
 
 def asks(store: Store, now: datetime = NOW) -> bool:

@@ -3,7 +3,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
 import pytest
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -12,7 +11,6 @@ from digest.model.clock import ManualClock
 from tests.fakes.slack import TOKEN, SlackReceiver
 
 TLS = ssl.create_default_context()  # made once: slow, and never used here
-HTTP = httpx.Client(trust_env=False, verify=TLS)
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PAPERS = "C000PAPERS"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from digest.model.errors import DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
 
-NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 CONSOLE = Destination(DestinationKind.CONSOLE)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from digest.model.errors import DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
 
-NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 OUT = Destination(DestinationKind.FILE, "digests")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 
@@ -13,7 +12,6 @@ from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 
-NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 TEAM = Destination(DestinationKind.SLACK_WEBHOOK, "team")
 MESSAGE = Message("application/json", '{"text": "Pınar’s nine papers"}'.encode(), "key-1")
 

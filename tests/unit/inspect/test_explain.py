@@ -24,7 +24,7 @@ from digest.model.announcements import Kind
 from digest.model.cadences import Cadence
 from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
-from digest.model.subscriptions import ActiveRevision, Destination, DueSubscription, Subscription
+from digest.model.subscriptions import Destination, DueSubscription, Subscription
 from tests.unit.made_up import FOUND, make_change, make_paper
 
 MAIL = Destination.parse("mailto:reader@digest.example")
@@ -52,10 +52,6 @@ def judge(
     return judge_change(
         change, of or due(), (asked,), row, is_matched=is_matched, is_overtaken=is_overtaken
     ).verdict
-
-
-def revision(query_id: int, id_: int) -> ActiveRevision:
-    return ActiveRevision(id_, query_id, f"q{query_id}", "cat:cs.PF", "cat:cs.PF", 0)
 
 
 def test_a_change_in_a_digest_was_told_whatever_else_is_known_of_it() -> None:

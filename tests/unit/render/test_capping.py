@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import Kind
 from digest.model.messages import Digest, Links
-from digest.model.subscriptions import Destination, Grouping
+from digest.model.subscriptions import Grouping
 from digest.render import MailIdentity, Renderer
 from digest.render.digests import group_papers, view_papers, view_rest
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry
@@ -21,7 +21,6 @@ from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts
 RENDERER = Renderer()
 _TITLE = re.compile(r"Paper no\. (\d+)\.")
 IDENTITY = MailIdentity("digest@example.org", "Digest", "digest.example.org", EVENING)
-SLACK = Destination.parse("slack:#papers")
 
 
 def make(count: int, cap: int | None, group_by: Grouping = Grouping.KIND) -> Digest:

@@ -22,7 +22,3 @@ def test_beside_a_commands_own_words_a_warning_is_words_too() -> None:
 
 def test_the_verbs_are_the_seven_a_paper_travels_by() -> None:
     assert " | ".join(Verb) == "poll | parse | compare | match | plan | render | deliver"
-
-
-def fail() -> None:
-    raise OSError("xoxb-1-2-hush") from ValueError("no such mailbox:\nreader@example.org")
