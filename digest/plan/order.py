@@ -12,7 +12,6 @@ from digest.model.messages import NEAR_LIST, Form, Group
 from digest.model.papers import Field
 from digest.model.places import find_place
 from digest.model.subscriptions import Grouping
-from digest.render.text import shorten, show_plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -220,6 +219,8 @@ def _rank(entry: DigestEntry, precedence: Precedence) -> _Rank:
 
 def say_near(near: Near, *, is_owner: bool) -> str:
     """Say in a line to what a paper is near; titles of a library are for its owner alone."""
+    from digest.render.text import shorten, show_plain  # noqa: PLC0415 - an empty run renders nothing
+
     title = _QUOTED.sub("\N{LEFT SINGLE QUOTATION MARK}\\1’", show_plain(near.title).rstrip("."))
     if not title or not is_owner:
         return NEAR_LIST if title else ""
@@ -228,6 +229,8 @@ def say_near(near: Near, *, is_owner: bool) -> str:
 
 def say_why_first(entry: DigestEntry, precedence: Precedence) -> str:
     """Say in plain text why a reader should read a paper before others, the two first reasons; "" for none."""
+    from digest.render.text import shorten, show_plain  # noqa: PLC0415 - an empty run renders nothing
+
     id_ = entry.paper.id
     spans = [span for reason in entry.reasons for span in reason.spans]
     authors = sorted({span.index for span in spans if span.field is Field.AUTHORS})[:_FEW_AUTHORS]
