@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import UTC, date, timedelta
 from pathlib import Path
 
 import click
@@ -23,18 +23,22 @@ from digest.inspect.missed import find_missed
 from digest.interest.libraries import read_libraries, read_source
 from digest.model.errors import OutsideError, UsageError
 from digest.model.libraries import ZOTERO
+from digest.model.polls import Source
 from digest.poll.installation import Site
 from digest.poll.record import PollReport
 from digest.poll.step import poll_days
 from digest.render.papers import PaperView
 from digest.render.terminal import lay_out_lines
 from digest.serve.installation import open_site
-from digest.store import migrate
+from digest.store import migrate, open_store
 from digest.store.libraries import StoredLibrary, load_libraries
+from digest.store.papers import load_reach
+from digest.store.runs import load_last_runs
 from digest.store.workers import hold_file
 
 _HINT = "Call it again later. `digest demo` shows everything on a made-up arXiv, without a network."
 _CATEGORIES = 3
+_KEPT_BEFORE = timedelta(days=90)
 
 
 @click.command()
@@ -63,18 +67,12 @@ def command(
     """  # noqa: D301 - click reads the backspace, which must be one
     source = library if library.startswith(ZOTERO) else str(Path(library).absolute())
     is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
-    with opened_workbench(ctx) as bench, _opened_site(bench, Lines(quiet=as_json)) as site:
-        failure, held = _fetch(bench, site, source, days)
-        found = find_missed(
-            site,
-            held,
-            bench.now.astimezone(UTC).date() - timedelta(days=days),
-            library=library,
-            follow="",
-            failure=failure,
-            days=days,
-            limit=limit,
-        )
+    with opened_workbench(ctx) as bench:
+        first = bench.now.astimezone(UTC).date() - timedelta(days=days)
+        with _opened_site(bench, first, Lines(quiet=as_json)) as site:
+            failure, held = _fetch(bench, site, source, days)
+            asked = {"library": library, "follow": "", "failure": failure, "days": days, "limit": limit}
+            found = find_missed(site, held, first, **asked)
         if failure and not found.announced:
             raise OutsideError(failure, hint=_HINT)
         often = Counter(view.entry.paper.primary_category for view in found.papers).most_common(_CATEGORIES)
@@ -99,8 +97,8 @@ def _as_json(view: PaperView) -> dict[str, object]:
 
 
 @contextmanager
-def _opened_site(bench: Workbench, progress: Lines) -> Iterator[Site]:
-    """Open what was fetched before, for this call alone.
+def _opened_site(bench: Workbench, first: date, progress: Lines) -> Iterator[Site]:
+    """Open what was fetched before, for this call alone; if it does not reach back to a day, begin anew.
 
     Raises:
         AnotherWorker: another call is at it.
@@ -109,10 +107,21 @@ def _opened_site(bench: Workbench, progress: Lines) -> Iterator[Site]:
     config = replace(bench.config, store=replace(bench.config.store, url=f"sqlite:///{path}"))
     with hold_file(path):
         migrate(config.store.url)
+        if not _reaches_back(config.store.url, first):
+            path.unlink()
+            migrate(config.store.url)
         site = open_site(config, bench.clock, owner=f"missed:{os.getpid()}", jitter=lambda: 0.0, progress=progress)
         site.has_gate = False
         with closing(site):
             yield site
+
+
+def _reaches_back(url: str, first: date) -> bool:
+    """Whether what was fetched, or was to be, begins by a day, and not long before it."""
+    with closing(open_store(url)) as store, store.read() as conn:
+        reach, runs = load_reach(conn), load_last_runs(conn, Source.HARVEST, 1)
+    since = reach.since if reach else next((run.window_from for run in runs), None)
+    return since is None or first - _KEPT_BEFORE <= since <= first
 
 
 def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, StoredLibrary]:

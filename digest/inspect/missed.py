@@ -59,8 +59,8 @@ def find_missed(
             site.progress.update(f"{start + len(some):,} of {len(days):,} papers")
         reach, newest = paper_store.load_reach(conn), paper_store.load_newest(conn, is_harvested=True)
     site.progress.end("compare", f"{len(days):,} papers")
-    read_until = datetime.combine(newest[1], time.max, tzinfo=UTC) if newest and newest[1] else None
-    read_until = reach.until if reach else read_until
+    read_until = datetime.combine(newest[1], time.max, tzinfo=UTC) if newest and newest[1] else now
+    last = latest_mailing(reach.until if reach else read_until)
     papers, held = list[PaperView](), 0
     for *_, key, paper in found:
         text = (paper.title, paper.abstract)
@@ -77,7 +77,7 @@ def find_missed(
     return MissedContext(
         **asked,
         span=(first, latest_mailing(now)),
-        read=(reach.since if reach else first, latest_mailing(read_until) if read_until else None),
+        read_until=last if last < latest_mailing(now) else None,
         announced=len(days),
         held=held,
         in_library=len(library),

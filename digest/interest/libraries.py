@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -77,9 +78,9 @@ def read_libraries(
         named = sources or library_store.load_sources(conn)
         held = library_store.load_states(conn)
     for source in named:
-        library = held.get(source)
-        if library is None or _is_due(library, now, asks_again=asks_again):
-            _read(site, report, source, library, now)
+        library = held.get(source, StoredLibrary(0, source))
+        if _is_due(library, now, asks_again=asks_again):
+            _read(site, report, library, now)
     unnamed = [source for source in held if source not in named and not source.startswith(LIKES)]
     if unnamed:
         with site.store.begin() as conn:
@@ -98,32 +99,25 @@ def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
     return now - library.asked_at >= pause
 
 
-def _read(site: Site, report: LibraryReport, source: str, library: StoredLibrary | None, now: datetime) -> None:
-    had = library or StoredLibrary(0, source)
-    reading, trouble = _try_reading(site.config, site.clock, source, had.version)
+def _read(site: Site, report: LibraryReport, had: StoredLibrary, now: datetime) -> None:
+    reading, trouble = _try_reading(site.config, site.clock, had)
     if trouble not in ("", had.trouble):
         report.troubles.append(describe_trouble(site.config, replace(had, trouble=trouble), now))
-    if reading is None and trouble == had.trouble and not source.startswith(ZOTERO):
-        return
-    papers = None
     if reading is not None:
-        with site.store.read() as conn:
-            papers = complete(conn, reading.papers)
-        report.read.append(source)
-    version, troubles = (reading.version, reading.troubles) if reading else ("", ())
-    with site.store.begin() as conn:
-        library_store.save_library(
-            conn, source, papers, at=now, version=version, trouble=trouble, troubles=troubles
-        )
+        report.read.append(had.source)
+        with site.store.begin() as conn:
+            papers, version, troubles = complete(conn, reading.papers), reading.version, reading.troubles
+            library_store.save_library(conn, had.source, papers, at=now, version=version, troubles=troubles)
+    elif trouble != had.trouble or had.source.startswith(ZOTERO):
+        with site.store.begin() as conn:
+            library_store.save_library(conn, had.source, None, at=now, trouble=trouble)
 
 
-def _try_reading(
-    config: Config, clock: Clock, source: str, version: str = ""
-) -> tuple[LibraryReading | None, str]:
-    """Return what was read, and why nothing could be, with what to do about it."""
-    name = f"{source}: " if source.startswith(ZOTERO) else ""
+def _try_reading(config: Config, clock: Clock, had: StoredLibrary) -> tuple[LibraryReading | None, str]:
+    """Return what was read if it has changed, and why it can't be read, with what to do about it."""
+    name = f"{had.source}: " if had.source.startswith(ZOTERO) else ""
     try:
-        return read_source(config, clock, source, version), ""
+        return read_source(config, clock, had.source, had.version), ""
     except ConfigurationError as error:
         return None, f"{name}{error.message}. {error.hint}".rstrip(". ")
     except OutsideError as error:
@@ -234,25 +228,17 @@ def _count_words(site: Site, now: datetime, *, again: bool) -> None:
 
 def read_anew(config: Config, clock: Clock, store: Store | None, source: str) -> StoredLibrary:
     """Return a library as a run would store it now. Zotero is asked only before its first reading."""
-    had = StoredLibrary(0, source)
-    if store is not None:
-        with store.read() as conn:
-            had = library_store.load_libraries(conn, [source]).get(source, had)
-    if source.startswith(ZOTERO) and had.read_at:
-        return had
-    reading, trouble = _try_reading(config, clock, source)
-    if reading is None:
-        return replace(had, trouble=trouble)
-    papers: Sequence[LibraryPaper] = reading.papers
-    if store is not None:
-        with store.read() as conn:
-            papers = complete(conn, papers)
-    answers = {one.paper.arxiv_id: one for one in had.papers if one.asked_at}
-    held = []
-    for position, paper in enumerate(papers):
-        answer = None if paper.abstract else answers.get(paper.arxiv_id)
-        held.append(answer or StoredLibraryPaper(0, position, paper))
-    return replace(had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(held))
+    with store.read() if store else nullcontext() as conn:
+        held = library_store.load_libraries(conn, [source]) if conn else {}
+        had = held.get(source, StoredLibrary(0, source))
+        if source.startswith(ZOTERO) and had.read_at:
+            return had
+        reading, trouble = _try_reading(config, clock, had)
+        if reading is None:
+            return replace(had, trouble=trouble)
+        papers = complete(conn, reading.papers) if conn else reading.papers
+        kept = library_store.recall_answers(conn, papers) if conn else map(StoredLibraryPaper, papers)
+        return replace(had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(kept))
 
 
 def check_library(

@@ -21,7 +21,6 @@ class Source(StrEnum):
     FIRST_DIGEST = "first-digest"
     GAPS = "gaps"
     FALLBACK = "fallback"
-    EARLIER = "earlier"
 
 
 class RunOutcome(StrEnum):

@@ -111,43 +111,13 @@ WIDER = timedelta(days=rules.WIDER_BOOTSTRAP_DAYS - rules.BOOTSTRAP_DAYS)
 
 
 def poll_days(site: Site, days: int) -> PollReport:
-    """Store what arXiv announced in the last days, as far as it is not, and forget what was never asked for.
-
-    Only for a store that nobody else works on, and without saved queries.
-    """
-    report, now = PollReport(), site.clock.now()
-    first = now.astimezone(UTC).date() - timedelta(days=days)
+    """Store what arXiv announced in the last days, or since it was last asked, without saved queries."""
+    report = PollReport()
     with site.store.begin() as conn:
-        run_store.abandon_running(conn, now)
+        run_store.abandon_running(conn, site.clock.now())
         last = run_store.load_last_looks(conn, Source.HARVEST)
-        if last.complete is not None and last.complete.date() < first:
-            run_store.forget_runs(conn)  # a first check is shorter than catching up
     _poll_harvest(site, report, even_if_not_due=last.failure is not None, first_days=days)
-    if not report.failures:
-        _poll_earlier(site, report, first, days)
-    with site.store.begin() as conn:
-        mailing_store.forget_months(conn, now.date() - timedelta(days=run_store.load_longest(conn)))
     return report
-
-
-def _poll_earlier(site: Site, report: PollReport, first: date, days: int) -> None:
-    """Harvest from a day up to the first one that is stored: a list is in the order of days."""
-    now = site.clock.now()
-    with site.store.read() as conn:
-        reach, judge = mailing_store.load_reach(conn), load_horizons(conn).judge_harvest()
-        broken_off = _find_broken_off(conn, now, Source.EARLIER)
-    if reach is None or reach.since <= first:
-        return
-    if broken_off is not None and broken_off.window_from != first:
-        broken_off = None
-    run = RecordedRun(site, report, Source.EARLIER, judge=judge, is_bootstrap=True, lookback=days)
-    site.progress.begin("poll", f"everything from {write_day(first, now)} to {write_day(reach.since, now)}")
-    with run.recording(window_from=first, resumed=broken_off):
-        for page in _walk(site, first, broken_off, is_bootstrap=True):
-            run.store_page(page)
-            if any(paper.datestamp and paper.datestamp >= reach.since for paper in page.page.papers):
-                break
-    site.progress.end("poll", run.summary())
 
 
 def poll(site: Site, *, even_if_not_due: bool = False) -> PollReport:
@@ -176,7 +146,7 @@ def _poll_harvest(
             days: run_store.load_last_reaching(conn, Source.HARVEST, days) for days, _ in rules.HARVEST_OVERLAPS
         }
         newest = mailing_store.load_newest(conn, is_harvested=True)
-        broken_off = _find_broken_off(conn, now, Source.HARVEST)
+        broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or rules.is_poll_due(last, now)):
         report.why_not = rules.describe_pause(last, now, site.config.zone)
         return
@@ -231,13 +201,13 @@ def _walk(
     yield from walk_records(site.client, from_date)
 
 
-def _find_broken_off(conn: Connection, now: datetime, source: Source) -> PollRun | None:
+def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
     """Return the last harvest where it was broken off behind a page, while its token is good and it is fresh.
 
     Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
     meanwhile moves to its end, so nothing is missed behind the day where it is gone on with.
     """
-    runs = run_store.load_last_runs(conn, source, 1)
+    runs = run_store.load_last_runs(conn, Source.HARVEST, 1)
     if not runs or not runs[0].has_failed or not runs[0].next_token:
         return None  # one that runs now belongs to another replica
     same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()

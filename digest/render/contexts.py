@@ -188,7 +188,7 @@ class MissedContext:
         days: how many days.
         limit: how many papers are shown at most.
         span: the first of them, and the day of the last announcement.
-        read: the day since which everything announced is known, and the announcement up to which; None for none.
+        read_until: the announcement after which some are missing; None if the last one was read.
         announced: how many papers were announced.
         held: how many of them the library has.
         in_library: how many papers it has in all.
@@ -204,7 +204,7 @@ class MissedContext:
     days: int
     limit: int
     span: tuple[date, date]
-    read: tuple[date, date | None]
+    read_until: date | None
     announced: int
     held: int
     in_library: int

@@ -32,14 +32,11 @@ class StoredLibraryPaper:
     """A paper of a stored library.
 
     Attributes:
-        library_id, position: its key.
         paper: as it is compared: with the abstract that was found for it.
         opinion: of a paper somebody likes or does not; None in other libraries.
         asked_at: when arXiv was asked for its abstract (UTC); None if it never was.
     """
 
-    library_id: int
-    position: int
     paper: LibraryPaper
     opinion: Opinion | None = None
     asked_at: datetime | None = None
@@ -93,10 +90,10 @@ def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `lib
     id_ = ArxivId.parse(row.arxiv_id) if row.arxiv_id else None
     paper = LibraryPaper(row.title, row.abstract, id_, row.doi, row.collection)
     opinion = Opinion(row.opinion) if row.opinion else None
-    return StoredLibraryPaper(row.library_id, row.position, paper, opinion, row.asked_at)
+    return StoredLibraryPaper(paper, opinion, row.asked_at)
 
 
-def require_library(conn: Connection, source: str) -> int:
+def _require_library(conn: Connection, source: str) -> int:
     """Return the key of a library, which is stored empty if it was not known."""
     empty = {"source": source, "version": "", "trouble": "", "troubles": []}
     conn.execute(dialect.insert(conn, libraries).on_conflict_do_nothing(index_elements=["source"]), empty)
@@ -114,11 +111,8 @@ def save_library(
     troubles: Sequence[str] = (),
 ) -> None:
     """Store what a source was found to hold; None for unchanged, or for one that could not be read."""
-    key = require_library(conn, source)
-    asked: dict[str, Any] = {}
-    if held:
-        was_asked = library_papers.c.asked_at.is_not(None)
-        asked = {row.arxiv_id: row for row in conn.execute(select(library_papers).where(was_asked))}
+    key = _require_library(conn, source)
+    kept = recall_answers(conn, held) if held else []
     values: dict[str, Any] = {"asked_at": at, "trouble": trouble}
     if held is not None:
         values |= {"read_at": at, "version": version, "troubles": list(troubles)}
@@ -127,18 +121,26 @@ def save_library(
     if held is not None:
         conn.execute(delete(library_papers).where(library_papers.c.library_id == key))
         forget_days(conn, or_(*(column.contains(source, autoescape=True) for column in _NAMING)))
-        rows = [_write_paper(key, position, paper) for position, paper in enumerate(held)]
-        for row in rows:
-            if (answer := asked.get(row["arxiv_id"])) and not row["abstract"]:
-                row |= {
-                    "title": answer.title or row["title"],
-                    "abstract": answer.abstract,
-                    "asked_at": answer.asked_at,
-                }
+        rows = [_write_paper(key, position, one) for position, one in enumerate(kept)]
         conn.execute(insert(library_papers), rows) if rows else None
 
 
-def _write_paper(library_id: int, position: int, paper: LibraryPaper, opinion: str = "") -> dict[str, Any]:
+def recall_answers(conn: Connection, held: Sequence[LibraryPaper]) -> list[StoredLibraryPaper]:
+    """Return papers with what arXiv answered when it was asked for them, in whatever library they were then."""
+    was_asked = library_papers.c.asked_at.is_not(None)
+    asked = {row.arxiv_id: row for row in conn.execute(select(library_papers).where(was_asked))}
+    kept = []
+    for paper in held:
+        if (answer := asked.get(str(paper.arxiv_id))) and not paper.abstract:
+            told = replace(paper, title=answer.title or paper.title, abstract=answer.abstract)
+            kept.append(StoredLibraryPaper(told, asked_at=answer.asked_at))
+        else:
+            kept.append(StoredLibraryPaper(paper))
+    return kept
+
+
+def _write_paper(library_id: int, position: int, stored: StoredLibraryPaper) -> dict[str, Any]:
+    paper = stored.paper
     return {
         "library_id": library_id,
         "position": position,
@@ -147,8 +149,8 @@ def _write_paper(library_id: int, position: int, paper: LibraryPaper, opinion: s
         "title": dialect.make_storable(paper.title),
         "abstract": dialect.make_storable(paper.abstract),
         "collection": dialect.make_storable(paper.collection),
-        "opinion": opinion,
-        "asked_at": None,
+        "opinion": stored.opinion or "",
+        "asked_at": stored.asked_at,
     }
 
 
@@ -158,7 +160,7 @@ def save_like(conn: Connection, subscription_id: int, paper: LibraryPaper, opini
     Args:
         paper: with its id.
     """
-    key = require_library(conn, write_likes_source(subscription_id))
+    key = _require_library(conn, write_likes_source(subscription_id))
     conn.execute(update(libraries).where(libraries.c.id == key).values(read_at=at))  # one after the other
     same = _find_like(key, paper.arxiv_id)
     if conn.execute(select(library_papers.c.opinion).where(same)).scalar() == opinion:
@@ -166,7 +168,7 @@ def save_like(conn: Connection, subscription_id: int, paper: LibraryPaper, opini
     conn.execute(delete(library_papers).where(same))
     last = select(func.max(library_papers.c.position)).where(library_papers.c.library_id == key)
     position = conn.execute(last).scalar()
-    row = _write_paper(key, 0 if position is None else position + 1, paper, opinion)
+    row = _write_paper(key, 0 if position is None else position + 1, StoredLibraryPaper(paper, opinion))
     forget_days(conn, subscriptions.c.id == subscription_id)
     conn.execute(insert(library_papers), row)
     return True
@@ -174,7 +176,7 @@ def save_like(conn: Connection, subscription_id: int, paper: LibraryPaper, opini
 
 def delete_like(conn: Connection, subscription_id: int, arxiv_id: ArxivId) -> bool:
     """Take back what a subscription's reader said of a paper; False if nothing was said."""
-    key = require_library(conn, write_likes_source(subscription_id))
+    key = _require_library(conn, write_likes_source(subscription_id))
     forget_days(conn, subscriptions.c.id == subscription_id)
     return bool(conn.execute(delete(library_papers).where(_find_like(key, arxiv_id))).rowcount)
 

@@ -45,7 +45,7 @@ def load_reach(conn: Connection) -> Reach | None:
     own = (cursors.c.source == Source.HARVEST, cursors.c.query_key == "")
     cursor = conn.execute(select(cursors).where(*own)).one_or_none()
     since = select(func.min(poll_runs.c.window_from)).where(
-        poll_runs.c.source.in_((Source.HARVEST, Source.EARLIER)),
+        poll_runs.c.source == Source.HARVEST,
         poll_runs.c.is_bootstrap,
         poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
     )
@@ -279,16 +279,6 @@ def forget_unmatched(conn: Connection, before: datetime, at: datetime, limit: in
     conn.execute(delete(versions).where(versions.c.paper_id.in_(keys)))
     conn.execute(update(marks).where(marks.c.name == FORGOTTEN).values(value=rows[-1].id))
     return len(rows)
-
-
-def forget_months(conn: Connection, before: date) -> None:
-    """Delete the papers whose ids are of months before that of a day, as if nobody had ever asked for them."""
-    old = select(papers.c.id).where(papers.c.month < before.year * 100 + before.month)
-    for rows, key in ((changes_table, "paper_id"), (versions, "paper_id"), (papers, "id")):
-        conn.execute(delete(rows).where(rows.c[key].in_(old)))
-    first = before.replace(day=1)
-    asked = update(poll_runs).where(poll_runs.c.is_bootstrap, poll_runs.c.window_from < first)
-    conn.execute(asked.values(window_from=first))
 
 
 def keep_papers(conn: Connection, change_ids: Iterable[int]) -> None:

@@ -239,17 +239,6 @@ def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime
     return conn.execute(latest).scalar()
 
 
-def forget_runs(conn: Connection) -> None:
-    """Forget every run, as if nothing had ever been checked."""
-    for rows in (quarantine, poll_runs, cursors):
-        conn.execute(delete(rows))
-
-
-def load_longest(conn: Connection) -> int:
-    """Return how many days back any run was to reach at most; 0 where there is none."""
-    return conn.execute(select(func.max(poll_runs.c.lookback))).scalar() or 0
-
-
 def load_last_total(conn: Connection, source: str) -> int | None:
     """Return how many papers arXiv said there were at the last complete check; None where it never did."""
     latest = (

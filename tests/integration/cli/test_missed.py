@@ -119,11 +119,11 @@ def test_a_second_call_fetches_only_what_is_newer(outside: Outside, digest: Shel
     assert min(outside.take_asked()) == "2026-11-17"
 
 
-def test_for_more_days_only_the_earlier_ones_are_fetched(outside: Outside, digest: Shell) -> None:
+def test_for_more_days_all_of_them_are_fetched_anew(outside: Outside, digest: Shell) -> None:
     assert digest("missed", "thesis.bib", "--days", "7", "--json").json["announced"] == 18
     assert min(outside.take_asked()) == "2026-11-13"
     assert digest("missed", "thesis.bib", "--days", "20", "--json").json["announced"] == 26
-    assert outside.take_asked() == ["2026-10-31", "2026-11-13"]
+    assert min(outside.take_asked()) == "2026-10-31"
     digest("missed", "thesis.bib", "--days", "20")
     assert outside.take_asked() == []
 
@@ -156,9 +156,6 @@ def test_an_incomplete_check_says_how_far_it_got_and_goes_on_the_next_time(
     outside.clock.advance(timedelta(hours=2))
     assert "arXiv announced 26 papers in 30 days." in digest("missed", "thesis.bib").out
     assert "2026-10-21" not in outside.take_asked()
-    outside.arxiv.faults.add("503")
-    said = digest("missed", "thesis.bib", "--days", "40", expect=4).out
-    assert "What was announced before Wed 21 Oct is missing." in " ".join(said.split())
 
 
 def test_without_arxiv_it_ends_with_what_works_without_a_network(outside: Outside, digest: Shell) -> None:
