@@ -132,11 +132,7 @@ def find_zone() -> str:
 
 
 def _require_room(target: Path) -> None:
-    """Make sure, before anything is asked, that the file can be written.
-
-    Raises:
-        UsageError: it is there already, or its folder takes no file.
-    """
+    """Make sure, before anything is asked, that the file can be written."""
     if target.exists():
         hint = "`digest add` adds a query or a subscription to it. Or name another file: `digest init FILE`."
         raise UsageError(f"{target} is there already, and was left as it is", hint=hint)
@@ -145,11 +141,7 @@ def _require_room(target: Path) -> None:
 
 
 def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]) -> Answers:
-    """Return what the command line says, and that the environment gives a secret.
-
-    Raises:
-        DigestError: something on it can't be used.
-    """
+    """Return what the command line says, and that the environment gives a secret."""
     queries = [read_followed(text) for text in flags["queries"]]
     for query in queries:
         for note in query.notes:
@@ -185,11 +177,7 @@ def _read_flags(flags: Mapping[str, Any], target: Path, zone: str, environ: Mapp
 
 
 def _fill_in(known: Answers, zone: str) -> Answers:
-    """Return the answers with the usual ones where none is given.
-
-    Raises:
-        UsageError: something is missing that has no usual answer.
-    """
+    """Return the answers with the usual ones where none is given."""
     known = replace(
         known,
         sender=known.sender or known.address,
@@ -207,11 +195,7 @@ def _fill_in(known: Answers, zone: str) -> Answers:
 def _propose_query(
     target: Path, environ: Mapping[str, str], library: Sequence[str], *, is_asked: bool
 ) -> tuple[str, ...]:
-    """Read a library; if a query is asked for, return that for the categories of its papers at arXiv, if any.
-
-    Raises:
-        DigestError: it can't be read.
-    """
+    """Read a library; if a query is asked for, return that for the categories of its papers at arXiv, if any."""
     config = _read_defaults(environ)
     clock = choose_clock(config)
     sources = addresses.resolve_sources(library, target.parent.absolute())
@@ -253,11 +237,7 @@ def _hold(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
 
 
 def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
-    """Ask arXiv for what a query brings.
-
-    Raises:
-        ArxivError: arXiv did not answer well.
-    """
+    """Ask arXiv for what a query brings."""
     config = _read_defaults(environ)
     clock = choose_clock(config)
     click.echo("  Asking arXiv …")
@@ -269,11 +249,7 @@ def _look_up(environ: Mapping[str, str], query: Query) -> Digest:
 
 
 def _send_tests(config: Config) -> None:
-    """Send a message that says it is a test to every place that messages are sent to.
-
-    Raises:
-        DigestError: one was not taken.
-    """
+    """Send a message that says it is a test to every place that messages are sent to."""
     with TemporaryDirectory(prefix="digest-") as folder:
         store = replace(config.store, url=f"sqlite:///{folder}/test.db")
         site = open_site(replace(config, store=store), choose_clock(config), owner="init", jitter=lambda: 0.0)
@@ -286,11 +262,7 @@ def _send_tests(config: Config) -> None:
 
 
 def _read_config(target: Path, environ: Mapping[str, str], secrets: Mapping[str, str], known: Answers) -> Config:
-    """Read the file as it is about to be written, with the secrets that are still to be kept.
-
-    Raises:
-        ConfigurationError: it can't be used.
-    """
+    """Read the file as it is about to be written, with the secrets that are still to be kept."""
     files = (known.password_file, known.token_file)
     typed = {_VARIABLES[file]: secret for file, secret in secrets.items() if file in files}
     return load_config(target, {**environ, **typed}, content=_write(target, known).encode())
@@ -305,11 +277,7 @@ def _write(target: Path, known: Answers) -> str:
 
 
 def _save(target: Path, text: str, secrets: Mapping[str, str]) -> None:
-    """Write the secrets, each into a file that only its owner can read, and then the file.
-
-    Raises:
-        UsageError: one can't be written, or the file is there by now.
-    """
+    """Write the secrets, each into a file that only its owner can read, and then the file."""
     try:
         for name, secret in secrets.items():
             file = target.parent / name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -65,19 +66,13 @@ def show(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
 
 
 def _choose_sources(config: Config, name: str | None) -> list[str]:
-    """Return the sources of a subscription, or of all; or the one source that is named.
-
-    Raises:
-        UnknownName: it is neither a subscription nor a file.
-    """
+    """Return the sources of a subscription, or of all; or the one source that is named, as it is typed here."""
     named = {one.name: (*one.library, *one.not_like) for one in config.subscriptions}
-    known = dict.fromkeys(source for sources in named.values() for source in sources)
     if name is None or name in named:
-        return list(dict.fromkeys(named[name]) if name else known)
-    for folder in (config.folder, Path.cwd()):
-        (source,) = resolve_sources(read_sources(name), folder)
-        if source in known or source.startswith(ZOTERO) or Path(source).exists():
-            return [source]
+        return list(dict.fromkeys(named[name] if name else chain.from_iterable(named.values())))
+    (source,) = resolve_sources(read_sources(name), Path.cwd())
+    if source.startswith(ZOTERO) or Path(source).exists():
+        return [source]
     hint = suggest_name(name, named, "digest subscription list")
     raise UnknownName(f"there is no subscription and no file {name!r}", hint=hint)
 

@@ -98,11 +98,7 @@ def _as_json(view: PaperView) -> dict[str, object]:
 
 @contextmanager
 def _opened_site(bench: Workbench, first: date, progress: Lines) -> Iterator[Site]:
-    """Open what was fetched before, for this call alone; if it does not reach back to a day, begin anew.
-
-    Raises:
-        AnotherWorker: another call is at it.
-    """
+    """Open what was fetched before, for this call alone; if it does not reach back to a day, begin anew."""
     path = find_state_folder(read_environment()) / "missed.db"
     config = replace(bench.config, store=replace(bench.config.store, url=f"sqlite:///{path}"))
     with hold_file(path):
@@ -125,12 +121,7 @@ def _reaches_back(url: str, first: date) -> bool:
 
 
 def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, StoredLibrary]:
-    """Read the library, and fetch what is missing of the days; return why not all is there, and the library.
-
-    Raises:
-        ConfigurationError: there is no such library, or none that can be read.
-        OutsideError: Zotero does not answer.
-    """
+    """Read the library, and fetch what is missing of the days; return why not all is there, and the library."""
     try:
         with opened_client(bench.config, bench.clock, bench.store, quiet=True) as site.client:
             read_libraries(site, PollReport(), asks_again=True, sources=[source])

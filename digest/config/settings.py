@@ -456,6 +456,10 @@ class Config:
         """Return where a setting of a subscription is written: for the only one, at the top of the file."""
         return name if "follow" in self.origins else f"subscriptions.{subscription}.{name}"
 
+    def is_read_alone(self, name: str) -> bool:
+        """Whether the file gives a subscription to one reader alone, or has none of that name."""
+        return all(one.has_one_reader for one in self.subscriptions if one.name == name)
+
     def list_texts(self) -> list[tuple[str, str]]:
         """Return where each query of the file is written, also those for one subscription alone, and its text."""
         named = {query.name for query in self.queries}

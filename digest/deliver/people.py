@@ -418,9 +418,9 @@ def require_own(preferences: Preferences) -> DueSubscription:
 
 def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSubscription]:
     """Return the subscriptions that nobody but this person reads, by name: their own, and those of the file."""
-    others = {one.name for one in config.subscriptions if not one.has_one_reader}
-    named = {due.subscription.name: due for due in preferences.dues.values() if due.subscription.has_one_reader}
-    return {name: due for name, due in named.items() if name not in others}
+    alone = (due for due in preferences.dues.values() if due.subscription.has_one_reader)
+    named = {due.subscription.name: due for due in alone}
+    return {name: due for name, due in named.items() if config.is_read_alone(name)}
 
 
 def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:

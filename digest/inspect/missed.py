@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from digest.interest.nearness import Interest, Texts, Weights
+from digest.interest.nearness import Interest, Texts
+from digest.interest.step import load_weights
 from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailing_moment, mailings_between
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
@@ -18,7 +19,7 @@ from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
 from digest.store import papers as paper_store
-from digest.store.libraries import StoredLibrary, load_counts
+from digest.store.libraries import StoredLibrary
 
 _HELD_BACK = timedelta(days=100)
 """So long before its announcement almost every paper was submitted at the earliest."""
@@ -47,8 +48,7 @@ def find_missed(
     found, now = list[tuple[int, ArxivId, int, Paper]](), site.clock.now()
     site.progress.begin("compare", "what was announced with your library")
     with site.store.read() as conn:
-        days, counts = _load_days(conn, first, now), load_counts(conn)
-        interest = Interest(Weights.from_bytes(counts.counts) if counts else Weights(), texts)
+        days, interest = _load_days(conn, first, now), Interest(load_weights(conn), texts)
         for start in range(0, len(days), _AT_ONCE):
             some = paper_store.load_versions(conn, islice(days, start, start + _AT_ONCE))
             measured = interest.measure([(paper.title, paper.abstract) for paper in some.values()])

@@ -21,7 +21,7 @@ from digest.arxiv.client import IDS_LIMIT, ArxivClient
 from digest.arxiv.pages import fetch_papers
 from digest.config import Config
 from digest.interest.files import read_library
-from digest.interest.step import FEW, YARDSTICK
+from digest.interest.step import FEW, YARDSTICK, load_weights
 from digest.interest.zotero import fetch_zotero
 from digest.model.clock import Clock, write_day
 from digest.model.errors import ArxivError, ConfigurationError, OutsideError, UsageError, count
@@ -251,13 +251,12 @@ def check_library(
     Raises:
         UsageError: the library has too few papers, or words were not counted yet.
     """
-    from digest.interest.nearness import Interest, Weights, find_least, leave_out  # noqa: PLC0415 - as above
+    from digest.interest.nearness import Interest, find_least, leave_out  # noqa: PLC0415 - as above
 
-    counts = library_store.load_counts(conn)
-    if len(held) <= 1 or counts is None:
-        hint = "`digest run` counts words." if counts is None else "`digest library show` shows what there is."
+    weights, texts = load_weights(conn), [(paper.title, paper.abstract) for paper in held]
+    if len(held) <= 1 or not weights.papers:
+        hint = "`digest library show` shows what there is." if weights.papers else "`digest run` counts words."
         raise UsageError("a check needs two papers in the library, and stored papers", hint=hint)
-    weights, texts = Weights.from_bytes(counts.counts), [(paper.title, paper.abstract) for paper in held]
     announced = count_announced(conn, date.min, date.max)
     day = max((day for day, papers in announced.items() if papers >= FEW), default=None)
     compared = library_store.load_day(conn, day) if day else library_store.load_newest(conn, YARDSTICK)

@@ -29,12 +29,25 @@ YARDSTICK = 1_000
 """So many of the newest papers then tell what the top tenth is."""
 
 
+def load_weights(conn: Connection) -> Weights:
+    """Return what words weigh by what was counted last; all the same before that."""
+    from digest.interest.nearness import Weights  # noqa: PLC0415 - only who has a library pays for numpy
+
+    row = library_store.load_counts(conn)
+    return Weights.from_bytes(row.counts) if row else Weights()
+
+
 @dataclass(frozen=True, slots=True)
 class _Profile:
     """What one or more subscriptions keep and like."""
 
-    near: tuple[LibraryPaper, ...]
+    titles: tuple[str, ...]
     interest: Interest
+
+    def name_nearest(self, paper: tuple[str, str]) -> str:
+        """Return the title of the library's paper that is nearest to a title and abstract; "" for none."""
+        nearest = self.interest.find_nearest(paper)
+        return "" if nearest is None else self.titles[nearest]
 
 
 class Interests:
@@ -69,18 +82,11 @@ class Interests:
         ]
 
     def _make(self, conn: Connection, near: Sequence[LibraryPaper], unlike: Sequence[LibraryPaper]) -> _Profile:
-        from digest.interest.nearness import Interest  # noqa: PLC0415 - only who has a library pays for numpy
+        from digest.interest.nearness import Interest  # noqa: PLC0415 - as above
 
+        self._weights = self._weights or load_weights(conn)
         texts = [[(paper.title, paper.abstract) for paper in some] for some in (near, unlike)]
-        return _Profile(tuple(near), Interest(self._load_weights(conn), *texts))
-
-    def _load_weights(self, conn: Connection) -> Weights:
-        from digest.interest.nearness import Weights  # noqa: PLC0415 - as above
-
-        if self._weights is None:
-            row = library_store.load_counts(conn)
-            self._weights = Weights.from_bytes(row.counts) if row else Weights()
-        return self._weights
+        return _Profile(tuple(paper.title for paper in near), Interest(self._weights, *texts))
 
     def judge(self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]) -> dict[ArxivId, Near]:
         """Say how near the papers of a digest are to what its reader keeps and likes; {} without any of that."""
@@ -92,9 +98,7 @@ class Interests:
         found = {}
         for entry, text, nearness in zip(entries, texts, profile.interest.measure(texts), strict=True):
             is_top = nearness >= least[entry.announced]
-            nearest = profile.interest.find_nearest(text) if is_top else None
-            title = profile.near[nearest].title if nearest is not None else ""
-            found[entry.paper.id] = Near(nearness, is_top, title)
+            found[entry.paper.id] = Near(nearness, is_top, profile.name_nearest(text) if is_top else "")
         return found
 
     def explain(
@@ -105,11 +109,8 @@ class Interests:
         if profile is None:
             return None
         text, texts = (paper.title, paper.abstract), library_store.load_day(conn, day) if is_new else []
-        (nearness, *others), nearest = (
-            profile.interest.measure([text, *texts]),
-            profile.interest.find_nearest(text),
-        )
-        title = profile.near[nearest].title if nearest is not None else ""
+        nearness, *others = profile.interest.measure([text, *texts])
+        title = profile.name_nearest(text)
         words = tuple((word, round(100 * share)) for word, share in profile.interest.explain(text) if title)
         place = (1 + sum(one > nearness for one in others)) * bool(others)
         is_top = nearness >= self._find_least(conn, due, profile, day)

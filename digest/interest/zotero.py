@@ -76,11 +76,7 @@ def _read_pages(library: _Library, collection: str) -> LibraryReading:
 
 
 def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -> dict[str, str]:
-    """Return the paths of a collection and of those below it, by their keys; of all if none is chosen.
-
-    Raises:
-        ConfigurationError: there is no such collection.
-    """
+    """Return the paths of a collection and of those below it, by their keys; of all if none is chosen."""
     known = {one["key"]: one for one in collections if not one.get("deleted")}
 
     def write_path(key: object) -> str:

@@ -73,8 +73,6 @@ class Drafts:
         self._scope = ""
         self._interests = Interests()
         self._texts = {query.name: query.text for query in site.config.queries}
-        written = site.config.subscriptions
-        self._open = {one.name for one in written if not one.has_one_reader}
 
     def maker(self, conn: Connection) -> LinkMaker:
         """Return what makes this installation's addresses."""
@@ -209,7 +207,7 @@ class Drafts:
         """Say what of a digest comes first and last, and what is near to what its reader keeps and likes."""
         wanted = due.subscription
         near = self._interests.judge(conn, due, entries)
-        is_owner = wanted.has_one_reader and wanted.name not in self._open
+        is_owner = wanted.has_one_reader and self._site.config.is_read_alone(wanted.name)
         reasons = {id_: say_near(one, is_owner=is_owner) for id_, one in near.items() if one.is_top}
         if reasons:
             entries = [replace(entry, near=reasons.get(entry.paper.id, "")) for entry in entries]
