@@ -68,8 +68,8 @@ def load_libraries(conn: Connection, sources: Collection[str]) -> dict[str, Stor
     """Return stored libraries with their papers, by source; one that was never asked for is missing."""
     known = load_states(conn, sources)
     held: dict[int, list[StoredLibraryPaper]] = {one.id: [] for one in known.values()}
-    found = select(library_papers).where(dialect.is_among(library_papers.c.library_id, "ids"))
-    for row in conn.execute(found.order_by(library_papers.c.position), {"ids": list(held)}) if held else ():
+    in_order = select(library_papers).order_by(library_papers.c.position)
+    for row in dialect.select_by(conn, in_order, library_papers.c.library_id, held):
         held[row.library_id].append(_read_paper(row))
     return {source: replace(one, papers=tuple(held[one.id])) for source, one in known.items()}
 
@@ -77,13 +77,8 @@ def load_libraries(conn: Connection, sources: Collection[str]) -> dict[str, Stor
 def load_states(conn: Connection, sources: Collection[str] | None = None) -> dict[str, StoredLibrary]:
     """Return how libraries were last read, by source, without their papers; None for all libraries."""
     every = select(libraries).order_by(libraries.c.id)
-    pages = (
-        [every]
-        if sources is None
-        else [every.where(libraries.c.source.in_(some)) for some in dialect.in_chunks(sources)]
-    )
-    rows = [row for page in pages for row in conn.execute(page).mappings()]
-    return {row["source"]: StoredLibrary(**{**row, "troubles": tuple(row["troubles"])}) for row in rows}
+    rows = conn.execute(every) if sources is None else dialect.select_by(conn, every, libraries.c.source, sources)
+    return {row.source: StoredLibrary(**{**row._asdict(), "troubles": tuple(row.troubles)}) for row in rows}
 
 
 def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `library_papers`
@@ -192,11 +187,6 @@ def load_likes(conn: Connection, subscription_id: int) -> tuple[StoredLibraryPap
     return found.papers if found else ()
 
 
-def delete_likes(conn: Connection, subscription_id: int) -> None:
-    """Delete all that a subscription's reader likes, and does not."""
-    delete_libraries(conn, [write_likes_source(subscription_id)])
-
-
 def delete_libraries(conn: Connection, sources: Collection[str]) -> None:
     """Delete libraries, with their papers."""
     for chunk in dialect.in_chunks(sources):
@@ -215,14 +205,11 @@ def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, Libr
     latest = select(papers.c.arxiv_id, versions.c.title, versions.c.abstract, versions.c.dois)
     latest = latest.join(versions, versions.c.id == papers.c.latest_version_id)
     latest = latest.where(versions.c.is_withdrawn.is_(False))
-    rows = [
-        row for chunk in dialect.in_chunks(ids) for row in conn.execute(latest.where(papers.c.arxiv_id.in_(chunk)))
-    ]
+    rows = dialect.select_by(conn, latest, papers.c.arxiv_id, ids)
     if dois:
         with_doi = select(versions.c.id, versions.c.dois).where(cast(versions.c.dois, Text) != "[]")
         wanted = [row.id for row in conn.execute(with_doi) if not dois.isdisjoint(map(str.lower, row.dois))]
-        of_doi = latest.where(dialect.is_among(versions.c.id, "ids"))
-        rows += conn.execute(of_doi, {"ids": wanted}) if wanted else ()
+        rows += dialect.select_by(conn, latest, versions.c.id, wanted)
     found: dict[str, LibraryPaper] = {}
     for row in rows:
         paper = LibraryPaper(row.title, row.abstract, ArxivId.parse(row.arxiv_id))

@@ -24,8 +24,8 @@ from digest.poll.record import PollReport
 from digest.serve.installation import open_site
 from digest.store import Store
 from digest.store.libraries import (
+    delete_libraries,
     delete_like,
-    delete_likes,
     find_known,
     load_least,
     load_libraries,
@@ -36,6 +36,7 @@ from digest.store.libraries import (
     save_least,
     save_library,
     save_like,
+    write_likes_source,
 )
 from digest.store.subscriptions import sync_subscriptions
 from tests.contract.store.made import DAY, NOW, AlwaysDue, make_paper, make_subscription, store_papers, subscribe
@@ -73,7 +74,7 @@ def test_what_was_said_of_a_paper_can_be_taken_back_alone_and_altogether(store: 
         assert not delete_like(conn, 8, TWO)
     assert read_likes(store) == [(TWO, Opinion.MORE)]
     with store.begin() as conn:
-        delete_likes(conn, 7)
+        delete_libraries(conn, [write_likes_source(7)])
     assert read_likes(store) == []
 
 
