@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import click
 from sqlalchemy import Connection
 
 from digest.cli.context import Installation, opened_store
-from digest.cli.output import (
-    as_dict,
-    describe_guarantee,
-    json_option,
-    print_json,
-    print_table,
-    say,
-)
+from digest.cli.output import as_dict, describe_guarantee, json_option, print_json, print_table, say
 from digest.inspect.coverage import load_ledger
 from digest.model.clock import name_zone, write_day
 from digest.model.errors import count
@@ -46,14 +42,10 @@ def command(ctx: click.Context, view: str | None, days: int, limit: int, *, as_j
     It is also complete when no id below that paper is missing. Days without announcement are not listed.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
-        show = {
-            "checks": _show_checks,
-            "missing": _show_missing,
-            "requests": _show_requests,
-            "unreadable": _show_unreadable,
-        }.get(view or "")
-        if show is not None:
-            show(here, conn, limit, as_json=as_json)
+        if view == "unreadable":
+            _show_unreadable(here, conn, limit, as_json=as_json)
+        elif view:
+            _show_list(here, conn, view, limit, as_json=as_json)
         else:
             _show_mailings(here, conn, days, as_json=as_json)
         if not as_json:
@@ -86,13 +78,11 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
     say(f"{asked} in 24 h (--requests). Above {ledger.allowed}, only urgent ones are sent.")
 
 
-def _show_checks(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    runs = run_store.load_last_runs(conn, limit=limit)
-    if as_json:
-        print_json(runs)
-        return
-    rows = [
-        [
+_LISTS: Mapping[str, tuple[Callable[..., Sequence[Any]], tuple[str, ...], Callable[..., list[str]], str]] = {
+    "checks": (
+        run_store.load_last_runs,
+        ("ID", "STARTED", "SOURCE", "OUTCOME", "ASKED", "PAPERS", "  NEW", "CHANGED", ""),
+        lambda here, run: [
             str(run.id),
             here.write(run.started_at),
             run.source,
@@ -102,51 +92,48 @@ def _show_checks(here: Installation, conn: Connection, limit: int, *, as_json: b
             f"{run.new:>5,}",
             f"{run.changed:>7,}",
             run.failure or run.query_key,
-        ]
-        for run in runs
-    ]
-    header = ("ID", "STARTED", "SOURCE", "OUTCOME", "ASKED", "PAPERS", "  NEW", "CHANGED", "")
-    print_table(header, rows, empty="No check yet: `digest run` makes the first.")
-
-
-def _show_missing(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    lines = run_store.load_gaps(conn, limit=limit)
-    if as_json:
-        print_json([as_dict(line.gap) | as_dict(line, "gap") for line in lines])
-        return
-    rows = [
-        [
-            str(line.gap.id),
-            str(line.state),
-            here.write(line.gap.missed_at),
-            f"{line.gap.asks:>5}",
-            here.write(line.gap.asked_at),
-            line.reason,
-        ]
-        for line in lines
-    ]
-    header = ("ID", "STATE", "MISSING SINCE", "ASKED", "LAST ASKED", "")
-    print_table(header, rows, empty="No id is missing between the papers stored.")
-
-
-def _show_requests(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    made = views.load_requests(conn, limit)
-    if as_json:
-        print_json(made)
-        return
-    rows = [
-        [
+        ],
+        "No check yet: `digest run` makes the first.",
+    ),
+    "missing": (
+        lambda conn, limit: [
+            as_dict(one.gap) | as_dict(one, "gap") for one in run_store.load_gaps(conn, limit=limit)
+        ],
+        ("ID", "STATE", "MISSING SINCE", "ASKED", "LAST ASKED", ""),
+        lambda here, line: [
+            str(line["id"]),
+            str(line["state"]),
+            here.write(line["missed_at"]),
+            f"{line['asks']:>5}",
+            here.write(line["asked_at"]),
+            line["reason"],
+        ],
+        "No id is missing between the papers stored.",
+    ),
+    "requests": (
+        views.load_requests,
+        ("AT", "STATUS", "     TIME", "     BYTES", "OUTCOME", ""),
+        lambda here, request: [
             here.write(request.at),
             str(request.status or "–"),
             f"{request.milliseconds:>6,} ms",
             f"{request.size:>10,}",
             str(request.outcome),
             f"{request.url} {request.detail}".rstrip(),
-        ]
-        for request in made
-    ]
-    header = ("AT", "STATUS", "     TIME", "     BYTES", "OUTCOME", "")
-    print_table(header, rows, empty="No request was made yet.")
+        ],
+        "No request was made yet.",
+    ),
+}
+"""By option: what reads a number of them, the table's header, a row of it, and what is said if there are none."""
+
+
+def _show_list(here: Installation, conn: Connection, view: str, limit: int, *, as_json: bool) -> None:
+    load, header, describe, empty = _LISTS[view]
+    found = load(conn, limit=limit)
+    if as_json:
+        print_json(found)
+    else:
+        print_table(header, [describe(here, one) for one in found], empty=empty)
 
 
 def _show_unreadable(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
