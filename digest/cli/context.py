@@ -9,7 +9,7 @@ import re
 import secrets
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
@@ -158,18 +158,10 @@ def opened(
     """Open the installation the call means, and close it afterwards."""
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
-    site = open_site(
-        config,
-        choose_clock(config),
-        owner=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
-        jitter=random.SystemRandom().random,
-        progress=progress,
-        create=create,
-    )
-    try:
+    owner, jitter = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}", random.SystemRandom().random
+    clock = choose_clock(config)
+    with closing(open_site(config, clock, owner=owner, jitter=jitter, progress=progress, create=create)) as site:
         yield site
-    finally:
-        site.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +208,9 @@ def opened_store(ctx: click.Context, *, warns: bool = False) -> Iterator[Install
     """Open the database of the installation the call means, and close it afterwards."""
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
-    store = open_store(config.store.url)
-    try:
+    with closing(open_store(config.store.url)) as store:
         clock = choose_clock(config)
         yield Installation(config, store, clock, clock.now(), config.zone)
-    finally:
-        store.close()
 
 
 class NamedQuery(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import replace
 import click
 
 from digest.cli.context import choose_clock, opened, opened_client, set_up_logging
-from digest.cli.output import find_width, json_option, print_json, wrap
+from digest.cli.output import json_option, print_json, print_wrapped
 from digest.cli.program import call_as_here
 from digest.config import Config, open_config
 from digest.config.addresses import read_operator_places, resolve_destinations
@@ -234,12 +234,10 @@ def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
 
 
 def _print(finding: Finding) -> None:
-    room, margin = find_width() - _LABEL - 3, " " * (_LABEL + 3)
-    first, *others = [*wrap(finding.said, room), *finding.more.splitlines()]
-    arrow, *rest = wrap(finding.todo, room - 2)
-    click.echo(f"{_MARKS[finding.verdict]} {finding.check:<{_LABEL}} {first}")
-    for line in [*others, *([f"→ {arrow}"] if arrow else []), *(f"  {line}" for line in rest)]:
-        click.echo(margin + line)
+    said = "\n".join(filter(None, (finding.said, finding.more)))
+    print_wrapped(f"{_MARKS[finding.verdict]} {finding.check:<{_LABEL}} ", said)
+    if finding.todo:
+        print_wrapped(f"{'':{_LABEL + 3}}→ ", finding.todo)
 
 
 def _print_verdict(found: Sequence[Finding]) -> None:
