@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, load, opened_store
-from digest.cli.output import json_option, print_json, print_table, say, showing_progress
+from digest.cli.output import as_dict, json_option, print_json, print_table, say, showing_progress
 from digest.config.addresses import mask_password
 from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
@@ -39,18 +39,14 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
         found = {violation.name: violation.count for violation in violations}
         print_json({"sound": not violations, "violations": found, "rows": rows})
     else:
-        _tell(violations, len(database.INVARIANTS), sum(rows.values()))
+        sound = f"Sound: {len(database.INVARIANTS)} rules hold over {sum(rows.values()):,} rows."
+        print_table(["ROWS", "BREAK THIS RULE"], [[f"{one.count:,}", one.name] for one in violations], empty=sound)
     if violations:
+        if not as_json:
+            say(
+                "Stop what works on it, and keep a copy of the file. Then restore the latest backup that is sound."
+            )
         ctx.exit(1)
-
-
-def _tell(violations: list[database.Violation], asked: int, rows: int) -> None:
-    if not violations:
-        say(f"Sound: {asked} rules hold over {rows:,} rows.")
-        return
-    lines = [[f"{violation.count:,}", violation.name] for violation in violations]
-    print_table(["ROWS", "BREAK THIS RULE"], lines, empty="")
-    say("Stop what works on it, and keep a copy of the file. Then restore the latest backup that is sound.")
 
 
 @command.command()
@@ -149,9 +145,8 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: 
     with showing_progress(quiet=as_json) as tell:
         report = database.restore_backup(config.store.url, file, now, tell, settle=settle_backup)
     if as_json:
-        kept = str(report.kept) if report.kept else None
-        restored = {"store": str(report.place), "kept": kept, "rows": report.rows}
-        print_json(restored | _as_json(until, settled[0]))
+        restored = {"store": report.place, "kept": report.kept, "rows": report.rows}
+        print_json(restored | {"sent_until": until} | as_dict(settled[0]))
         return
     say(f"{report.place}: restored, {count(sum(report.rows.values()), 'row')}, checked and sound.")
     if report.kept is not None:
@@ -175,13 +170,9 @@ def restored(ctx: click.Context, sent_until: str | None, *, as_json: bool) -> No
         with here.store.begin() as conn:
             settled = settle(conn, until, source=here.config.arxiv.source, now=here.now)
     if as_json:
-        print_json(_as_json(until, settled))
+        print_json({"sent_until": until} | as_dict(settled))
     else:
         _tell_settled(until, settled, here.zone, here.now)
-
-
-def _as_json(until: datetime, settled: Settled) -> dict[str, object]:
-    return {"sent_until": until, "deliveries": settled.deliveries, "papers": settled.papers}
 
 
 def _tell_settled(until: datetime, settled: Settled, zone: tzinfo | None, now: datetime) -> None:

@@ -71,24 +71,21 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
 
 
 def _print_list(here: Installation, stored: Sequence[views.StoredDelivery], states: tuple[str, ...]) -> None:
-    rows = []
-    for one in stored:
-        delivery = one.delivery
-        part = f" {delivery.part + 1}/{delivery.parts}" if delivery.parts > 1 else ""
-        rows.append(
-            [
-                str(delivery.id),
-                STATE_WORDS[delivery.state] + part,
-                here.show(delivery.destination),
-                one.subscription,
-                _describe_moment(here, one),
-                cut(delivery.last_error, _WIDEST_ERROR),
-            ]
-        )
-    if states:
-        empty = f"No delivery: {' or '.join(states)}."
-    else:
-        empty = "No deliveries yet: `digest run` sends what is due."
+    rows = [
+        [
+            str(one.delivery.id),
+            STATE_WORDS[one.delivery.state]
+            + f" {one.delivery.part + 1}/{one.delivery.parts}" * (one.delivery.parts > 1),
+            here.show(one.delivery.destination),
+            one.subscription,
+            _describe_moment(here, one),
+            cut(one.delivery.last_error, _WIDEST_ERROR),
+        ]
+        for one in stored
+    ]
+    empty = (
+        f"No delivery: {' or '.join(states)}." if states else "No deliveries yet: `digest run` sends what is due."
+    )
     header = ["ID", "STATE", "TO", "SUBSCRIPTION", f"WHEN ({name_zone(here.zone, here.now)})", ""]
     print_table(header, rows, empty=empty, whole=4)
 
@@ -117,11 +114,8 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
     with opened_store(ctx) as here, here.store.read() as conn:
         stored, attempts = views.load_delivery(conn, delivery_id)
         message = outbox.load_message(conn, delivery_id)
-        todo = _advise(
-            stored.delivery,
-            outbox.load_obstacle(conn, delivery_id),
-            is_doubtful=outbox.may_have_arrived(conn, delivery_id),
-        )
+        before, is_doubtful = outbox.load_obstacle(conn, delivery_id), outbox.may_have_arrived(conn, delivery_id)
+        todo = _advise(stored.delivery, before, is_doubtful=is_doubtful)
     glance = glance_at(message) if message else []
     if as_json:
         print_json({**delivery_as_json(stored), "tries": attempts, "message": glance})

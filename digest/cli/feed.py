@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store, suggest_name
-from digest.cli.output import json_option, print_json, print_table, say
+from digest.cli.output import as_dict, json_option, print_json, print_table, say
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_links
@@ -51,7 +51,7 @@ def list_feeds(ctx: click.Context, name: str | None, *, secret: bool, as_json: b
         print_table(
             ["SUBSCRIPTION", "FEED", "ADDRESS" if secret else "STATE", "QUERIES"],
             [
-                [feed.owner, feed.shown, feed.addresses.get("atom", feed.state), ", ".join(feed.queries)]
+                [feed.subscription, feed.feed, feed.addresses.get("atom", feed.state), ", ".join(feed.queries)]
                 for feed in feeds
             ],
             empty='No feeds yet. Write to = "feed" (or "file:feeds/x.atom") in a subscription, then `digest run`.',
@@ -62,8 +62,8 @@ def list_feeds(ctx: click.Context, name: str | None, *, secret: bool, as_json: b
 class Feed:
     """A line of the list: whose feed it is, what it shows, and how it stands; `place` is None for a file."""
 
-    owner: str
-    shown: str
+    subscription: str
+    feed: str
     state: str
     queries: Sequence[str]
     is_open: bool
@@ -72,8 +72,7 @@ class Feed:
 
     def as_json(self) -> dict[str, object]:
         """Return what a program wants to know of it."""
-        stands = {"subscription": self.owner, "feed": self.shown, "is_open": self.is_open, "queries": self.queries}
-        return {**stands, **self.addresses}
+        return as_dict(self, "state", "place", "addresses") | self.addresses
 
 
 def _find_feeds(here: Installation, conn: Connection) -> Iterator[Feed]:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import click
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import NamedQuery, Workbench, describe_drift, opened_store, opened_workbench
-from digest.cli.output import (
-    as_dict,
-    cut,
-    json_option,
-    print_json,
-    print_table,
-    print_wrapped,
-    say,
-    write_brief,
-)
+from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say, write_brief
 from digest.cli.recent import Found, gather_stored, name_query, paper_as_json, print_papers
 from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
 from digest.config import edits
@@ -27,7 +18,6 @@ from digest.query import Query, to_arxiv
 from digest.query.canonical import print_outline, print_tree
 from digest.store import queries as query_store
 from digest.store import subscriptions as subscription_store
-from digest.store.queries import StoredQuery
 
 _LABEL = 16
 _WIDEST_TEXT = 60
@@ -54,21 +44,9 @@ def list_queries(ctx: click.Context, *, as_json: bool) -> None:
                 followers[revision.name].append(due.subscription.name)
         drift = describe_drift(here.config, conn)
     if as_json:
-        print_json(
-            [
-                as_dict(query)
-                | {"subscriptions": followers[query.name], "days": brought[query.name]}
-                | {"volume": volumes[query.name]}
-                for query in stored
-            ]
-        )
+        more = {name: {"subscriptions": followers[name], "days": brought[name]} for name in followers}
+        print_json([as_dict(one) | more[one.name] | {"volume": volumes[one.name]} for one in stored])
         return
-    _print_queries(stored, followers, volumes, drift)
-
-
-def _print_queries(
-    stored: list[StoredQuery], followers: Mapping[str, list[str]], volumes: Mapping[str, str], drift: str
-) -> None:
     print_table(
         ["QUERY", "TEXT", "NEW PAPERS", "SUBSCRIPTIONS"],
         [
@@ -132,11 +110,10 @@ def _print_reading(query: Query) -> None:
 
 
 def _print_volume(bench: Workbench, found: Found | None) -> None:
-    if found is None:
-        print_wrapped("volume", "Not known: the last days are not stored. `digest try` asks arXiv.", width=_LABEL)
-        return
-    volume = describe_volume(found.span, found.papers)
-    print_wrapped("volume", f"{volume}\n{found.describe_source(bench.zone)}", width=_LABEL)
+    volume = "Not known: the last days are not stored. `digest try` asks arXiv."
+    if found is not None:
+        volume = f"{describe_volume(found.span, found.papers)}\n{found.describe_source(bench.zone)}"
+    print_wrapped("volume", volume, width=_LABEL)
 
 
 def _as_json(asked: NamedQuery, followers: Sequence[str], found: Found | None) -> dict[str, object]:

@@ -264,12 +264,8 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     if listed:
         click.echo()
         columns = ("address", "state", "queries", "when", "since")
-        rows = [[str(one[name]) for name in columns] for one in listed]
-        print_table(
-            ["PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"],
-            [[*row[:-1], row[-1][:10]] for row in rows],
-            empty="",
-        )
+        rows = [[str(one[name])[: 10 if name == "since" else None] for name in columns] for one in listed]
+        print_table(["PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"], rows, empty="")
 
 
 def _name_places(here: Installation, places: Sequence[Destination]) -> str:
