@@ -17,7 +17,6 @@ from digest.model.people import DAYS, KINDS
 from digest.model.subscriptions import Grouping
 from digest.plan.order import Precedence, arrange
 from digest.render.contexts import (
-    ArchiveLink,
     BarView,
     DifferenceView,
     ProblemView,
@@ -204,5 +203,5 @@ def sample_start(trial: TrialView, *, is_full: bool = True) -> StartContext:
     given = dict.fromkeys(("address", "q", "days", "hour", "zone", "kinds", "feed", "joins"), ("<i>",))
     form = SubscribeContext("", "", given, DAYS, KINDS, {"gpu": "GPU <b>"}, token="t0k3n") if is_full else None
     coverage = describe_coverage(make_coverage(None, is_complete=is_full))
-    archives = (ArchiveLink("GPU <b>", "a/x"),) * is_full
+    archives = (("GPU <b>", "a/x"),) * is_full
     return StartContext(trial, form, archives, coverage, "ops@example.org" * is_full)

@@ -595,28 +595,20 @@ class TrialContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveLink:
-    """The past digests of a subscription that everybody may read: its title and the address."""
-
-    title: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
 class StartContext:
     """`web/start.html`: the page to begin.
 
     Attributes:
         trial: the trial of the query in the box.
         form: the form to subscribe, with what `web/subscribe.html` sees; None where nobody may.
-        archives: past digests that everybody may read.
+        archives: past digests that everybody may read: title and address of each.
         coverage: what was checked last.
         contact: the operator's address, "" where none is given.
     """
 
     trial: TrialView
     form: SubscribeContext | None
-    archives: tuple[ArchiveLink, ...]
+    archives: tuple[tuple[str, str], ...]
     coverage: CoverageView
     contact: str
 

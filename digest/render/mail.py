@@ -13,18 +13,8 @@ from markupsafe import Markup, escape
 from digest.model.errors import TemplateError
 from digest.model.messages import Delivery, Digest, Form, Links
 from digest.model.subscriptions import Abstracts
-from digest.render.contexts import (
-    MailContext,
-    MailPaperContext,
-    SubjectContext,
-)
-from digest.render.digests import (
-    find_most,
-    group_papers,
-    view_digest,
-    view_papers,
-    view_rest,
-)
+from digest.render.contexts import MailContext, MailPaperContext, SubjectContext
+from digest.render.digests import find_most, group_papers, view_digest, view_papers, view_rest
 from digest.render.environments import Templates
 from digest.render.mime import (
     check_address,
@@ -145,10 +135,13 @@ def _list_fields(
 ) -> list[tuple[str, str]]:
     key, domain = check_atom(delivery.idempotency_key), check_atom(identity.domain)
     leave = [uri for uri in (links.unsubscribe, links.unsubscribe_mail) if uri]
-    sender, read_by = check_address(identity.from_address), _find_reading_address(links)
+    title, name, sender = digest.title, identity.from_name, check_address(identity.from_address)
+    link = links.unsubscribe_mail or links.ask  # where wishes to leave are read, replies are read, too
+    read_by = check_address(unquote(urlsplit(link).path)) if link else ""
+    whose = title if name in (title, _USUAL_NAME) else f"{title} ({name})"
     fields = [
         ("Date", format_datetime(identity.date)),
-        ("From", write_mailbox(_name_sender(digest.title, identity.from_name), sender)),
+        ("From", write_mailbox(whose, sender)),
         *([("Reply-To", read_by)] if read_by and read_by != sender else ()),
         ("To", check_address(delivery.destination.address)),
         ("Subject", write_subject(subject)),
@@ -169,17 +162,6 @@ def _list_fields(
         ("X-Auto-Response-Suppress", "All"),
         ("Feedback-ID", write_feedback_id(digest.occasion, domain)),
     ]
-
-
-def _name_sender(title: str, name: str) -> str:
-    """Return a digest's sender: its list, and in brackets the operator's name for the sender if it says more."""
-    return title if name in (title, _USUAL_NAME) else f"{title} ({name})"
-
-
-def _find_reading_address(links: Links) -> str:
-    """Return the address where mails of people who want to leave are read, and so replies are too; "" for none."""
-    link = links.unsubscribe_mail or links.ask
-    return check_address(unquote(urlsplit(link).path)) if link else ""
 
 
 class _Frame:

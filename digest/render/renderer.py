@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from email.utils import format_datetime
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from digest.model.errors import DigestError
 from digest.model.messages import Delivery, Digest, Feed, Links, Message, Share
@@ -20,8 +20,8 @@ from digest.render.feeds import fit_feed, write_atom, write_json_feed
 from digest.render.mail import MailIdentity, MailPapers, write_digest_mail, write_digest_text
 from digest.render.mime import check_address, check_atom, write_mail, write_mailbox, write_subject
 from digest.render.slack import (
-    EVENT_TYPE,
     SlackParts,
+    address_payload,
     compile_blocks,
     encode_payload,
     make_payload,
@@ -57,22 +57,6 @@ class Envelope:
     identity: MailIdentity
 
 
-def _message(media_type: str, body: bytes, envelope: Envelope, suffix: str) -> Message:
-    return Message(media_type, body, envelope.key, f"alarm-{envelope.key}{suffix}")
-
-
-def _render_text(templates: Templates, context: AlarmContext) -> tuple[str, str]:
-    lines = [clean_markup(line) for line in templates.render(MAIL, context).strip().split("\n")]
-    subject, text = lines[0], "\n".join(lines[1:]).strip()
-    return clean_text(subject), text
-
-
-def _write_mail(templates: Templates, context: AlarmContext, envelope: Envelope) -> bytes:
-    subject, text = _render_text(templates, context)
-    fields = _head_plain(envelope.identity, envelope.destination.address, subject, envelope.key)
-    return write_mail(fields, envelope.key, flow_text(text))
-
-
 def _head_plain(identity: MailIdentity, to: str, subject: str, key: str) -> list[tuple[str, str]]:
     return [
         ("Date", format_datetime(identity.date)),
@@ -83,10 +67,6 @@ def _head_plain(identity: MailIdentity, to: str, subject: str, key: str) -> list
         ("Auto-Submitted", "auto-generated"),
         ("X-Auto-Response-Suppress", "All"),
     ]
-
-
-def _write_payload(templates: Templates, context: AlarmContext) -> dict[str, Any]:
-    return make_payload(SLACK, compile_blocks(templates.render(SLACK, context)))
 
 
 CONSOLE_WIDTH = 80
@@ -173,26 +153,24 @@ class Renderer:
 
     def render_alarm(self, context: AlarmContext, envelope: Envelope) -> Message:
         """Render a message to the operator."""
-        match envelope.destination.kind:
-            case DestinationKind.MAIL:
-                return _message("message/rfc822", _write_mail(self.templates, context, envelope), envelope, ".eml")
-            case DestinationKind.SLACK:
-                payload = {
-                    "channel": envelope.remote_address or envelope.destination.address,
-                    **_write_payload(self.templates, context),
-                    "metadata": {"event_type": EVENT_TYPE, "event_payload": {"alarm": envelope.key}},
-                    "client_msg_id": envelope.key,
-                }
-                return _message("application/json", encode_payload(payload), envelope, ".json")
-            case DestinationKind.SLACK_WEBHOOK:
-                body = encode_payload(_write_payload(self.templates, context))
-                return _message("application/json", body, envelope, ".json")
-            case DestinationKind.WEBHOOK:
-                body = write_alarm_event(context, envelope.key, envelope.identity.date)
-                return _message("application/json", body, envelope, ".json")
-            case _:
-                subject, text = _render_text(self.templates, context)
-                return _message("text/plain", f"{subject}\n\n{text}\n".encode(), envelope, ".txt")
+        destination, key, identity = envelope.destination, envelope.key, envelope.identity
+        media_type, suffix = "application/json", ".json"
+        if destination.kind is DestinationKind.WEBHOOK:
+            body = write_alarm_event(context, key, identity.date)
+        elif destination.kind in SLACK_KINDS:
+            payload = make_payload(SLACK, compile_blocks(self.templates.render(SLACK, context)))
+            if destination.kind is DestinationKind.SLACK:
+                channel = envelope.remote_address or destination.address
+                payload = address_payload(payload, channel, key, {"alarm": key})
+            body = encode_payload(payload)
+        else:
+            subject, _, text = clean_markup(self.templates.render(MAIL, context).strip()).partition("\n")
+            subject, text = clean_text(subject), text.strip()
+            media_type, suffix, body = "text/plain", ".txt", f"{subject}\n\n{text}\n".encode()
+            if destination.kind is DestinationKind.MAIL:
+                fields = _head_plain(identity, destination.address, subject, key)
+                media_type, suffix, body = "message/rfc822", ".eml", write_mail(fields, key, flow_text(text))
+        return Message(media_type, body, key, f"alarm-{key}{suffix}")
 
     def render_letter(self, context: LetterContext, delivery: Delivery, identity: MailIdentity) -> Message:
         """Render the mail with a link that somebody asked for on a page."""

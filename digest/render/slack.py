@@ -48,15 +48,17 @@ _LONGEST_URL = "https://example.org/".ljust(300, "x")
 
 def write_slack_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:
     """Build the body of `chat.postMessage` for one part."""
-    payload = {
-        "channel": delivery.remote_address or delivery.destination.address,
-        **write_webhook_payload(parts, delivery, links),
-        "metadata": {"event_type": EVENT_TYPE, "event_payload": {"delivery": delivery.idempotency_key}},
-        "client_msg_id": delivery.idempotency_key,
-    }
+    channel, key = delivery.remote_address or delivery.destination.address, delivery.idempotency_key
+    payload = address_payload(write_webhook_payload(parts, delivery, links), channel, key, {"delivery": key})
     if delivery.part and delivery.parent_remote_id:
         payload["thread_ts"] = delivery.parent_remote_id
     return payload
+
+
+def address_payload(payload: dict[str, Any], channel: str, key: str, about: dict[str, str]) -> dict[str, Any]:
+    """Return a message for a channel, under a key that Slack takes once, with metadata by which it is found."""
+    metadata = {"event_type": EVENT_TYPE, "event_payload": about}
+    return {"channel": channel, **payload, "metadata": metadata, "client_msg_id": key}
 
 
 def write_webhook_payload(parts: SlackParts, delivery: Delivery, links: Links) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -36,7 +35,6 @@ from digest.web.forms import Form, is_one_click, make_form_token, read_form, req
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-    from sqlalchemy import Connection
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
@@ -213,7 +211,7 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
         try:
             with site.store.read() as conn:
                 outbox = views.load_open(conn, now)
-                last_look = _last_look(conn, site)
+                last_look = cursor_store.load_cursor(conn, site.config.arxiv.source).last_complete_at
         except StoreError:
             return PlainTextResponse("The database does not answer.", UNAVAILABLE)
         waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
@@ -234,11 +232,6 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
     except StoreError:
         return ["the database does not answer"]
     return [*pulse.failures, *(alarm.detail for alarm in alarms if alarm.name in STUCK)]
-
-
-def _last_look(conn: Connection, site: Site) -> datetime | None:
-    """Return when arXiv was last checked completely."""
-    return cursor_store.load_cursor(conn, site.config.arxiv.source).last_complete_at
 
 
 def ask_to_leave(request: Request) -> Response:
@@ -308,9 +301,8 @@ def show_stored(request: Request) -> Response:
     """Say what is stored of people, why, and for how long."""
     shell = shell_of(request)
     config = shell.site.config
-    return shell.pages.show(
-        "stored.html", StoredContext(STORED, contact=find_contact(config), home=config.web.base_url)
-    )
+    context = StoredContext(STORED, contact=find_contact(config), home=config.web.base_url)
+    return shell.pages.show("stored.html", context)
 
 
 def serve_reference(request: Request) -> Response:

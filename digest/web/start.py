@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from digest.poll.coverage import load_coverage
-from digest.render.contexts import ArchiveLink, StartContext, TrialContext
+from digest.render.contexts import StartContext, TrialContext
 from digest.render.coverage import describe_coverage
 from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
@@ -27,7 +27,7 @@ def show_start(request: Request) -> Response:
     context = StartContext(
         trial=shell.trials.try_text(text),
         form=None if config.web.signup.is_off else fill_form(shell, {"q": (text,)}),
-        archives=tuple(ArchiveLink(title, url) for title, url in archives),
+        archives=archives,
         coverage=describe_coverage(
             replace(coverage, matched=None, mailing=coverage.checked_at and coverage.mailing)
         ),
