@@ -181,12 +181,8 @@ def polling_alone(site: Site) -> Iterator[str]:
         yield other
     finally:
         if not other:
-            _end_polling(site)
-
-
-def _end_polling(site: Site) -> None:
-    try:
-        with site.store.begin() as conn:
-            workers.end_alone(conn, site.owner, POLLING, SystemClock().now())
-    except StoreError as error:
-        _log.warning("other processes do not check arXiv until this one checks again: %s", error.message)
+            try:
+                with site.store.begin() as conn:
+                    workers.end_alone(conn, site.owner, POLLING, SystemClock().now())
+            except StoreError as error:
+                _log.warning("other processes do not check arXiv until this one checks again: %s", error.message)

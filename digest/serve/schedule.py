@@ -123,9 +123,10 @@ class Schedule:
         """Begin. Nothing is planned before arXiv has been checked, or the check has failed."""
         self._beat()
         now = SystemClock().now()
+        first = {**dict.fromkeys(_AT_ONCE, now), "watch": now + _LONG_LOOK}
         self._add("heartbeat", self._beat, now)
         for job in self._jobs.values():
-            self._add(job.name, partial(self._take_turn, job), _first_turn(job.name, now))
+            self._add(job.name, partial(self._take_turn, job), first.get(job.name))  # others wait for being woken
         self._scheduler.start()
 
     def reload(self, load: Callable[[], Config]) -> None:
@@ -219,10 +220,3 @@ class Schedule:
             _log.warning("the database does not record that this process is alive: %s", error.message)
         else:
             self.pulse.note_write()
-
-
-def _first_turn(name: str, now: datetime) -> datetime | None:
-    """Return when a job begins by itself; None where nothing but another job makes it begin."""
-    if name in _AT_ONCE:
-        return now
-    return now + _LONG_LOOK if name == "watch" else None

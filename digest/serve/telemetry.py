@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from json import dumps
 from typing import TextIO
 
@@ -221,29 +222,24 @@ class Metrics:
         registry = self._registry = prometheus.CollectorRegistry()
         self._render = prometheus.generate_latest
         self.content_type: str = prometheus.CONTENT_TYPE_LATEST
+        counter, gauge = (
+            partial(prometheus.Counter, registry=registry),
+            partial(prometheus.Gauge, registry=registry),
+        )
         self._verb_seconds = prometheus.Histogram(
             "digest_verb_seconds", "How long each verb took.", ["verb"], buckets=_VERB_SECONDS, registry=registry
         )
-        self.papers = prometheus.Counter("digest_papers", "Changes found, by kind.", ["kind"], registry=registry)
-        self.matches = prometheus.Counter("digest_matches", "Papers matched for subscriptions.", registry=registry)
-        self.deliveries = prometheus.Counter(
-            "digest_deliveries", "Deliveries that reached a state.", ["transport", "state"], registry=registry
-        )
-        self._outbox = prometheus.Gauge("digest_outbox", "Deliveries waiting now.", ["state"], registry=registry)
-        self._oldest_due = prometheus.Gauge(
-            "digest_outbox_oldest_due_seconds", "How long the oldest due delivery has waited.", registry=registry
-        )
-        self.last_poll = prometheus.Gauge(
-            "digest_last_complete_poll_timestamp_seconds",
-            "When the last complete check of arXiv ended.",
-            registry=registry,
-        )
-        self.late = prometheus.Gauge(
-            "digest_mailing_late",
-            "1 while an expected announcement of arXiv is missing on the next morning.",
-            registry=registry,
-        )
-        self.ready = prometheus.Gauge("digest_ready", "1 while this process is ready.", registry=registry)
+        self.papers = counter("digest_papers", "Changes found, by kind.", ["kind"])
+        self.matches = counter("digest_matches", "Papers matched for subscriptions.")
+        self.deliveries = counter("digest_deliveries", "Deliveries that reached a state.", ["transport", "state"])
+        self._outbox = gauge("digest_outbox", "Deliveries waiting now.", ["state"])
+        waited = "How long the oldest due delivery has waited."
+        self._oldest_due = gauge("digest_outbox_oldest_due_seconds", waited)
+        last = "When the last complete check of arXiv ended."
+        self.last_poll = gauge("digest_last_complete_poll_timestamp_seconds", last)
+        late = "1 while an expected announcement of arXiv is missing on the next morning."
+        self.late = gauge("digest_mailing_late", late)
+        self.ready = gauge("digest_ready", "1 while this process is ready.")
 
     @contextmanager
     def time_verb(self, verb: Verb) -> Iterator[None]:
