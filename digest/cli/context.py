@@ -257,7 +257,10 @@ class Workbench:
             except ArxivUnreachable as error:
                 raise explain_unreachable(error) from error
             except ArxivError as error:
-                error.hint = advise_again(error)
+                if error.hint == GOES_ON:
+                    error.hint = "Call it again then: until then nothing is asked."
+                elif error.hint in (TRY_AGAIN, ASKED_AGAIN):
+                    error.hint = "Call it again later."
                 raise
 
 
@@ -272,13 +275,6 @@ def write_sources(sources: Iterable[str], folder: Path) -> list[str]:
         one if one.startswith((ZOTERO, "~")) or Path(one).is_absolute() else os.path.relpath(one, folder)
         for one in sources
     ]
-
-
-def advise_again(error: ArxivError) -> str:
-    """Return what to do about an error of arXiv's where no poll comes that would ask again."""
-    if error.hint == GOES_ON:
-        return "Call it again then: until then nothing is asked."
-    return "Call it again later." if error.hint in (TRY_AGAIN, ASKED_AGAIN) else error.hint
 
 
 def explain_unreachable(error: ArxivUnreachable) -> ArxivUnreachable:

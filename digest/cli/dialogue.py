@@ -22,14 +22,7 @@ from digest.config.addresses import (
     read_smtp_url,
 )
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS, add_login, guess_provider
-from digest.config.starter import (
-    Answers,
-    Question,
-    complete_schedule,
-    list_open,
-    log_in,
-    suggest_schedule,
-)
+from digest.config.starter import Answers, Question, complete_schedule, list_open, log_in, suggest_schedule
 from digest.inspect.preview import describe_found, note_found
 from digest.model.errors import ArxivError, DigestError, UsageError
 from digest.model.messages import Digest
@@ -113,7 +106,10 @@ class Dialogue:
                 )
                 return replace(known, token_file=self._ask_secret("Bot token (xoxb-…)", TOKEN_FILE))
             case Question.BASE_URL:
-                return _ask_base_url(known)
+                offer = "`digest serve` can offer the feed at an https address."
+                _say(f"{offer} Without one, each run writes it into a file.")
+                base_url = ask("Which address? Enter for none.", lambda text: text and read_secure_url(text), "")
+                return replace(known, base_url=base_url)
             case Question.WHEN:
                 read = partial(complete_schedule, zone=self.zone)
                 return replace(known, when=ask("When?", read, suggest_schedule(self.zone)))
@@ -208,12 +204,6 @@ def _ask_own_server() -> str:
         if scheme != "smtp" or not login or is_loopback(url):
             return url
         _say("The password would travel unencrypted. Choose STARTTLS or TLS.")
-
-
-def _ask_base_url(known: Answers) -> Answers:
-    _say("`digest serve` can offer the feed at an https address. Without one, each run writes it into a file.")
-    base_url = ask("Which address? Enter for none.", lambda text: read_secure_url(text) if text else "", "")
-    return replace(known, base_url=base_url)
 
 
 def _choose(question: str, choices: Sequence[str], usual: str = "") -> str:

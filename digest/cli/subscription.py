@@ -31,7 +31,6 @@ from digest.model.subscriptions import (
     Destination,
     DueSubscription,
     Grouping,
-    Subscription,
     SubscriptionState,
     normalise_address,
 )
@@ -345,6 +344,10 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
             print_wrapped(label, "\n".join(filter(None, values)), width=13, bold=True)
 
 
+_ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
+"""What is said of digests that do not show abstracts as usual."""
+
+
 def _describe(
     here: Installation,
     due: DueSubscription,
@@ -360,6 +363,8 @@ def _describe(
     width = max(map(len, named), default=0)
     texts = [one.text for one in due.revisions if one.name == one.text]
     saved = {query.name for query in here.config.queries}
+    usual = "papers below saved queries" * (subscription.group_by is Grouping.QUERY)
+    reads = (usual, _ABSTRACTS.get(subscription.abstracts, ""))
     return {
         "name": [f"{subscription.name} · “{subscription.title}”"],
         "follows": [*(f"{name:<{width}}  {text}" for name, text in named.items()), *texts],
@@ -368,7 +373,7 @@ def _describe(
         "next": [turn],
         "kinds": [", ".join(subscription.kinds)],
         "when empty": [subscription.when_empty],
-        **({"quiet hours": [str(subscription.quiet_hours)]} if subscription.quiet_hours else {}),
+        "quiet hours": [str(subscription.quiet_hours or "")],
         "excludes": [
             *_describe_queries(subscription.exclude),
             ", ".join(map(str, subscription.exclude_papers)),
@@ -378,7 +383,7 @@ def _describe(
         "read first": _describe_queries(subscription.read_first, saved),
         "read last": _describe_queries(subscription.read_last, saved),
         "show": ["all" if subscription.show is None else count(subscription.show, "paper")],
-        **_describe_reading(subscription),
+        "reads": ["; ".join(filter(None, reads))],
         "brings": [describe_matches(line.days, line.began_at, here.now)],
         "digests": [
             f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}"
@@ -389,16 +394,6 @@ def _describe(
         + [f"`digest preview {subscription.name} --digest {digest.id}` shows one" for digest in digests[:1]]
         or ["none yet"],
     }
-
-
-_ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
-
-
-def _describe_reading(subscription: Subscription) -> dict[str, list[str]]:
-    """Say how its digests read, as far as that is not the usual."""
-    words = ["papers below saved queries"] if subscription.group_by is Grouping.QUERY else []
-    words += [_ABSTRACTS[subscription.abstracts]] if subscription.abstracts in _ABSTRACTS else []
-    return {"reads": ["; ".join(words)]} if words else {}
 
 
 def _describe_place(here: Installation, place: Place) -> str:

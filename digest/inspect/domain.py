@@ -47,7 +47,9 @@ def inspect_domain(
             yield Finding(Verdict.UNCHECKED, "DNS", said) if is_private else no_domain
             return
         provider = find_provider(mail_host)
-        yield judge_spf(records, domain, provider.spf if provider else "")
+        wanted = f"include:{provider.spf}" if provider and provider.spf else "mx"
+        other = "" if wanted != "mx" else ", or what your mail provider names"
+        yield _judge_only("SPF", _select(records, "v=spf1"), f"at {domain}: v=spf1 {wanted} ~all{other}")
         selector = selector or (provider.selector if provider else "")
         if provider and domain in provider.domains:
             yield Finding(Verdict.OK, "DKIM", f"{provider.name} signs mail from its own domain")
@@ -80,13 +82,6 @@ def _ask(resolver: dns.resolver.Resolver, name: str) -> list[str] | None:
 def _select(records: Sequence[str], version: str) -> list[str]:
     """Return the records of a kind: its version comes first."""
     return [one for one in records if re.match(rf"{re.escape(version)}(?:[\s;]|$)", one.strip(), re.IGNORECASE)]
-
-
-def judge_spf(records: Sequence[str], domain: str, include: str) -> Finding:
-    """Judge the TXT records of a domain; `include` is what its mail provider wants in them, "" where not known."""
-    record = f"v=spf1 {f'include:{include}' if include else 'mx'} ~all"
-    other = "" if include else ", or what your mail provider names"
-    return _judge_only("SPF", _select(records, "v=spf1"), f"at {domain}: {record}{other}")
 
 
 def judge_dkim(records: Sequence[str], name: str) -> Finding:

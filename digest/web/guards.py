@@ -133,14 +133,16 @@ class BodyLimit:
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
+        body, status = None, 413
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 body = await _read_body(scope, receive)
         except TimeoutError:
-            await self._refuse(408, scope, receive, send)
-            return
+            status = 408
         if body is None:
-            await self._refuse(413, scope, receive, send)
+            answer = self._fail(status)
+            answer.headers["Connection"] = "close"
+            await answer(scope, receive, send)
             return
         scope.setdefault("state", {})["body"] = body
         waiting = [{"type": "http.request", "body": body, "more_body": False}]
@@ -149,11 +151,6 @@ class BodyLimit:
             return waiting.pop() if waiting else await receive()
 
         await self._app(scope, receive_read, send)
-
-    async def _refuse(self, status: int, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = self._fail(status)
-        answer.headers["Connection"] = "close"
-        await answer(scope, receive, send)
 
 
 async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
