@@ -10,7 +10,7 @@ import click
 
 from digest import tex
 from digest.cli.context import NamedQuery, Workbench
-from digest.cli.output import Lines, cut, find_width, print_json, print_wrapped, shows_colors
+from digest.cli.output import Lines, as_dict, cut, find_width, print_json, print_wrapped, shows_colors
 from digest.inspect.preview import find_stored, find_stored_days, search_days
 from digest.inspect.query_volume import DaySpan, Moved, compare_wordings, list_submission_days
 from digest.model.announcements import Kind
@@ -99,18 +99,9 @@ def name_query(asked: NamedQuery) -> dict[str, object]:
 
 def paper_as_json(query: Query | None, paper: Paper) -> dict[str, object]:
     """Return what a program wants to know of a paper, and the clauses that are met."""
-    return {
-        "id": str(paper.id),
-        "version": paper.version,
-        "title": paper.title,
-        "abstract": paper.abstract,
-        "authors": [author.name for author in paper.authors],
-        "categories": paper.categories,
-        "published": paper.published,
-        "updated": paper.updated,
-        "url": paper.url,
-        "why": [reason.clause for reason in find_reasons(query, paper)] if query else [],
-    }
+    why = [reason.clause for reason in find_reasons(query, paper)] if query else []
+    names = [author.name for author in paper.authors]
+    return as_dict(paper, "versions", "datestamp") | {"authors": names, "url": paper.url, "why": why}
 
 
 def compare(

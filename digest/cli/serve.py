@@ -46,12 +46,6 @@ _ARENAS = -8
 """`M_ARENA_MAX` of glibc's `mallopt`."""
 
 
-def _share_memory() -> None:
-    """Let all threads share the memory that one has freed: by itself glibc keeps apart what each once needed."""
-    with suppress(AttributeError):  # another C library
-        ctypes.CDLL(None).mallopt(_ARENAS, 1)
-
-
 @click.command()
 @click.option("--no-web", is_flag=True, help="Listen nowhere: no feeds over HTTP, no pages.")
 @click.option(
@@ -69,7 +63,8 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     """
     stop, reload = threading.Event(), threading.Event()
     _listen(stop.set, reload.set)
-    _share_memory()
+    with suppress(AttributeError):  # by itself glibc keeps apart the memory that each thread once needed
+        ctypes.CDLL(None).mallopt(_ARENAS, 1)
     load(ctx, warns=True)
     with ExitStack() as stack:
         site = stack.enter_context(opened(ctx))

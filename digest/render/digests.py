@@ -10,19 +10,15 @@ from zoneinfo import ZoneInfo
 
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
-from digest.model.errors import TemplateError
+from digest.model.errors import TemplateError, count
 from digest.model.messages import Coverage, Digest, DigestEntry, Form, Links, Occasion
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions
 from digest.render.contexts import PageContext, PostContext
-from digest.render.coverage import (
-    CoverageState,
-    CoverageView,
-    describe_coverage,
-)
+from digest.render.coverage import CoverageState, CoverageView, describe_coverage
 from digest.render.papers import PaperView
-from digest.render.text import clean_text, count_papers, name_slot, name_zone, shorten
+from digest.render.text import clean_text, name_slot, name_zone, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,7 +138,7 @@ def view_query(name: str, text: str) -> QueryView:
 def write_headline(digest: Digest) -> str:
     """Say in a few words what a digest brings: how many papers, or why there is none."""
     if digest.entries:
-        return count_papers(len(digest.entries)) + (" or more" if digest.coverage.total else "")
+        return count(len(digest.entries), "paper") + (" or more" if digest.coverage.total else "")
     if digest.occasion is Occasion.TRIAL:
         return "No papers"
     match describe_coverage(digest.coverage).state:
@@ -209,7 +205,7 @@ def _explain_empty_trial(digest: Digest) -> str:
     looked_at = digest.coverage.looked_at
     if looked_at:
         return (
-            f"arXiv's search names {count_papers(looked_at)} that {text} does not mean as Digest reads it."
+            f"arXiv's search names {count(looked_at, 'paper')} that {text} does not mean as Digest reads it."
             " `digest explain PAPER QUERY` says which clause each fails."
         )
     query, nothing = parse_query(digest.queries[0][1]), f"arXiv has no paper that matches {text}."

@@ -12,7 +12,7 @@ import traceback
 from contextlib import contextmanager
 from dataclasses import fields
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +23,11 @@ from jinja2 import nodes
 from jinja2.utils import missing
 from markupsafe import Markup
 
-from digest.model.errors import TemplateError
+from digest.model.errors import TemplateError, count
 from digest.render.terminal import cut_line
 from digest.render.text import (
     Markdown,
     Mrkdwn,
-    count_papers,
     link,
     markdown_escape,
     markdown_link,
@@ -60,7 +59,8 @@ class Templates:
     def __init__(self, folders: Sequence[Path], shipped: Path) -> None:
         self.folders = (*(folder for folder in folders if folder != shipped), shipped)
         self._shipped = shipped
-        self._plain = self._build_loader()
+        by_prefix = jinja2.PrefixLoader({SHIPPED_PREFIX: jinja2.FileSystemLoader(shipped)}, delimiter=":")
+        self._plain = jinja2.ChoiceLoader([jinja2.FileSystemLoader(self.folders), by_prefix])
         self._text = _build_environment(self._plain)
         self._text.globals.update(styled=styled, link=styled_link, cut_line=cut_line)
         self._slack = _build_environment(self._plain, finalize=slack_escape)
@@ -69,12 +69,6 @@ class Templates:
         self._markdown.globals.update(link=markdown_link, Markdown=Markdown)
         self._escaped = _build_environment(self._plain, autoescape=True)
         self._escaped.globals.update(read_style=self._read_style)
-
-    def _build_loader(self) -> jinja2.BaseLoader:
-        shipped = jinja2.FileSystemLoader(self._shipped)
-        return jinja2.ChoiceLoader(
-            [jinja2.FileSystemLoader(self.folders), jinja2.PrefixLoader({SHIPPED_PREFIX: shipped}, delimiter=":")]
-        )
 
     def names(self) -> list[str]:
         """Return the names of all templates, sorted."""
@@ -160,13 +154,8 @@ class Templates:
                 hint="The syntax is Jinja's: https://jinja.palletsprojects.com/templates/",
             ) from error
         except Exception as error:  # whatever an expression in a template raises is the template's fault
-            raise self._blame(error, name, sorted(seen)) from error
-
-    def _blame(self, error: Exception, name: str, seen: list[str]) -> TemplateError:
-        """Say of a template what failed in it, where, and what it may name."""
-        file, line = self._find_place(error)
-        place = f"{file}, line {line}" if file else name
-        return TemplateError(f"{place}: {error}", hint=f"It sees {', '.join(seen)}." if seen else "")
+            hint = f"It sees {', '.join(sorted(seen))}." if seen else ""
+            raise TemplateError(f"{self._find_place(error) or name}: {error}", hint=hint) from error
 
     def _choose_environment(self, name: str) -> jinja2.Environment:
         if name.startswith(SLACK_FOLDER):
@@ -188,13 +177,13 @@ class Templates:
             f"there is no template {name}", hint=f"Looked in {looked}. Existing ones: {', '.join(self.names())}."
         )
 
-    def _find_place(self, error: Exception) -> tuple[str, int]:
-        """Return file and line of the template that an error comes from; "" and 0 where none can be seen."""
+    def _find_place(self, error: Exception) -> str:
+        """Return file and line of the template that an error comes from; "" where none can be seen."""
         folders = tuple(str(folder) for folder in self.folders)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename.startswith(folders):
-                return frame.filename, frame.lineno or 0
-        return "", 0
+                return f"{frame.filename}, line {frame.lineno}"
+        return ""
 
 
 def _list_names(folder: Path) -> Iterator[str]:
@@ -225,7 +214,7 @@ def _build_environment(
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters.update(count_papers=count_papers, open_sentence=open_sentence)
+    environment.filters.update(count_papers=partial(count, one="paper"), open_sentence=open_sentence)
     return environment
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
@@ -189,21 +189,17 @@ def recover(site: Site) -> None:
         StoreError: this machine's clock is behind what the database says, or another one ran ahead.
     """
     with site.store.begin() as conn:
-        _refuse_moment_to_come(run_store.load_last_start(conn), site.clock.now())
-        run_store.abandon_running(conn, site.clock.now())
+        last, now = run_store.load_last_start(conn), site.clock.now()
+        if last is not None and last > now + CLOCKS_DIFFER:  # what is due then is not known
+            raise StoreError(
+                f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
+                f" {now:%a %-d %b %Y %H:%M} here: a clock is wrong, or was",
+                hint="Correct this machine's clock. If it is right, wait until then, or `digest db restore` an"
+                " earlier backup.",
+            )
+        run_store.abandon_running(conn, now)
         if site.store.dialect == "sqlite":
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
-            outbox_module.adopt_orphans(conn, site.clock.now(), settle=waits)
+            outbox_module.adopt_orphans(conn, now, settle=waits)
             adopt_gate(conn, site.clock)
             workers.strike_off_others(conn, site.owner)
-
-
-def _refuse_moment_to_come(last: datetime | None, now: datetime) -> None:
-    """Refuse a database whose last check of arXiv is in the future: what is due then is not known."""
-    if last is not None and last > now + CLOCKS_DIFFER:
-        raise StoreError(
-            f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
-            f" {now:%a %-d %b %Y %H:%M} here: a clock is wrong, or was",
-            hint="Correct this machine's clock. If it is right, wait until then, or `digest db restore` an earlier"
-            " backup.",
-        )
