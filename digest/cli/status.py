@@ -70,6 +70,8 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
         return
     headline = f"{status.sum_up()} {_describe_next(here, status)}".rstrip()
     say(headline)
+    size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
+    papers = count(status.papers, "paper")
     coming = _write_near(here, mailing_moment(status.next_mailing))
     facts = [
         ("arXiv", _describe_intake(here, status)),
@@ -77,7 +79,7 @@ def command(ctx: click.Context, *, shows_all: bool, as_json: bool) -> None:
         ("Messages", _describe_outbox(here, status)),
         ("Alarms", _describe_alarms(here, status)),
         *(("Process", line) for line in _describe_workers(here, status.workers)),
-        ("Database", _describe_system(here, status)),
+        ("Database", f"{status.dialect}, {size}, {papers}. Times: {name_zone(here.zone, status.now)}."),
     ]
     columns = find_columns()
     drift = drift if shows_all else cut(drift, 2 * columns - _LABEL)
@@ -224,12 +226,6 @@ def _describe_alarms(here: Installation, status: Status) -> str:
     if status.untold:
         words.append(f"Not sent yet: {', '.join(status.untold)}.")
     return " ".join(words)
-
-
-def _describe_system(here: Installation, status: Status) -> str:
-    size = f"{status.size / _MEGABYTE:,.0f} MB" if status.size >= _MEGABYTE else f"{status.size / 1000:,.0f} kB"
-    papers, zone = count(status.papers, "paper"), name_zone(here.zone, status.now)
-    return f"{status.dialect}, {size}, {papers}. Times: {zone}."
 
 
 def _describe_workers(here: Installation, workers: Sequence[Worker]) -> list[str]:

@@ -417,14 +417,8 @@ def _follow(
             _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER)) for revision in due.revisions
         )
         row, matched_at = kept.get(change.id, (None, None))
-        judged = judge_change(
-            change,
-            due,
-            asked,
-            row,
-            is_matched=change.id <= mark,
-            is_overtaken=change.id in overtaken,
-        )
+        has = {"is_matched": change.id <= mark, "is_overtaken": change.id in overtaken}
+        judged = judge_change(change, due, asked, row, **has)
         yield ChangeTrail(change, asked, judged, matched_at, row.digest_id if row else None)
 
 

@@ -14,8 +14,6 @@ from digest.tex import to_plain
 from digest.tex.symbols import BIG_OPERATORS, GREEK, OPERATORS, RELATIONS
 from digest.tex.tokens import find_formulas
 
-MEDIA_TYPE = "application/x-bibtex; charset=utf-8"
-
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ESCAPES = str.maketrans(
     {
@@ -252,9 +250,6 @@ def drop_repeated(papers: Iterable[Paper]) -> list[Paper]:
     return list(first.values())
 
 
-MEDIA_TYPE_RIS = "application/x-research-info-systems; charset=utf-8"
-
-
 def write_ris(papers: Iterable[Paper], *, with_abstracts: bool = False) -> str:
     """Return papers as the text of a `.ris` file, in the order given; "" for none."""
     lines = (
@@ -296,3 +291,10 @@ def _write_name_ris(name: WrittenName) -> str:
         return clean_text(whole.replace(",", " ").replace("*", ""))
     parts = (name.last, name.given, name.generation)
     return ", ".join(part.replace("*", "").replace(",", " ") for part in parts if part)
+
+
+FORMATS = {
+    "bib": (write_bibtex, "application/x-bibtex; charset=utf-8"),
+    "ris": (write_ris, "application/x-research-info-systems; charset=utf-8"),
+}
+"""What writes papers, and its media type, by the ending of a file."""

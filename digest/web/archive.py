@@ -1,4 +1,4 @@
-"""Answers pages of digests, archives, the icon and robots.txt."""
+"""Answers pages of digests, archives and robots.txt."""
 
 from __future__ import annotations
 
@@ -123,16 +123,8 @@ def serve_robots(request: Request) -> Response:
     return answer_cached(request, "\n".join(lines).encode(), "text/plain; charset=utf-8")
 
 
-def serve_icon(request: Request) -> Response:
-    """Answer with the pages' icon, also where browsers look for one by themselves."""
-    icon = shell_of(request).site.renderer.templates.read_source("web/favicon.svg")
-    return answer_cached(request, icon.encode(), "image/svg+xml")
-
-
 ROUTES = [
     Route("/d/{token}", show_digest),
     Route("/a/{token}", as_search(show_archive, "q")),
     Route("/robots.txt", serve_robots),
-    Route("/favicon.svg", serve_icon),
-    Route("/favicon.ico", serve_icon),
 ]

@@ -309,18 +309,15 @@ def serve_reference(request: Request) -> Response:
     """Answer with a paper's reference; 304 where the reader has it, 404 for what is not stored."""
     shell = shell_of(request)
     name, _, suffix = request.path_params["name"].rpartition(".")
-    paper = _find_paper(request, name) if suffix in ("bib", "ris") else None
+    paper = _find_paper(request, name) if suffix in references.FORMATS else None
     if paper is None:
         return shell.pages.fail(404)
-    if suffix == "bib":
-        text, media_type = references.write_bibtex([paper], with_abstracts=True), references.MEDIA_TYPE
-    else:
-        text, media_type = references.write_ris([paper], with_abstracts=True), references.MEDIA_TYPE_RIS
+    write, media_type = references.FORMATS[suffix]
     headers = {
         "Last-Modified": write_http_date(paper.updated),
         "Content-Disposition": f'attachment; filename="{make_key(paper)}.{suffix}"',
     }
-    return answer_cached(request, text.encode(), media_type, headers)
+    return answer_cached(request, write([paper], with_abstracts=True).encode(), media_type, headers)
 
 
 def answer_cached(request: Request, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> Response:

@@ -45,15 +45,15 @@ def show_trial(request: Request) -> Response:
     return shell_of(request).pages.show("trial.html", TrialContext(trial))
 
 
-def serve_script(request: Request) -> Response:
-    """Answer with a page's script, which is named like its template."""
-    script = shell_of(request).site.renderer.templates.read_source(f"web{request.scope['path']}")
-    return answer_cached(request, script.encode(), "text/javascript")
+def serve_file(request: Request) -> Response:
+    """Answer with a page's script or icon, which is named like its template; browsers look for favicon.ico."""
+    name = request.scope["path"].replace(".ico", ".svg")
+    source = shell_of(request).site.renderer.templates.read_source(f"web{name}")
+    return answer_cached(request, source.encode(), "text/javascript" if name.endswith(".js") else "image/svg+xml")
 
 
 ROUTES = [
     Route("/", as_search(show_start, "q")),
     Route("/live", as_search(show_trial)),
-    Route("/live.js", serve_script),
-    Route("/digest.js", serve_script),
+    *(Route(path, serve_file) for path in ("/live.js", "/digest.js", "/favicon.svg", "/favicon.ico")),
 ]
