@@ -45,6 +45,13 @@ from digest.store.people import Person
 from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, destination_key, load_places
 from digest.store.views import SubscriptionLine
 
+NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
+
+
+@click.group(cls=CommandGroup)
+def command() -> None:
+    """Subscriptions: who gets what, where and when."""
+
 
 def _describe_queries(texts: Sequence[str], named: Collection[str] = ()) -> list[str]:
     """Return queries, a line each; those that can't be read say so."""
@@ -68,7 +75,7 @@ OPERATOR = "operator"
 """Kept with the consent, where the operator did it for a reader."""
 
 
-@click.command()
+@command.command()
 @click.argument("name")
 @click.option(
     "--until",
@@ -112,7 +119,7 @@ def _read_day(text: str, here: Installation, due: DueSubscription) -> datetime:
     return moment
 
 
-@click.command()
+@command.command()
 @click.argument("name")
 @click.pass_context
 def resume(ctx: click.Context, name: str) -> None:
@@ -146,7 +153,7 @@ def _describe_turn(here: Installation, turn: datetime | None) -> str:
     return f"Its next digest: {here.write(turn)}."
 
 
-@click.command("unsubscribe")
+@command.command("unsubscribe")
 @click.argument("name")
 @click.argument("address")
 @click.option("--everything", is_flag=True, help="All subscriptions, also later ones.")
@@ -168,7 +175,7 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
     say(f"Only if its reader asks for it: `digest subscription resubscribe {again}`")
 
 
-@click.command()
+@command.command()
 @click.argument("name")
 @click.argument("address")
 @click.option("--everything", is_flag=True, help="All subscriptions, not this one alone.")
@@ -209,14 +216,6 @@ def _find_destination(conn: Connection, config: Config, name: str, address: str)
             hint=suggest_name(wanted, pushed, f"digest subscription show {name}"),
         )
     return pushed[wanted]
-
-
-NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
-
-
-@click.group(cls=CommandGroup)
-def command() -> None:
-    """Subscriptions: who gets what, where and when."""
 
 
 @command.command("list")
@@ -407,7 +406,7 @@ def _describe_place(here: Installation, place: Place) -> str:
     return f"{shown}   {word} since {here.write(place.since)}: {place.reason}"
 
 
-@click.command()
+@command.command()
 @click.argument("name")
 @click.argument("changes", metavar="[KEY=VALUE]...", nargs=-1)
 @click.option("--add-query", metavar="QUERY", multiple=True, help="A query, or a saved one's name. Repeatable.")
@@ -441,7 +440,7 @@ def edit(
     save_change(ctx, plan_change(file, text.encode()), manner)
 
 
-@click.command()
+@command.command()
 @click.argument("name", metavar="NAME|ADDRESS")
 @saving_options
 @click.pass_context
@@ -488,7 +487,7 @@ def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
         )
 
 
-@click.command("export")
+@command.command("export")
 @click.argument("address")
 @click.pass_context
 def export_person(ctx: click.Context, address: str) -> None:
@@ -504,7 +503,3 @@ def _export(conn: Connection, address: str) -> dict[str, Any]:
             f"nothing is stored about {address}", hint="`digest subscription list` shows who there is."
         )
     return found
-
-
-for _one in (pause, resume, unsubscribe_reader, resubscribe, edit, remove, export_person):
-    command.add_command(_one)
