@@ -19,10 +19,10 @@ from digest.cli.preview import write_output
 from digest.cli.program import name_command
 from digest.cli.recent import paper_as_json
 from digest.config import find_config, find_state_folder, read_environment
+from digest.config.addresses import resolve_sources
 from digest.inspect.missed import find_missed
 from digest.interest.libraries import read_libraries, read_source
 from digest.model.errors import OutsideError, UsageError
-from digest.model.libraries import ZOTERO
 from digest.model.polls import Source
 from digest.poll.installation import Site
 from digest.poll.record import PollReport
@@ -66,7 +66,7 @@ def command(
     digest missed zotero:1234567/Thesis --days 60
     digest missed lab.ris --output missed.html
     """  # noqa: D301 - click reads the backspace, which must be one
-    source = library if library.startswith(ZOTERO) else str(Path(library).absolute())
+    (source,) = resolve_sources([library], Path.cwd())
     is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
     with opened_workbench(ctx) as bench:
         first = bench.now.astimezone(UTC).date() - timedelta(days=days)

@@ -33,6 +33,7 @@ from digest.store import Store
 from digest.store import libraries as library_store
 from digest.store.libraries import LIKES, StoredLibrary, StoredLibraryPaper
 from digest.store.papers import count_announced
+from digest.store.views import count_papers
 from digest.wire import Wire
 
 _REQUESTS: Final = 5
@@ -213,7 +214,7 @@ def _count_words(site: Site, now: datetime, *, again: bool) -> None:
         row = library_store.load_counts(conn)
         if row is not None and not again:
             return
-        stored = library_store.count_stored(conn)
+        stored = count_papers(conn)
         is_due = row is None or now - row.made_at >= _COUNTS_LAST or stored >= 2 * row.papers
         texts = library_store.load_newest(conn, _COUNTED) if is_due else ()
     if texts:

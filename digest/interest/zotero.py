@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from digest.interest.files import make_paper
 from digest.model.clock import Clock, write_with_zone
 from digest.model.errors import ConfigurationError, OutsideError
-from digest.model.libraries import LibraryReading, ZoteroSource
+from digest.model.libraries import LibraryPaper, LibraryReading, ZoteroSource
 from digest.wire import ExchangeError, HttpAnswer, Wire, read_retry_after
 
 _SILENCE = 30.0
@@ -50,29 +50,24 @@ def fetch_zotero(
     sent = {name: said for name, said in headers.items() if said}
     library = _Library(wire, f"{url.rstrip('/')}/{owner}", sent, clock)
     try:
-        reading = _read_pages(library, source.collection)
-        return _read_pages(library, source.collection) if reading.troubles else reading
+        papers = _read_papers(library, source.collection)
     except _Unchanged:
         return None
+    return LibraryReading(papers, version=library.version)
 
 
 class _Unchanged(Exception):
     """Nothing in the library has changed."""
 
 
-def _read_pages(library: _Library, collection: str) -> LibraryReading:
-    """Read all pages. If the library changes from one to the next, the reading has no version, and says so."""
-    library.versions.clear()
+def _read_papers(library: _Library, collection: str) -> tuple[LibraryPaper, ...]:
     paths = _choose_collections(library.list_all("collections?"), collection)
     places = [f"collections/{key}/items?" for key in paths] if collection else ["items?"]
     only = urlencode({"itemType": f"-{' || '.join(_NO_PAPERS)}"})
     found = [item for place in places for item in library.list_all(f"{place}{only}&")]
     items = {item["key"]: item for item in found if item.get("itemType") not in _NO_PAPERS}
     above = [[paths[key] for key in item.get("collections", ()) if key in paths] for item in items.values()]
-    papers = tuple(filter(None, map(make_paper, items.values(), (min(some, default="") for some in above))))
-    if len(library.versions) > 1:
-        return LibraryReading(papers, ("The library changed while it was read: a paper may be missing.",))
-    return LibraryReading(papers, version=library.versions.pop())
+    return tuple(filter(None, map(make_paper, items.values(), (min(some, default="") for some in above))))
 
 
 def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -> dict[str, str]:
@@ -93,13 +88,13 @@ def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -
 
 @dataclass
 class _Library:
-    """Asks for the pages of one library. `versions` are those that pages came from."""
+    """Asks for the pages of one library. `version` is that of the first: what changes meanwhile is newer."""
 
     wire: Wire
     url: str
     headers: Mapping[str, str] = field(repr=False)
     clock: Clock
-    versions: set[str] = field(default_factory=set)
+    version: str = ""
     pause: float = 0.0
     waited: float = 0.0
 
@@ -113,7 +108,7 @@ class _Library:
                 hint = f"Does [zotero] url name Zotero's Web API? {_LATER}"
                 raise OutsideError("Zotero's answer can't be read", hint=hint) from error
             found += page
-            self.versions.add(answer.headers.get("last-modified-version", ""))
+            self.version = self.version or answer.headers.get("last-modified-version", "")
             total = answer.headers.get("total-results", "")
             if not page or (len(found) >= int(total) if total.isdecimal() else len(page) < _PAGE):
                 return found

@@ -311,8 +311,3 @@ def _load_texts(conn: Connection, which: ColumnElement[bool], limit: int | None 
         .limit(limit)
     )
     return [(row.title, row.abstract) for row in conn.execute(found)]
-
-
-def count_stored(conn: Connection) -> int:
-    """Return how many papers are stored with their texts."""
-    return int(conn.execute(select(func.count()).where(papers.c.latest_version_id.is_not(None))).scalar_one())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 
 import pytest
 
@@ -93,18 +92,18 @@ def test_a_library_that_has_not_changed_costs_one_request(zotero: Zotero, source
     assert "Newest" in [paper.title for paper in fetch(zotero, source, version)[0].papers]
 
 
-@pytest.mark.parametrize("changes", [1, 9])
-def test_a_library_that_changes_between_pages_is_read_once_more(zotero: Zotero, changes: int) -> None:
-    group, added = zotero.libraries["groups/5"], iter(range(changes))
+def test_a_library_that_changes_between_pages_is_read_again_the_next_time(zotero: Zotero) -> None:
+    group, added = zotero.libraries["groups/5"], iter(range(1))
 
     def change() -> None:
-        for number in islice(added, 1):
+        for number in added:
             group.add(f"Added {number}")
 
     zotero.after = change
-    reading, _ = fetch(zotero, "zotero:group/5")
-    assert len(zotero.visits) == 4
-    assert (reading.version, len(reading.troubles)) == ((str(group.version), 0) if changes == 1 else ("", 1))
+    first, _ = fetch(zotero, "zotero:group/5")
+    assert first.version != str(group.version)
+    second, _ = fetch(zotero, "zotero:group/5", first.version)
+    assert (second.version, "Added 0" in [one.title for one in second.papers]) == (str(group.version), True)
 
 
 @pytest.mark.parametrize(("status", "header", "waited"), [(429, "Backoff", 10), (503, "Retry-After", 20)])

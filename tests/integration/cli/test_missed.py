@@ -16,7 +16,7 @@ import pytest
 
 from digest.model.clock import ManualClock, SystemClock
 from digest.store import open_store
-from digest.store.libraries import count_stored
+from digest.store.views import count_papers
 from digest.store.workers import hold_file
 from tests.command_line import ROOT
 from tests.fakes.archive import read_demo_papers
@@ -198,7 +198,7 @@ def test_after_a_year_it_begins_anew_and_forgets_what_was_kept(outside: Outside,
     assert min(outside.take_asked()) > "2027-01-01"
     store = open_store(f"sqlite:///{outside.kept}")
     with store.read() as conn:
-        assert count_stored(conn) == 0
+        assert count_papers(conn) == 0
     store.close()
 
 
