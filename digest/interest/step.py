@@ -62,18 +62,14 @@ class Interests:
     def find(self, conn: Connection, due: DueSubscription) -> _Profile | None:
         """Return what a subscription's reader keeps and likes; None for nothing."""
         subscription, likes = due.subscription, write_likes_source(due.id)
-        self._load(conn, {*subscription.library, *subscription.not_like, likes})
+        unknown = {*subscription.library, *subscription.not_like, likes} - self._libraries.keys()
+        self._libraries |= dict.fromkeys(unknown) | library_store.load_libraries(conn, unknown)
         key = subscription.library, subscription.not_like, self._libraries[likes] and likes
         if key not in self._profiles:
             near = [*self._list(subscription.library), *self._list((likes,), Opinion.MORE)]
             unlike = [*self._list(subscription.not_like), *self._list((likes,), Opinion.LESS)]
             self._profiles[key] = self._make(conn, near, unlike) if near or unlike else None
         return self._profiles[key]
-
-    def _load(self, conn: Connection, sources: Collection[str]) -> None:
-        unknown = [source for source in sources if source not in self._libraries]
-        found = library_store.load_libraries(conn, unknown) if unknown else {}
-        self._libraries |= {source: found.get(source) for source in unknown}
 
     def _list(self, sources: Collection[str], opinion: Opinion | None = None) -> list[LibraryPaper]:
         held = [library for source in sources if (library := self._libraries[source])]

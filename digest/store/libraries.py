@@ -189,10 +189,11 @@ def load_likes(conn: Connection, subscription_id: int) -> tuple[StoredLibraryPap
 
 def delete_libraries(conn: Connection, sources: Collection[str]) -> None:
     """Delete libraries, with their papers."""
-    for chunk in dialect.in_chunks(sources):
-        keys = select(libraries.c.id).where(libraries.c.source.in_(chunk))
-        conn.execute(delete(library_papers).where(library_papers.c.library_id.in_(keys)))
-        conn.execute(delete(libraries).where(libraries.c.source.in_(chunk)))
+    named = libraries.c.source.in_(sources)
+    conn.execute(
+        delete(library_papers).where(library_papers.c.library_id.in_(select(libraries.c.id).where(named)))
+    )
+    conn.execute(delete(libraries).where(named))
 
 
 def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, LibraryPaper]:
