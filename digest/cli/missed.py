@@ -38,7 +38,7 @@ from digest.store.workers import hold_file
 
 _HINT = "Call it again later. `digest demo` shows everything on a made-up arXiv, without a network."
 _CATEGORIES = 3
-_KEPT_BEFORE = timedelta(days=90)
+_KEPT_BEFORE = timedelta(days=180)
 """What was fetched is begun anew if it begins longer than this before what is wanted."""
 
 
