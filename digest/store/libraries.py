@@ -283,14 +283,10 @@ def load_sources(conn: Connection) -> list[str]:
 
 
 def load_ordered(conn: Connection) -> list[int]:
-    """Return the live subscriptions whose digests are put in order by a library, or by what their readers like."""
-    likes = select(libraries.c.source).where(libraries.c.source.startswith(LIKES))
-    liked = [int(source.removeprefix(LIKES)) for source in conn.execute(likes).scalars()]
-    is_live = subscriptions.c.ended_at.is_(None)
-    found = select(subscriptions.c.id).where(
-        is_live, or_(_HAS_LIBRARY, dialect.is_among(subscriptions.c.id, "ids"))
-    )
-    return list(conn.execute(found.order_by(subscriptions.c.id), {"ids": liked}).scalars())
+    """Return the subscriptions, live or not, put in order by a library, or by what their readers like."""
+    likes = conn.execute(select(libraries.c.source).where(libraries.c.source.startswith(LIKES))).scalars()
+    liked = {int(source.removeprefix(LIKES)) for source in likes}
+    return sorted(liked.union(conn.execute(select(subscriptions.c.id).where(_HAS_LIBRARY)).scalars()))
 
 
 def load_day(conn: Connection, day: date) -> list[tuple[str, str]]:
