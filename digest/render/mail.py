@@ -130,22 +130,30 @@ def write_digest_text(papers: MailPapers, digest: Digest, links: Links) -> str:
     return wrap_text(clean_markup(_Frame(papers, digest, links).render_text(Fit(digest.shown, digest.abstracts))))
 
 
+def write_head(identity: MailIdentity, name: str, to: str, subject: str, key: str) -> list[tuple[str, str]]:
+    """Return the fields of every mail: `name` is the sender's, `key` is unique to the mail."""
+    return [
+        ("Date", format_datetime(identity.date)),
+        ("From", write_mailbox(name, identity.from_address)),
+        ("To", check_address(to)),
+        ("Subject", write_subject(subject)),
+        ("Message-ID", f"<{check_atom(key)}@{check_atom(identity.domain)}>"),
+        ("Auto-Submitted", "auto-generated"),
+        ("X-Auto-Response-Suppress", "All"),
+    ]
+
+
 def _list_fields(
     subject: str, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
 ) -> list[tuple[str, str]]:
-    key, domain = check_atom(delivery.idempotency_key), check_atom(identity.domain)
     leave = [uri for uri in (links.unsubscribe, links.unsubscribe_mail) if uri]
-    title, name, sender = digest.title, identity.from_name, check_address(identity.from_address)
+    title, name, domain = digest.title, identity.from_name, identity.domain
     link = links.unsubscribe_mail or links.ask  # where wishes to leave are read, replies are read, too
     read_by = check_address(unquote(urlsplit(link).path)) if link else ""
     whose = title if name in (title, _USUAL_NAME) else f"{title} ({name})"
     fields = [
-        ("Date", format_datetime(identity.date)),
-        ("From", write_mailbox(whose, sender)),
-        *([("Reply-To", read_by)] if read_by and read_by != sender else ()),
-        ("To", check_address(delivery.destination.address)),
-        ("Subject", write_subject(subject)),
-        ("Message-ID", f"<{key}@{domain}>"),
+        *write_head(identity, whose, delivery.destination.address, subject, delivery.idempotency_key),
+        *([("Reply-To", read_by)] if read_by not in ("", identity.from_address) else ()),
         ("List-Id", write_list_id(digest.title, digest.subscription, domain)),
     ]
     if leave:
@@ -155,13 +163,7 @@ def _list_fields(
     for name, link in (("List-Help", links.home), ("List-Archive", links.web_view)):
         if link:
             fields.append((name, write_uris([link])))
-    return [
-        *fields,
-        ("Auto-Submitted", "auto-generated"),
-        ("Precedence", "bulk"),
-        ("X-Auto-Response-Suppress", "All"),
-        ("Feedback-ID", write_feedback_id(digest.occasion, domain)),
-    ]
+    return [*fields, ("Precedence", "bulk"), ("Feedback-ID", write_feedback_id(digest.occasion, domain))]
 
 
 class _Frame:

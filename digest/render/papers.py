@@ -374,12 +374,12 @@ class PaperView:
 
         Of a paper known from before nobody has seen when it was announced: it was found for a first digest.
         """
-        submitted, announced = self._submitted, self.entry.announced
+        paper, announced = self.entry.paper, self.entry.announced
+        is_about_version = self.kind in (Kind.REPLACEMENT, Kind.WITHDRAWAL)
+        submitted = (paper.updated if is_about_version else paper.published).date()
         if self.is_first_digest or self.kind is Kind.KNOWN:
-            latest = self.entry.paper.updated.date()
-            version = (
-                f", v{self.entry.paper.version} of {_write_past(latest, announced)}" if latest > submitted else ""
-            )
+            latest = paper.updated.date()
+            version = f", v{paper.version} of {_write_past(latest, announced)}" if latest > submitted else ""
             return f"submitted {_write_past(submitted, announced)}{version}"
         if (announced - submitted).days <= _LATE_DAYS:
             return ""
@@ -399,12 +399,6 @@ class PaperView:
         if abstracts is Abstracts.SHORT:
             return (self.snippet_html,) if self._snippet else ()
         return show_paragraphs(self.entry.paper.abstract, self._abstract_marks)
-
-    @property
-    def _submitted(self) -> date:
-        paper = self.entry.paper
-        is_about_version = self.entry.kind in (Kind.REPLACEMENT, Kind.WITHDRAWAL)
-        return (paper.updated if is_about_version else paper.published).date()
 
 
 def _write_past(day: date, seen_from: date) -> str:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
-from email.utils import format_datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,8 @@ from digest.render.contexts import POST_SUFFIX, AlarmContext, LetterContext
 from digest.render.digests import write_page, write_post
 from digest.render.environments import Templates, find_shipped_templates
 from digest.render.feeds import fit_feed, write_atom, write_json_feed
-from digest.render.mail import MailIdentity, MailPapers, write_digest_mail, write_digest_text
-from digest.render.mime import check_address, check_atom, write_mail, write_mailbox, write_subject
+from digest.render.mail import MailIdentity, MailPapers, write_digest_mail, write_digest_text, write_head
+from digest.render.mime import write_mail
 from digest.render.slack import (
     SlackParts,
     address_payload,
@@ -55,18 +54,6 @@ class Envelope:
     remote_address: str
     key: str
     identity: MailIdentity
-
-
-def _head_plain(identity: MailIdentity, to: str, subject: str, key: str) -> list[tuple[str, str]]:
-    return [
-        ("Date", format_datetime(identity.date)),
-        ("From", write_mailbox(identity.from_name, identity.from_address)),
-        ("To", check_address(to)),
-        ("Subject", write_subject(subject)),
-        ("Message-ID", f"<{check_atom(key)}@{check_atom(identity.domain)}>"),
-        ("Auto-Submitted", "auto-generated"),
-        ("X-Auto-Response-Suppress", "All"),
-    ]
 
 
 CONSOLE_WIDTH = 80
@@ -168,7 +155,7 @@ class Renderer:
             subject, text = clean_text(subject), text.strip()
             media_type, suffix, body = "text/plain", ".txt", f"{subject}\n\n{text}\n".encode()
             if destination.kind is DestinationKind.MAIL:
-                fields = _head_plain(identity, destination.address, subject, key)
+                fields = write_head(identity, identity.from_name, destination.address, subject, key)
                 media_type, suffix, body = "message/rfc822", ".eml", write_mail(fields, key, flow_text(text))
         return Message(media_type, body, key, f"alarm-{key}{suffix}")
 
@@ -176,7 +163,7 @@ class Renderer:
         """Render the mail with a link that somebody asked for on a page."""
         key = delivery.idempotency_key
         text = clean_markup(self.templates.render("email/letter.txt", context)).strip()
-        headers = _head_plain(identity, delivery.destination.address, context.subject, key)
+        headers = write_head(identity, identity.from_name, delivery.destination.address, context.subject, key)
         return Message("message/rfc822", write_mail(headers, key, flow_text(text)), key, f"letter-{key}.eml")
 
     def web_style_hash(self) -> str:

@@ -225,9 +225,12 @@ def compile_blocks(rendered: str) -> Compiled:
         elif lines[0].rstrip() == _DIVIDER:
             blocks.append({"type": "divider"})
         elif lines[0].startswith(_HEADER):
-            blocks += _build_header(lines)
+            text = to_plain_text(_join([line.removeprefix(_HEADER) for line in lines], " "))
+            header = {"type": "plain_text", "text": shorten(text, HEADER_TEXT), "emoji": False}
+            blocks += [{"type": "header", "text": header}] if text else []
         elif lines[0].startswith(_CONTEXT):
-            blocks += _build_context(lines)
+            texts = _pack([strip_marks(line.removeprefix(_CONTEXT)).strip() for line in lines])
+            blocks += [{"type": "context", "elements": [_write_mrkdwn(text)]} for text in texts]
         else:
             texts = _pack([strip_marks(line) for line in lines])
             # Slack folds long sections; what is folded is not seen.
@@ -250,7 +253,8 @@ def _split_paragraphs(rendered: str) -> Iterator[list[str]]:
         line = _BLANKS.sub(" ", _EMPTY_VALUES.sub("", raw)).strip(" ")
         if raw.strip() and line in _NOTHING:
             continue  # only an empty value stood there: as if the line were not written
-        found = _classify(line)
+        starts = (start for start in (_FALLBACK, _HEADER, _CONTEXT) if line.startswith(start))
+        found = _DIVIDER if line == _DIVIDER else next(starts, "text" if line else "")
         if lines and (found != kind or kind in (_HEADER, _DIVIDER, _FALLBACK)):
             yield lines
             lines = []
@@ -259,26 +263,6 @@ def _split_paragraphs(rendered: str) -> Iterator[list[str]]:
             lines.append(line)
     if lines:
         yield lines
-
-
-def _classify(line: str) -> str:
-    if not line:
-        return ""
-    if line == _DIVIDER:
-        return _DIVIDER
-    return next((start for start in (_FALLBACK, _HEADER, _CONTEXT) if line.startswith(start)), "text")
-
-
-def _build_header(lines: list[str]) -> list[Block]:
-    text = shorten(to_plain_text(_join([line.removeprefix(_HEADER) for line in lines], " ")), HEADER_TEXT)
-    if not text:
-        return []
-    return [{"type": "header", "text": {"type": "plain_text", "text": text, "emoji": False}}]
-
-
-def _build_context(lines: list[str]) -> list[Block]:
-    texts = _pack([strip_marks(line.removeprefix(_CONTEXT)).strip() for line in lines])
-    return [{"type": "context", "elements": [_write_mrkdwn(text)]} for text in texts]
 
 
 def _write_mrkdwn(text: str) -> Block:

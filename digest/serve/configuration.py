@@ -100,11 +100,7 @@ def sync_roster(site: Site) -> RosterReport:
     with site.store.begin() as conn:
         queries = query_store.sync_queries(conn, texts, FILE, now)
         subscriptions = subscription_store.sync_subscriptions(
-            conn,
-            site.config.subscriptions,
-            FILE,
-            now,
-            Turns(now),
+            conn, site.config.subscriptions, FILE, now, Turns(now)
         )
         make_due_what_waits(conn, now)
         kept_away = _keep_leavers_away(conn, subscriptions.added, now)

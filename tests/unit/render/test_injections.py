@@ -45,9 +45,9 @@ SCHEMA = etree.RelaxNG(file=str(Path(__file__).with_name("atom.rng")))
 
 
 HEADERS = [
-    *("Date", "From", "Reply-To", "To", "Subject", "Message-ID", "List-Id"),
-    *("List-Unsubscribe", "List-Unsubscribe-Post", "List-Help", "List-Archive"),
-    *("Auto-Submitted", "Precedence", "X-Auto-Response-Suppress", "Feedback-ID"),
+    *("Date", "From", "To", "Subject", "Message-ID", "Auto-Submitted", "X-Auto-Response-Suppress"),
+    *("Reply-To", "List-Id", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Help", "List-Archive"),
+    *("Precedence", "Feedback-ID"),
     *("MIME-Version", "Content-Type", "Content-Language"),
 ]
 
