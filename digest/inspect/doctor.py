@@ -68,12 +68,9 @@ def check_disk(config: Config) -> Iterator[Finding]:
     if not folder.is_dir():
         return  # the database's own check says so
     free = shutil.disk_usage(folder).free
-    verdict = Verdict.PROBLEM if free < _LEAST_ROOM else Verdict.WARNING
-    said = f"{free / _GIGABYTE:,.2f} GB free"
-    if free < _LITTLE_ROOM:
-        yield Finding(verdict, "disk", said, "Make room: a full disk stops the database.")
-    else:
-        yield Finding(Verdict.OK, "disk", said)
+    verdict = Verdict.PROBLEM if free < _LEAST_ROOM else Verdict.WARNING if free < _LITTLE_ROOM else Verdict.OK
+    todo = "" if verdict is Verdict.OK else "Make room: a full disk stops the database."
+    yield Finding(verdict, "disk", f"{free / _GIGABYTE:,.2f} GB free", todo)
 
 
 def check_feeds(config: Config) -> Iterator[Finding]:
