@@ -95,7 +95,10 @@ def command(
     if as_json:
         print_json({"verdict": worst, "checks": found})
     else:
-        _print_verdict(found)
+        counts = Counter(one.verdict for one in found)
+        bad = [count(counts[one], one.value) for one in (Verdict.PROBLEM, Verdict.WARNING) if counts[one]]
+        unchecked = f" {counts[Verdict.UNCHECKED]} not checked." if counts[Verdict.UNCHECKED] else ""
+        click.echo(f"\n{', '.join(bad) or 'All is well'}.{unchecked}")
     if worst is Verdict.PROBLEM:
         ctx.exit(1)
 
@@ -238,10 +241,3 @@ def _print(finding: Finding) -> None:
     print_wrapped(f"{_MARKS[finding.verdict]} {finding.check:<{_LABEL}} ", said)
     if finding.todo:
         print_wrapped(f"{'':{_LABEL + 3}}→ ", finding.todo)
-
-
-def _print_verdict(found: Sequence[Finding]) -> None:
-    counts = Counter(one.verdict for one in found)
-    bad = [count(counts[one], one.value) for one in (Verdict.PROBLEM, Verdict.WARNING) if counts[one]]
-    unchecked = f" {counts[Verdict.UNCHECKED]} not checked." if counts[Verdict.UNCHECKED] else ""
-    click.echo(f"\n{', '.join(bad) or 'All is well'}.{unchecked}")

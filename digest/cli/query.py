@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from digest.cli.commands import CommandGroup
-from digest.cli.context import NamedQuery, Workbench, describe_drift, opened_store, opened_workbench
+from digest.cli.context import NamedQuery, describe_drift, opened_store, opened_workbench
 from digest.cli.output import as_dict, cut, json_option, print_json, print_table, print_wrapped, say, write_brief
 from digest.cli.recent import Found, gather_stored, name_query, paper_as_json, print_papers
 from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
@@ -92,7 +92,10 @@ def show(ctx: click.Context, text: str, *, limit: int, as_json: bool) -> None:
         print_wrapped(label, asked.query.text, width=_LABEL)
         print_wrapped("followed by", ", ".join(followers) or "no subscription", width=_LABEL)
     _print_reading(asked.query)
-    _print_volume(bench, found)
+    volume = "Not known: the last days are not stored. `digest try` asks arXiv."
+    if found is not None:
+        volume = f"{describe_volume(found.span, found.papers)}\n{found.describe_source(bench.zone)}"
+    print_wrapped("volume", volume, width=_LABEL)
     if limit and found is not None and found.papers:
         print_papers(asked.query, found.papers[:limit])
 
@@ -107,13 +110,6 @@ def _print_reading(query: Query) -> None:
         print_wrapped("note", note.message, width=_LABEL, fg="yellow")
         place = QueryError(text=query.expression, position=note.position).pointer()
         print_wrapped("", place, width=_LABEL)
-
-
-def _print_volume(bench: Workbench, found: Found | None) -> None:
-    volume = "Not known: the last days are not stored. `digest try` asks arXiv."
-    if found is not None:
-        volume = f"{describe_volume(found.span, found.papers)}\n{found.describe_source(bench.zone)}"
-    print_wrapped("volume", volume, width=_LABEL)
 
 
 def _as_json(asked: NamedQuery, followers: Sequence[str], found: Found | None) -> dict[str, object]:

@@ -12,7 +12,7 @@ from digest import tex
 from digest.cli.context import NamedQuery, Workbench
 from digest.cli.output import Lines, as_dict, cut, find_width, print_json, print_wrapped, shows_colors
 from digest.inspect.preview import find_stored, find_stored_days, search_days
-from digest.inspect.query_volume import DaySpan, Moved, compare_wordings, list_submission_days
+from digest.inspect.query_volume import DaySpan, Failing, Moved, compare_wordings, list_submission_days
 from digest.model.announcements import Kind
 from digest.model.clock import write_day, write_with_zone
 from digest.model.errors import count
@@ -97,11 +97,12 @@ def name_query(asked: NamedQuery) -> dict[str, object]:
     return {"name": asked.name or None, "query": asked.query.text, "canonical": asked.query.canonical}
 
 
-def paper_as_json(query: Query | None, paper: Paper) -> dict[str, object]:
-    """Return what a program wants to know of a paper, and the clauses that are met."""
+def paper_as_json(query: Query | None, paper: Paper, failing: Failing | None = None) -> dict[str, object]:
+    """Return what a program wants to know of a paper, and the clauses that are met; why another query fails."""
     why = [reason.clause for reason in find_reasons(query, paper)] if query else []
     names = [author.name for author in paper.authors]
-    return as_dict(paper, "versions", "datestamp") | {"authors": names, "url": paper.url, "why": why}
+    told = as_dict(paper, "versions", "datestamp") | {"authors": names, "url": paper.url, "why": why}
+    return told | ({"why_not": str(failing)} if failing is not None else {})
 
 
 def compare(
@@ -120,8 +121,8 @@ def compare(
                 "old": name_query(before),
                 "new": name_query(after),
                 **found.as_json(),
-                "gained": [_moved_as_json(moved, after) for moved in rewording.gained],
-                "lost": [_moved_as_json(moved, before) for moved in rewording.lost],
+                "gained": [paper_as_json(after.query, one.paper, one.failing) for one in rewording.gained],
+                "lost": [paper_as_json(before.query, one.paper, one.failing) for one in rewording.lost],
                 "kept": [paper_as_json(after.query, paper) for paper in rewording.kept],
             }
         )
@@ -143,7 +144,3 @@ def _print_side(sign: str, color: str, moved: Sequence[Moved], other: str, most:
         print_wrapped(" " * _LEFT, cut(why, 2 * (find_width() - _LEFT)), dim=True)
     if len(moved) > most:
         click.echo(f"{sign} … {len(moved) - most:,} more (--limit {len(moved)}, or --json)")
-
-
-def _moved_as_json(moved: Moved, side: NamedQuery) -> dict[str, object]:
-    return {**paper_as_json(side.query, moved.paper), "why_not": str(moved.failing)}
