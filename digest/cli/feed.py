@@ -44,7 +44,7 @@ def list_feeds(ctx: click.Context, name: str | None, *, secret: bool, as_json: b
             if feed.place is not None and (feed.place.is_open or name is not None):
                 feed.addresses |= write_addresses(here, conn, feed.place, feed.place.generation)
     if as_json:
-        print_json([feed.as_json() for feed in feeds])
+        print_json([as_dict(feed, "state", "place", "addresses") | feed.addresses for feed in feeds])
     elif secret and name is not None:
         click.echo(feeds[0].addresses["atom"])
     else:
@@ -69,10 +69,6 @@ class Feed:
     is_open: bool
     place: FeedPlace | None
     addresses: dict[str, str] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, object]:
-        """Return what a program wants to know of it."""
-        return as_dict(self, "state", "place", "addresses") | self.addresses
 
 
 def _find_feeds(here: Installation, conn: Connection) -> Iterator[Feed]:
