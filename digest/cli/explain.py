@@ -289,7 +289,7 @@ def _describe_digest(here: Installation, told: DigestTrail) -> Iterator[str]:
     digest = told.digest
     place = f"paper {told.place} of {len(digest.entries)}"
     places = ", ".join(map(here.show, told.hiding))
-    shown = f", not shown at {places}: it is counted and linked" if places else ""
+    shown = f", not shown at {places}: it is counted there" if places else ""
     planned = here.write(digest.planned_at)
     yield f"{digest.id}, planned {planned}: {place}{shown}"
     change = PaperView(digest.entries[told.place - 1], told.place).change

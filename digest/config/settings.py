@@ -345,7 +345,8 @@ class DefaultSettings:
     show: int | None = declare(
         values.read_show,
         values.ALL,
-        'The most papers a message shows, or "all" for as many as fit. The rest are counted and linked.',
+        'The most papers a message shows, or "all" for as many as fit. The rest are counted, and linked if '
+        "`web.base_url` is set.",
     )
     abstracts: Abstracts = declare(
         values.choose_from(Abstracts),

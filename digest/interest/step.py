@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
+from digest.model.announcements import StoredChange
 from digest.model.libraries import LibraryPaper, Near, Opinion
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
@@ -83,6 +84,17 @@ class Interests:
         self._weights = self._weights or load_weights(conn)
         texts = [[(paper.title, paper.abstract) for paper in some] for some in (near, unlike)]
         return _Profile(tuple(paper.title for paper in near), Interest(self._weights, *texts))
+
+    def sort(
+        self, conn: Connection, due: DueSubscription, changes: Sequence[StoredChange]
+    ) -> list[list[StoredChange]]:
+        """Return in one list the changes of papers, the nearest first; no list without a library or likes."""
+        profile = self.find(conn, due)
+        if profile is None:
+            return []
+        measured = profile.interest.measure([(one.paper.title, one.paper.abstract) for one in changes])
+        ranked = sorted(zip(measured, changes, strict=True), key=lambda one: -one[0])
+        return [[change for _, change in ranked]]
 
     def judge(self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]) -> dict[ArxivId, Near]:
         """Say how near the papers of a digest are to what its reader keeps and likes; {} without any of that."""

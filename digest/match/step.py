@@ -39,7 +39,7 @@ from digest.store import papers as paper_store
 from digest.store import queries as query_store
 from digest.store import runs as cursor_store
 from digest.store import subscriptions as subscription_store
-from digest.store.libraries import save_least
+from digest.store.libraries import load_ordered, save_least
 from digest.store.matches import FirstDigest
 
 _PAPERS_AT_ONCE: Final = 4_000
@@ -53,10 +53,18 @@ def give_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
         owed = match_store.load_first_digests(conn)
         looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
         candidates = _find_candidates(conn, looks, at) if looks else []
-    found = zip(looks, candidates, strict=True)
-    for _, group in itertools.groupby(found, key=lambda one: one[0].subscription_id):
+        ordered = load_ordered(conn) if looks else []
+    found, interests = zip(looks, candidates, strict=True), Interests()
+    for id_, group in itertools.groupby(found, key=lambda one: one[0].subscription_id):
         together = list(group)
-        sample = {change.id for change in choose_sample(chosen for _, chosen in together)}
+        lists = [chosen for _, chosen in together]
+        if id_ in ordered:
+            every = {change.paper_key: change for chosen in lists for change in chosen}
+            newest = choose_first_digest(every.values(), together[0][0].days, at)
+            with site.store.read() as conn:
+                for due in subscription_store.load_subscriptions(conn, [id_]):
+                    lists = interests.sort(conn, due, newest) or lists
+        sample = {change.id for change in choose_sample(lists)}
         with site.store.begin() as conn:
             for look, chosen in together:
                 _give(conn, look, [change for change in chosen if change.id in sample], report, at)

@@ -214,6 +214,7 @@ class Digest:
         queries: (name, text) of the saved queries behind it.
         id: the stored digest's number; 0 before it is stored.
         remark: a sentence of what it leaves out; "" mostly.
+        is_nearest: of the newest papers it holds those nearest to a library: a first digest with one.
     """
 
     subscription: str
@@ -231,6 +232,7 @@ class Digest:
     group_by: Grouping = Grouping.KIND
     abstracts: Abstracts = Abstracts.SHORT
     remark: str = ""
+    is_nearest: bool = False
 
     def hide_library(self) -> Digest:
         """Return it as others may read it, without titles of its reader's library."""

@@ -23,6 +23,7 @@ from digest.model.messages import (
 from digest.model.papers import Paper, Reason
 from digest.model.subscriptions import Destination, DueSubscription
 from digest.plan.order import KIND_ORDER, Precedence, arrange
+from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import analyse, find_reasons, matches
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def plan_digest(
     names = [name for name, _ in texts]
     entries, groups = arrange(made, subscription.group_by, names, subscription.show, precedence)
     excludes = subscription.exclude or subscription.exclude_papers
+    is_sample = occasion.is_sample and len(entries) >= FIRST_DIGEST_PAPERS
     return Digest(
         subscription=subscription.name,
         title=subscription.title,
@@ -93,6 +95,7 @@ def plan_digest(
         group_by=subscription.group_by,
         abstracts=subscription.abstracts,
         remark="What you exclude was left out." if excludes and not entries else "",
+        is_nearest=is_sample and any(precedence.nearness.values()),
     )
 
 

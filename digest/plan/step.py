@@ -124,12 +124,13 @@ class Drafts:
         if len(self._entries) > _KEPT_ENTRIES:
             self._entries.clear()
 
-    def sample(self, due: DueSubscription, rows: Iterable[MatchRow]) -> list[MatchRow]:
-        """Return of matches that were read those of a first digest: newest first, in turns from each query."""
+    def sample(self, conn: Connection, due: DueSubscription, rows: Iterable[MatchRow]) -> list[MatchRow]:
+        """Return of matches that were read those of a first digest: the nearest, or the newest of each query."""
         latest = {self._changes[id_].paper_key: self._changes[id_] for row in rows for id_ in row.changes}
         newest = sorted(latest.values(), key=lambda change: (change.paper.updated, change.paper.id), reverse=True)
         found = PaperIndex(change.paper for change in newest).find(_read_queries(due.revisions).values())
-        chosen = {one.id for one in choose_sample([*([newest[n] for n in met] for met in found), newest])}
+        in_turns = [*([newest[n] for n in met] for met in found), newest]
+        chosen = {one.id for one in choose_sample(self._interests.sort(conn, due, newest) or in_turns)}
         kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ in chosen)) for row in rows]
         return [row for row in kept if row.changes]
 
@@ -413,7 +414,7 @@ def _plan_welcome(drafts: Drafts, due: DueSubscription, conn: Connection) -> Pla
     if not (places and rows):
         return PlanReport()
     drafts.read(conn, rows)
-    rows = drafts.sample(due, rows)
+    rows = drafts.sample(conn, due, rows)
     slot = f"new:{drafts.now.isoformat()}"
     draft = drafts.draft(conn, due, rows, slot=slot, occasion=Occasion.FIRST_DIGEST, to=places)
     return _save(conn, drafts, [(due, replace(draft, consumed=()))])

@@ -252,6 +252,7 @@ def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
         "group_by": digest.group_by,
         "abstracts": digest.abstracts,
         "remark": digest.remark,
+        "is_nearest": digest.is_nearest,
         "groups": [astuple(group) for group in digest.groups],
         "entries": [_freeze_entry(entry, texts[entry.change_id]) for entry in digest.entries],
     }
@@ -318,6 +319,7 @@ def thaw(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Di
         group_by=Grouping(frozen["group_by"]),
         abstracts=Abstracts(frozen["abstracts"]),
         remark=frozen["remark"],
+        is_nearest=frozen["is_nearest"],
     )
 
 

@@ -112,3 +112,24 @@ def test_a_query_and_a_place_that_came_later_have_first_digests_of_their_own_and
     assert [entry.paper.id.number for entry in (*told.entries, *due.entries)] == [22, 21, 23]
     assert here.run().plan.digests == []
     here.command("db", "check")
+
+
+def test_first_digests_hold_what_is_nearest_to_the_library_of_all_that_is_new_enough(
+    arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation]
+) -> None:
+    near = [30 + number for number in range(5)]
+    for number in near:
+        arxiv.add(made_up(number, START - timedelta(days=6), title="Nanowires", abstract="We grow nanowires."))
+    here = install(arxiv, when="daily at 14:00 UTC", extra='library = "lab.bib"\nshow = 5')
+    (here.folder / "lab.bib").write_text("@misc{a, title = {Nanowires}, abstract = {They grow nanowires.}}")
+    edit(here, ('["perf"]', '["perf", "other"]'), ("[queries]", "[queries]\nother = 'cat:cs.PF'"))
+    (first,) = here.run().plan.digests
+    assert (len(first.entries), {entry.paper.id.number for entry in first.entries[:5]}) == (15, {*near})
+    assert write_introduction(first).startswith(
+        "Welcome. These 15 are nearest to the library of this list among the newest papers for your queries. From"
+    )
+    announce(arxiv, TUESDAY, 21, 22, 23, 24)
+    look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
+    edit(here, ('to = ["mailto', 'to = ["mailto:late@example.org", "mailto'))
+    (sample,) = look(here, clock, TUESDAY + timedelta(hours=13, minutes=10))
+    assert (len(sample.entries), {entry.paper.id.number for entry in sample.entries[:5]}) == (15, {*near})
