@@ -51,6 +51,7 @@ from digest.render.terminal import quote_places
 from digest.render.text import apply_styles, show_plain
 from digest.store import papers as paper_store
 from digest.store import subscriptions as subscription_store
+from digest.store.libraries import load_ordered
 from digest.store.subscribers import destination_key, load_places
 from digest.store.views import Attempt, StoredDelivery
 
@@ -175,6 +176,10 @@ def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> Non
         own = {one.due.subscription.name for one in trails if one.due.is_personal}
         named = ", ".join("their own saved queries" if name in own else name for name in others)
         say(f"No match for {named}. `digest explain {id_} {others[0]}` says why.")
+    with here.store.read() as conn:
+        ordered = load_ordered(conn)
+    if near := [one.due.subscription.name for one in trails if one.due.id in ordered and not one.due.is_personal]:
+        say(f"`digest explain {id_} {near[0]}` also says how near it is to the library.")
 
 
 def _print_title(paper: Paper, remark: str = "") -> None:

@@ -23,6 +23,7 @@ from digest.arxiv.pages import fetch_papers
 from digest.cli.add import LIBRARY
 from digest.cli.context import choose_clock, explain_unreachable, opened_client, read_followed, write_sources
 from digest.cli.dialogue import PASSWORD_FILE, TOKEN_FILE, Dialogue
+from digest.cli.output import say
 from digest.cli.program import name_command
 from digest.config import Config, addresses, find_config, load_config, read_environment
 from digest.config.providers import OUTLOOK, OWN, PROVIDERS
@@ -38,7 +39,7 @@ from digest.config.starter import (
 )
 from digest.inspect.preview import look_up
 from digest.interest.libraries import read_source
-from digest.model.errors import ArxivError, ArxivUnreachable, UsageError
+from digest.model.errors import ArxivError, ArxivUnreachable, UsageError, count
 from digest.model.messages import Digest
 from digest.model.subscriptions import DestinationKind
 from digest.query import Query
@@ -212,9 +213,14 @@ def _propose_query(
             click.echo(f"note: {error.message}, so what to follow is not known.", err=True)
             return ()
     often = Counter(paper.categories[0] for paper in papers).most_common(_CATEGORIES)
-    query = " OR ".join(f"cat:{name}" for name, number in often if number * _SHARE >= len(papers))
-    click.echo(f"You follow {query}, as your papers are there. --query chooses otherwise.")
-    return (query,) if query else ()
+    chosen = [name for name, number in often if number * _SHARE >= len(papers)]
+    if not chosen:
+        return ()
+    query = " OR ".join(f"cat:{name}" for name in chosen)
+    there = sum(not set(chosen).isdisjoint(paper.categories) for paper in papers)
+    held = f"{there} of the {len(papers)} newest of your library's {count(len(ids), 'paper')} at arXiv"
+    say(f"You follow {query}: it has {held}. `digest add` follows more, --query something else.")
+    return (query,)
 
 
 def _read_defaults(environ: Mapping[str, str]) -> Config:

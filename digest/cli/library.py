@@ -180,6 +180,8 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
             new = {id_: save_like(conn, due.id, papers[id_], opinion, here.now) for id_ in wanted}
     for id_, is_new in new.items():
         say(f"{name}: {opinion} like “{tex.to_plain(papers[id_].title)}”{'' if is_new else ', as before'}.")
+    if any(new.values()):
+        say(f"That counts from the next digest on: `digest preview {name} --next`.")
 
 
 @command.command()

@@ -71,7 +71,8 @@ def test_a_reader_likes_papers_more_and_less_and_takes_it_back(digest: Shell) ->
         return [(one["paper"]["arxiv_id"], one["opinion"]) for one in likes]
 
     said = digest("library", "add", "perf-team", STORED, f"https://arxiv.org/abs/{OTHER}v1").lines
-    assert [line.startswith("perf-team: more like “") for line in said] == [True, True]
+    assert [line.startswith("perf-team: more like “") for line in said[:2]] == [True, True]
+    assert said[2:] == ["That counts from the next digest on: `digest preview perf-team --next`."]
     assert digest("library", "add", "perf-team", STORED).out.endswith(", as before.\n")
     digest("library", "add", "perf-team", OTHER, "--less")
     assert read_likes() == [(STORED, "more"), (OTHER, "less")]
@@ -126,7 +127,8 @@ def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wa
     (made,) = load_config(folder / "digest.toml", variables).subscriptions
     assert made.queries == ("cat:cs.PF OR cat:math.CO",)
     assert (made.library, made.show) == ((str(folder / "lab.bib"),), 5)
-    assert "You follow cat:cs.PF OR cat:math.CO" in done.stdout
+    said = "cat:cs.PF OR cat:math.CO: it has 4 of the 4 newest of your library's 4 papers at arXiv. `digest add`"
+    assert f"You follow {said} follows more" in " ".join(done.stdout.split())
     (folder / "book.bib").write_text("@book{b, title = {No paper of arXiv's}}\n")
     for file, missing in (("book.bib", "needs --query"), ("gone.bib", "gone.bib can't be read")):
         refused = run_digest(folder, outside, "init", "other.toml", "--library", file, *flags)
@@ -178,6 +180,8 @@ def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(digest
     found = digest("explain", "2611.15012", "gpu-mail", "--json").json["order"]
     assert (found["near"]["title"], found["near"]["place"], found["read_first"]) == (TITLE, 1, ["perf"])
     assert "\norder" not in digest("explain", "2611.15012", "perf-team").out
+    last = digest("explain", "2611.15012").lines[-1]
+    assert last == "`digest explain 2611.15012 gpu-mail` also says how near it is to the library."
 
 
 def show_newest(site: Site, url: str, name: str) -> tuple[str, str]:
