@@ -19,7 +19,7 @@ _MOST_TROUBLES = 100
 _HINT = "A library is BibTeX, RIS, CSL-JSON, or a text file with an arXiv id or address on each line."
 
 _JSON_START = re.compile(r'\A\s*\[?\s*\{\s*["}]')
-_RIS_START = re.compile(r"^TY  -", re.MULTILINE)
+_RIS_START = re.compile(r"^TY {1,2}-", re.MULTILINE)
 _BIBTEX_START = re.compile(
     r"(?:^|(?<=[})]))[ \t]*@[ \t]*(\w+)\s*([{(])(?:([^,={}\"\n]*)(?:,|(?=\})))?", re.MULTILINE
 )
@@ -131,7 +131,11 @@ def _read_ris(text: str) -> Iterator[Entry]:
     import rispy  # noqa: PLC0415 - most commands read no library
 
     for line, _, rest in _cut(text, _RIS_START):
-        yield f"line {line}: the record", rispy.loads(f"TY  -{rest}\nER  - ")[0], ""
+        try:
+            read, fault = rispy.loads(f"TY  -{rest}\nER  - ")[0], ""
+        except Exception as error:  # noqa: BLE001 - whatever one record makes its reader raise costs no other
+            read, fault = {}, f"can't be read ({type(error).__name__})"
+        yield f"line {line}: the record", read, fault
 
 
 def _read_json(text: str) -> Iterator[Entry]:

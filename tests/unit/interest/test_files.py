@@ -125,6 +125,19 @@ def test_a_spoiled_entry_costs_no_other_and_keeps_what_can_be_read(entry: str, t
     assert reading.troubles == ((f"line 5: the entry bad {trouble}",) if trouble else ())
 
 
+@pytest.mark.parametrize(
+    ("record", "trouble"),
+    [
+        ("TY - JOUR\nTI - One blank\nER - \n", ("line 5: the record has neither a title nor an id",)),
+        ("TY  - GEN\nTI  - C\nER  - \nTYPE\nmore\n", ("line 5: the record can't be read (KeyError)",)),
+    ],
+)
+def test_a_record_that_its_reader_cannot_take_costs_no_other(record: str, trouble: tuple[str, ...]) -> None:
+    sound = "TY  - JOUR\nTI  - {}\nID  - 1\nER  - \n"
+    reading = read_library("a.ris", f"{sound.format('A')}{record}{sound.format('B')}".encode())
+    assert ([paper.title for paper in reading.papers], reading.troubles) == (["A", "B"], trouble)
+
+
 def test_letters_of_old_programs_and_marks_of_web_pages_are_read() -> None:
     content = (
         "@misc{a, title = {Erdős}}\n".encode() + b"@misc{b, title = {Erd\xf6s \x96 CO<sub>2</sub> &amp; <i>E</i>}}"
