@@ -43,8 +43,8 @@ def fetch_zotero(
         ConfigurationError: there is no such library or collection, or the key may not read it.
         OutsideError: Zotero can't be reached, asks to wait for too long, or its answer can't be read.
     """
-    if not (key.isascii() and key.isprintable()):  # else the error of who sends it would show it
-        raise ConfigurationError("the key for Zotero has letters that no key has", hint=_KEY_HINT)
+    if not (key.isascii() and key.isprintable() and " " not in key):  # else the error of who sends it shows it
+        raise ConfigurationError("the key for Zotero has a blank, or letters that no key has", hint=_KEY_HINT)
     headers = {"Zotero-API-Version": "3", "Zotero-API-Key": key, "If-Modified-Since-Version": version}
     owner = f"{'groups' if source.is_group else 'users'}/{source.number}"
     sent = {name: said for name, said in headers.items() if said}
@@ -66,7 +66,7 @@ def _read_papers(library: _Library, collection: str) -> tuple[LibraryPaper, ...]
     only = urlencode({"itemType": f"-{' || '.join(_NO_PAPERS)}"})
     found = [item for place in places for item in library.list_all(f"{place}{only}&")]
     items = {item["key"]: item for item in found if item.get("itemType") not in _NO_PAPERS}
-    above = [[paths[key] for key in item.get("collections", ()) if key in paths] for item in items.values()]
+    above = [[paths[key] for key in item.get("collections") or () if key in paths] for item in items.values()]
     return tuple(filter(None, map(make_paper, items.values(), (min(some, default="") for some in above))))
 
 
@@ -74,9 +74,9 @@ def _choose_collections(collections: Sequence[Mapping[str, Any]], chosen: str) -
     """Return the paths of a collection and of those below it, by their keys; of all if none is chosen."""
     known = {one["key"]: one for one in collections if not one.get("deleted")}
 
-    def write_path(key: object) -> str:
-        one = known.get(key)
-        return f"{write_path(one.get('parentCollection'))}/{one.get('name')}" if one else ""
+    def write_path(key: object, *below: object) -> str:
+        one = None if key in below else known.get(key)
+        return f"{write_path(one.get('parentCollection'), key, *below)}/{one.get('name')}" if one else ""
 
     paths = {key: write_path(key)[1:] for key in known}
     found = {key: path for key, path in paths.items() if not chosen or f"{path}/".startswith(f"{chosen}/")}
@@ -103,12 +103,14 @@ class _Library:
         while True:
             answer = self._ask(f"{place}limit={_PAGE}&start={len(found)}")
             try:
-                page = [{**item["data"], "key": item["key"]} for item in json.loads(answer.body)]
+                listed, version = json.loads(answer.body), answer.headers["last-modified-version"]
+                listed = listed if isinstance(listed, list) else [None]
+                page = [{**item["data"], "key": item["key"]} for item in listed]
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 hint = f"Does [zotero] url name Zotero's Web API? {_LATER}"
                 raise OutsideError("Zotero's answer can't be read", hint=hint) from error
             found += page
-            self.version = self.version or answer.headers.get("last-modified-version", "")
+            self.version = self.version or version
             total = answer.headers.get("total-results", "")
             if not page or (len(found) >= int(total) if total.isdecimal() else len(page) < _PAGE):
                 return found
@@ -125,7 +127,8 @@ class _Library:
             answer = self.wire.ask("GET", f"{self.url}/{path}", silence=_SILENCE, headers=self.headers)
         except ExchangeError as error:
             raise OutsideError(f"Zotero can't be reached: {error}", hint=error.hint or _LATER) from error
-        self.pause = read_retry_after(answer.headers.get("backoff", ""), None) or answer.retry_after or 0.0
+        backoff = read_retry_after(answer.headers.get("backoff", ""), None)
+        self.pause = max(backoff or 0.0, answer.retry_after or 0.0)
         if answer.status == HTTPStatus.OK:
             return answer
         if answer.status == HTTPStatus.NOT_MODIFIED:

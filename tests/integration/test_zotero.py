@@ -74,6 +74,17 @@ def test_collections_with_those_below_them_and_groups_are_read(
     assert sorted(paper.title for paper in fetch(zotero, source)[0].papers) == titles
 
 
+def test_a_circle_of_collections_and_a_paper_in_none_are_read(zotero: Zotero) -> None:
+    group = zotero.libraries["groups/5"]
+    group.collections = [{"key": "A", "name": "Round", "parentCollection": "A"}]
+    group.add("Round", "A")
+    group.items[0]["collections"] = None
+    assert {one.title: one.collection for one in fetch(zotero, "zotero:group/5")[0].papers} == {
+        "Ours": "",
+        "Round": "Round",
+    }
+
+
 @pytest.mark.parametrize(("number", "pages"), [(100, 1), (101, 2), (250, 3)])
 def test_all_pages_of_a_library_are_read(zotero: Zotero, number: int, pages: int) -> None:
     for index in range(number - 1):
@@ -106,9 +117,18 @@ def test_a_library_that_changes_between_pages_is_read_again_the_next_time(zotero
     assert (second.version, "Added 0" in [one.title for one in second.papers]) == (str(group.version), True)
 
 
-@pytest.mark.parametrize(("status", "header", "waited"), [(429, "Backoff", 10), (503, "Retry-After", 20)])
-def test_zotero_is_given_the_time_it_asks_for(zotero: Zotero, status: int, header: str, waited: float) -> None:
-    zotero.orders = [Answer(b"Slow down", status, headers=((header, str(waited)),))]
+@pytest.mark.parametrize(
+    ("status", "headers", "waited"),
+    [
+        (429, {"Backoff": "10"}, 10),
+        (503, {"Retry-After": "20"}, 20),
+        (429, {"Backoff": "3", "Retry-After": "7"}, 7),
+    ],
+)
+def test_zotero_is_given_the_time_it_asks_for(
+    zotero: Zotero, status: int, headers: dict[str, str], waited: float
+) -> None:
+    zotero.orders = [Answer(b"Slow down", status, headers=tuple(headers.items()))]
     assert fetch(zotero, "zotero:1")[1] == waited
 
 
@@ -127,6 +147,8 @@ def test_a_wish_to_wait_counts_before_the_next_page_alone(zotero: Zotero) -> Non
         (Answer(b"<html>Welcome</html>"), "Does [zotero] url name"),
         (Answer(b'[{"key": "A"}]'), "Does [zotero] url name"),
         (Answer(b"[" * 100_000), "Does [zotero] url name"),
+        (Answer(b"{}", headers=(("Last-Modified-Version", "9"),)), "Does [zotero] url name"),
+        (Answer(b"[]"), "Does [zotero] url name"),
         (Answer(ending=Ending.RESET), "can't be reached"),
         (Answer(b"[]" * 500, ending=Ending.TRICKLE), "no complete answer came within 0.5 seconds"),
     ],
@@ -144,6 +166,7 @@ def test_what_zotero_answers_badly_is_said(zotero: Zotero, order: Answer, said: 
         ("zotero:1", "", "private, set [zotero] key, or DIGEST_ZOTERO_KEY, to a key that may read it"),
         ("zotero:1", "wrong-secret", "the key may not read it, or there is none of this number (403)"),
         ("zotero:1", "wrong-secret\n", "letters that no key has"),
+        ("zotero:1", "wrong secret", "a blank, or letters that no key has"),
         ("zotero:2", KEY, "Check the number of this library"),
         ("zotero:1/Thesis/Chapter 3", KEY, "Its collections: Thesis, Thesis notes, Thesis/Chapter 2."),
         ("zotero:group/5/Thesis", KEY, "Its collections: none."),
