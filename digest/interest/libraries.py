@@ -7,6 +7,7 @@ title and abstract from the store, else from its library, else from arXiv, which
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -31,10 +32,13 @@ from digest.poll.installation import Site
 from digest.poll.record import PollReport
 from digest.store import Store
 from digest.store import libraries as library_store
+from digest.store.dialect import make_storable
 from digest.store.libraries import LIKES, StoredLibrary, StoredLibraryPaper
 from digest.store.papers import count_announced
 from digest.store.views import count_papers
 from digest.wire import Wire
+
+_log = logging.getLogger("digest.interest")
 
 _REQUESTS: Final = 5
 """Requests of a run for abstracts that libraries lack: 500 papers."""
@@ -120,9 +124,13 @@ def _try_reading(config: Config, clock: Clock, had: StoredLibrary) -> tuple[Libr
     try:
         return read_source(config, clock, had.source, had.version), ""
     except ConfigurationError as error:
-        return None, f"{name}{error.message}. {error.hint}".rstrip(". ")
+        return None, make_storable(f"{name}{error.message}. {error.hint}".rstrip(". "))
     except OutsideError as error:
         return None, f"{name}{error.message}"
+    except Exception as error:  # noqa: BLE001 - a form that nobody foresaw concerns this library alone: the run goes on
+        _log.exception("a library can't be read")
+        form = f"its content is of an unexpected form ({type(error).__name__})"
+        return None, f"{name_source(config, had.source)} can't be read: {form}"
 
 
 def read_source(config: Config, clock: Clock, source: str, version: str = "") -> LibraryReading | None:

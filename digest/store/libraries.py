@@ -106,11 +106,12 @@ def save_library(
     troubles: Sequence[str] = (),
 ) -> None:
     """Store what a source was found to hold; None for unchanged, or for one that could not be read."""
+    source, version, trouble, *troubles = map(dialect.make_storable, (source, version, trouble, *troubles))
     key = _require_library(conn, source)
     kept = recall_answers(conn, held) if held else []
     values: dict[str, Any] = {"asked_at": at, "trouble": trouble}
     if held is not None:
-        values |= {"read_at": at, "version": version, "troubles": list(troubles)}
+        values |= {"read_at": at, "version": version, "troubles": troubles}
     # Whoever else reads it now waits here, and then stores the same.
     conn.execute(update(libraries).where(libraries.c.id == key).values(values))
     if held is not None:

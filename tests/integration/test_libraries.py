@@ -13,7 +13,7 @@ from digest.model.papers import ArxivId
 from digest.store.libraries import StoredLibrary, load_counts, load_libraries, load_states
 from digest.store.papers import load_known
 from tests.acceptance.made import START, made_up
-from tests.fakes.loopback import Answer
+from tests.fakes.loopback import Answer, answer_json
 from tests.fakes.mail import MailSink
 from tests.fakes.zotero import KEY, FakeLibrary, Zotero
 from tests.integration.faulty import FaultyArxiv, World, list_past
@@ -197,3 +197,27 @@ def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_ha
         assert "✓ library         zotero:1 can be read" in world.command("doctor")
         shared = world.command("doctor", "--share")
         assert ("✓ library         <library> can be read" in shared, "zotero:1" in shared) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("collection", "item", "total", "said"),
+    [
+        ({"name": "A"}, {"collections": 5}, "1", "its content is of an unexpected form (TypeError)"),
+        ({"name": "A"}, {"key": ["K"]}, "1", "its content is of an unexpected form (TypeError)"),
+        ({"name": "A"}, {}, "9" * 5_000, "its content is of an unexpected form (ValueError)"),
+        ({"name": "\ud800\0"}, {}, "1", "Its collections: ?\ufffd"),
+    ],
+)
+def test_a_form_that_nobody_foresaw_never_ends_a_run(
+    world: World, collection: dict[str, object], item: dict[str, object], total: str, said: str
+) -> None:
+    headers = (("Last-Modified-Version", "9"), ("Total-Results", total))
+    listed = [{"key": "A", **collection}], [{"key": "K", "itemType": "book", "title": "T", **item}]
+    with Zotero() as zotero:
+        zotero.orders = [
+            answer_json([{"key": one["key"], "data": one} for one in some], headers=headers) for some in listed
+        ]
+        source = "zotero:1" if said.startswith("its") else "zotero:1/B"
+        name_libraries(world, source, "lab.bib", zotero=zotero.url)
+        (trouble,) = world.look().libraries.troubles
+    assert (said in trouble, len(read_stored(world).papers)) == (True, 5)
