@@ -22,7 +22,7 @@ from digest.store import papers as paper_store
 from digest.store.libraries import StoredLibrary
 
 _HELD_BACK = timedelta(days=100)
-"""So long before its announcement almost every paper was submitted at the earliest."""
+"""So long before its announcement almost every paper was submitted at the earliest, and no id was given before."""
 
 _AT_ONCE: Final = 500
 """Papers in memory at once."""
@@ -95,6 +95,7 @@ def _fold(title: str) -> str:
 def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
     """Return when papers were announced, by their texts' keys, from the order of ids; only those since a day."""
     since = mailing_moment(first) - _HELD_BACK
-    stored = [(key, paper.published) for key, _, paper in paper_store.load_announced(conn, first, since)]
+    announced = paper_store.load_announced(conn, first, since, with_held_back=True)
+    stored = [(key, paper.published) for key, _, paper in announced]
     days = estimate_mailings([submitted for _, submitted in stored], [*mailings_between(since, now)])
     return {key: day for (key, _), day in zip(stored, days, strict=True) if day >= first}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, null, or_, select, tuple_, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, null, select, true, tuple_, update
 
 from digest.model.announcements import Change, Kind, KnownPaper, StoredChange, find_announcement
 from digest.model.errors import StoreBusy
@@ -74,12 +74,16 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
         yield read_paper(row)
 
 
-def load_announced(conn: Connection, first: date, after: datetime) -> Iterator[tuple[int, date | None, Paper]]:
+def load_announced(
+    conn: Connection, first: date, after: datetime, *, with_held_back: bool = False
+) -> Iterator[tuple[int, date | None, Paper]]:
     """Yield the papers announced since a day, as they read now: the text's key, the day, the paper.
 
-    Where the day is not known, it is None, and the paper was first submitted after a moment (UTC).
+    Where the day is not known, it is None, and the paper was first submitted after a moment (UTC); or, with those
+    that were held back, its id is of that month or later.
     """
-    is_recent = or_(papers.c.mailing >= first, papers.c.mailing.is_(None) & (versions.c.published > after))
+    is_late = true() if with_held_back else versions.c.published > after
+    is_recent = (papers.c.mailing >= first) | (papers.c.mailing.is_(None) & is_late)
     since = papers.c.month >= after.year * 100 + after.month
     recent = _LATEST.where(since, is_recent, versions.c.is_withdrawn.is_(False))
     for row in conn.execute(recent.execution_options(yield_per=_BATCH)):

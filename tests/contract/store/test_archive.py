@@ -65,11 +65,15 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
     stored = store_papers(store, [*papers_, gone])
     with store.begin() as conn:
         papers.assign_mailings(conn, {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY})
-        found = list(papers.load_announced(conn, TUESDAY, NOW - 2 * DAY))
-    assert [(key, day, paper.id.number) for key, day, paper in found] == [
-        (stored[0].text_key, TUESDAY, 1),
-        (stored[2].text_key, None, 3),
-    ]
+        found, all_found = (
+            [(key, day, paper.id.number) for key, day, paper in rows]
+            for rows in (
+                papers.load_announced(conn, TUESDAY, NOW - 2 * DAY),
+                papers.load_announced(conn, TUESDAY, NOW - 2 * DAY, with_held_back=True),
+            )
+        )
+    assert found == [(stored[0].text_key, TUESDAY, 1), (stored[2].text_key, None, 3)]
+    assert all_found == [*found, (stored[3].text_key, None, 4)]
 
 
 def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None:
