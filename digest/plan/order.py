@@ -122,8 +122,8 @@ def arrange(
             reasons = tuple(say_why_first(entry, precedence) for entry in first)
             groups.append((Group("Read first", len(first), Form.SENTENCE, reasons=reasons), first))
         shown = [entry for entry in shown if entry not in first]
-    groups += _divide(shown, group_by, queries, form, precedence.last)
-    groups += _divide(news[show:] if show else [], group_by, queries, Form.TITLE, precedence.last)
+    groups += _divide(shown, group_by, queries, form, precedence)
+    groups += _divide(news[show:] if show else [], group_by, queries, Form.TITLE, precedence)
     groups += [(Group(title, len(told), form), told) for (title, form), told in changes.items() if told]
     return tuple(entry for _, members in groups for entry in members), tuple(group for group, _ in groups)
 
@@ -133,9 +133,10 @@ def _divide(
     group_by: Grouping,
     queries: Sequence[str],
     form: Form,
-    last: Collection[ArxivId],
+    precedence: Precedence,
 ) -> list[tuple[Group, list[DigestEntry]]]:
     """Put papers that are new to the reader under saved queries, kinds, or, if they are many, categories."""
+    last = precedence.last
     totals = Counter(entry.paper.primary_category for entry in entries if entry.paper.id not in last)
 
     def find_heading(entry: DigestEntry) -> str:
@@ -154,6 +155,8 @@ def _divide(
     places = {title: place for place, title in enumerate((*queries, *_HEADINGS.values()))}
     if group_by is not Grouping.QUERY and form is Form.TITLE:
         places = {title: -total for title, total in totals.items()}
+        if precedence.nearness:  # what holds the nearest paper comes first
+            places = {title: place for place, title in enumerate(by_heading)} | {_OTHERS: len(by_heading)}
     titles = sorted(by_heading, key=lambda title: (title == _READ_LAST, places.get(title, len(places)), title))
     is_name = group_by is Grouping.QUERY or form is Form.TITLE
     return [
@@ -247,4 +250,4 @@ def say_why_first(entry: DigestEntry, precedence: Precedence) -> str:
         said.append("your words in its title")
     if place := show_plain(find_place(entry.paper)):
         said.append(place)
-    return ", ".join(said[:_FEW_REASONS])
+    return " · ".join(said[:_FEW_REASONS])  # a place after a comma would seem to be that of the library's paper

@@ -383,7 +383,7 @@ def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undo
     house: House,
 ) -> None:
     path = house.subscribe(ME, "abs:measure")
-    assert "Nothing yet. Every mail with papers will link" in house.open(path).text
+    assert "You have chosen no paper yet. Each mail with papers links" in house.open(path).text
     ((_, text),) = house.live(hours=1)
     page, before = house.open(find_likes(text)), house.dump()
     assert page.answer.text.count(' like Queues that never drain"') == 2, "each button names its paper"
@@ -400,7 +400,7 @@ def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undo
     assert said.press("forget", CLOCKS).has("more", CLOCKS)
     undone = mine.press("forget", QUEUES)
     assert (undone.said, mine.press("forget", QUEUES).said) == ("Undone.", "Undone.")
-    assert "Nothing yet. Choose papers of your last digest , for more or less like them." in undone.text
+    assert "You have chosen no paper yet. Say of your last digest which papers you want more or less like." in undone.text
     assert "Queues" not in undone.text
 
 

@@ -145,6 +145,9 @@ def test_categories_of_few_papers_share_a_heading() -> None:
     headings = ["quant-ph 20: title", "cs.PF 5: title", "Others 5: title"]
     assert outline(papers) == headings
     assert outline(papers, Grouping.QUERY) == ["perf 30: title"]
+    near = Precedence(nearness={papers[20].paper.id: 2, papers[-1].paper.id: 3, papers[0].paper.id: 1})
+    _, groups = arrange(papers, Grouping.KIND, QUERIES, None, near)  # the heading of the nearest paper comes first
+    assert [group.title for group in groups] == ["cs.PF", "quant-ph", "Others"]
 
 
 def test_five_at_most_are_read_first_each_for_a_reason() -> None:
@@ -160,7 +163,7 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
     assert groups[0].reasons == reasons
     assert [group.title for group in groups] == ["Read first", "cs.PF"]
     every = make_entry("2611.90006", "au:lindquell", "ti:GPUs", queries=QUERIES)
-    assert say_why_first(every, NONE) == "by Ada Example, in three of your queries"
+    assert say_why_first(every, NONE) == "by Ada Example · in three of your queries"
     crowd = make_entry("2611.90005", authors=tuple(f"Ada {number}" for number in range(300)))
     asked = Reason("au:ada", tuple(Span(Field.AUTHORS, 0, 3, number) for number in range(300)))
     assert say_why_first(replace(crowd, reasons=(asked,)), Precedence()) == "by Ada 0, Ada 1, Ada 2"
@@ -246,7 +249,7 @@ def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first(
     hand = replace(make_entry("2611.80000"), near="like “Mine”")
     told, precedence = [*near, *by_author, hand, *many(9, first=40)], prefer([hand], near[:2], near)
     ordered, groups = arrange(told, Grouping.KIND, QUERIES, precedence=precedence)
-    reasons = ("by Ada Example",) * 2 + ("put first by ti:majorana, like “Mine”", "like “2”", "like “3”")
+    reasons = ("by Ada Example",) * 2 + ("put first by ti:majorana · like “Mine”", "like “2”", "like “3”")
     assert groups[0] == Group("Read first", READ_FIRST, Form.SENTENCE, reasons=reasons)
     assert [entry.paper.id for entry in ordered[-2:]] == [entry.paper.id for entry in near[:2]]
     few = arrange(told[:MOST_WITH_ONE], Grouping.KIND, QUERIES, precedence=precedence)
