@@ -221,7 +221,11 @@ def _explain_order(here: Installation, trail: Trail) -> dict[str, Any]:
     change, due = trail.changes[-1].change, trail.due
     day, texts = trail.mailing or change.announced, {query.name: query.text for query in here.config.queries}
     with here.store.read() as conn:
-        near = Interests().explain(conn, due, change.paper, day, is_new=trail.mailing is not None)
+        near = Interests(here.config).explain(conn, due, change.paper, day, is_new=trail.mailing is not None)
+    told = trail.deciding
+    dots = [bool(entry.near) for entry in told.digest.entries] if told is not None and told.place else []
+    if near and told is not None and any(dots):  # the dot is as it was sent, the words are as of now
+        near = replace(near, is_top=dots[told.place - 1])
     if near and due.is_personal:  # what people like is theirs
         near = replace(near, title="", words=())
     listed = {"read_first": due.subscription.read_first, "read_last": due.subscription.read_last}

@@ -242,7 +242,8 @@ def command_send(
 def _try(site: Site, chosen: Chosen, place: Destination) -> tuple[int, str]:
     """Send it to one place; return how many messages that took, and what went wrong."""
     try:
-        is_own = place in chosen.due.subscription.destinations
+        wanted = chosen.due.subscription
+        is_own = place in wanted.destinations and site.config.find_reader(wanted) is not None
         digest = chosen.digest if is_own else chosen.digest.hide_library()
         return len(send_trial(site, digest, place, chosen.links)), ""
     except DigestError as error:

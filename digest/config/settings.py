@@ -461,6 +461,16 @@ class Config:
         """Whether the file gives a subscription to one reader alone, or has none of that name."""
         return all(one.has_one_reader for one in self.subscriptions if one.name == name)
 
+    def find_reader(self, subscription: Subscription) -> str | None:
+        """Return the mail destination of the one who reads a stored subscription, "" if only its owner does.
+
+        None if others may read it, too: then no title of a library is shown. Who joined does not own it.
+        """
+        written = next((one for one in self.subscriptions if one.name == subscription.name), subscription)
+        mails = [place for place in subscription.destinations if place.kind is DestinationKind.MAIL]
+        is_alone = written.has_one_reader and subscription.has_one_reader
+        return "".join(map(str, mails)) if is_alone and {*mails} <= {*written.destinations} else None
+
     def list_texts(self) -> list[tuple[str, str]]:
         """Return where each query of the file is written, also those for one subscription alone, and its text."""
         named = {query.name for query in self.queries}

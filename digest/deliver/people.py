@@ -418,9 +418,9 @@ def require_own(preferences: Preferences) -> DueSubscription:
 
 def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSubscription]:
     """Return the subscriptions that nobody but this person reads, by name: their own, and those of the file."""
-    alone = (due for due in preferences.dues.values() if due.subscription.has_one_reader)
-    named = {due.subscription.name: due for due in alone}
-    return {name: due for name, due in named.items() if config.is_read_alone(name)}
+    reader = str(preferences.person.destination)
+    dues = preferences.dues.values()
+    return {due.subscription.name: due for due in dues if config.find_reader(due.subscription) == reader}
 
 
 def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
+from digest.config import Config
 from digest.model.announcements import StoredChange
 from digest.model.libraries import LibraryPaper, Near, Opinion
 from digest.model.messages import DigestEntry
@@ -20,7 +21,7 @@ from digest.store.papers import count_announced
 from digest.store.subscriptions import load_subscriptions
 
 if TYPE_CHECKING:
-    from digest.interest.nearness import Interest, Texts, Weights
+    from digest.interest.nearness import Interest, PaperText, Texts, Weights
     from digest.query import PaperIndex
 
 FEW = 30
@@ -43,6 +44,7 @@ class _Profile:
     """What one or more subscriptions keep and like."""
 
     titles: tuple[str, ...]
+    held: frozenset[ArxivId | PaperText | None]
     interest: Interest
 
     def name_nearest(self, paper: tuple[str, str]) -> str:
@@ -50,25 +52,33 @@ class _Profile:
         nearest = self.interest.find_nearest(paper)
         return "" if nearest is None else self.titles[nearest]
 
+    def holds(self, paper: Paper) -> bool:
+        """Whether a paper is one of them, by its id or word for word: it is near to itself alone."""
+        return paper.id in self.held or (paper.title, paper.abstract) in self.held
+
 
 class Interests:
     """What subscriptions keep and like, read once for a pass."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: Config) -> None:
+        self._config = config
         self._weights: Weights | None = None
         self._libraries: dict[str, StoredLibrary | None] = {}
         self._profiles: dict[object, _Profile | None] = {}
-        self._days: dict[date, Texts] = {}
+        self._days: dict[date, Texts | None] = {}
 
     def find(self, conn: Connection, due: DueSubscription) -> _Profile | None:
         """Return what a subscription's reader keeps and likes; None for nothing."""
-        subscription, likes = due.subscription, write_likes_source(due.id)
-        unknown = {*subscription.library, *subscription.not_like, likes} - self._libraries.keys()
+        subscription = due.subscription
+        readers = {"", self._config.find_reader(subscription) or ""}  # what a reader likes counts for them alone
+        likes = sorted(write_likes_source(due.id, reader) for reader in readers)
+        unknown = {*subscription.library, *subscription.not_like, *likes} - self._libraries.keys()
         self._libraries |= dict.fromkeys(unknown) | library_store.load_libraries(conn, unknown)
-        key = subscription.library, subscription.not_like, self._libraries[likes] and likes
+        said = tuple(source for source in likes if self._libraries[source])
+        key = subscription.library, subscription.not_like, said
         if key not in self._profiles:
-            near = [*self._list(subscription.library), *self._list((likes,), Opinion.MORE)]
-            unlike = [*self._list(subscription.not_like), *self._list((likes,), Opinion.LESS)]
+            near = [*self._list(subscription.library), *self._list(said, Opinion.MORE)]
+            unlike = [*self._list(subscription.not_like), *self._list(said, Opinion.LESS)]
             self._profiles[key] = self._make(conn, near, unlike) if near or unlike else None
         return self._profiles[key]
 
@@ -83,7 +93,8 @@ class Interests:
 
         self._weights = self._weights or load_weights(conn)
         texts = [[(paper.title, paper.abstract) for paper in some] for some in (near, unlike)]
-        return _Profile(tuple(paper.title for paper in near), Interest(self._weights, *texts))
+        held = frozenset([*(paper.arxiv_id for paper in near), *texts[0]])
+        return _Profile(tuple(paper.title for paper in near), held, Interest(self._weights, *texts))
 
     def sort(
         self, conn: Connection, due: DueSubscription, changes: Sequence[StoredChange]
@@ -93,7 +104,9 @@ class Interests:
         if profile is None:
             return []
         measured = profile.interest.measure([(one.paper.title, one.paper.abstract) for one in changes])
-        ranked = sorted(zip(measured, changes, strict=True), key=lambda one: -one[0])
+        ranked = sorted(
+            zip(measured, changes, strict=True), key=lambda one: (profile.holds(one[1].paper), -one[0])
+        )
         return [[change for _, change in ranked]]
 
     def judge(self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]) -> dict[ArxivId, Near]:
@@ -105,16 +118,17 @@ class Interests:
         least = {day: self._find_least(conn, due, profile, day) for day in {entry.announced for entry in entries}}
         found = {}
         for entry, text, nearness in zip(entries, texts, profile.interest.measure(texts), strict=True):
-            is_top = nearness >= least[entry.announced]
-            found[entry.paper.id] = Near(nearness, is_top, profile.name_nearest(text) if is_top else "")
+            if not profile.holds(entry.paper):  # else its reader has it, and it is near to itself alone
+                is_top = nearness >= least[entry.announced]
+                found[entry.paper.id] = Near(nearness, is_top, profile.name_nearest(text) if is_top else "")
         return found
 
     def explain(
         self, conn: Connection, due: DueSubscription, paper: Paper, day: date, *, is_new: bool
     ) -> Near | None:
-        """Say how near a paper of an announcement is, with words, and its place; None without a library."""
+        """Say how near a paper of an announcement is, with words, and its place; None if it is in the library."""
         profile = self.find(conn, due)
-        if profile is None:
+        if profile is None or profile.holds(paper):
             return None
         text, texts = (paper.title, paper.abstract), library_store.load_day(conn, day) if is_new else []
         nearness, *others = profile.interest.measure([text, *texts])
@@ -134,10 +148,12 @@ class Interests:
 
         if day not in self._days:
             texts = library_store.load_day(conn, day)
-            self._days[day] = Texts.read(
-                texts if len(texts) >= FEW else library_store.load_newest(conn, YARDSTICK)
-            )
-        return find_least(profile.interest.measure(self._days[day]))
+            self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
+        if (read := self._days[day]) is None:
+            # Where few papers are stored, those of the library are many of them.
+            others = [one for one in library_store.load_newest(conn, YARDSTICK) if one not in profile.held]
+            read = Texts.read(others)
+        return find_least(profile.interest.measure(read))
 
     def measure_days(
         self, conn: Connection, days: Mapping[date, Sequence[int]], index: PaperIndex

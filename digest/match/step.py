@@ -54,7 +54,7 @@ def give_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
         looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
         candidates = _find_candidates(conn, looks, at) if looks else []
         ordered = load_ordered(conn) if looks else []
-    found, interests = zip(looks, candidates, strict=True), Interests()
+    found, interests = zip(looks, candidates, strict=True), Interests(site.config)
     for id_, group in itertools.groupby(found, key=lambda one: one[0].subscription_id):
         together = list(group)
         lists = [chosen for _, chosen in together]
@@ -212,7 +212,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         if change.kind is Kind.NEW:
             days.setdefault(change.announced, []).append(number)
     with site.store.read() as conn:
-        leasts = Interests().measure_days(conn, days, index)
+        leasts = Interests(site.config).measure_days(conn, days, index)
     at = site.clock.now()
     with site.store.begin() as conn:
         now_at = match_store.load_matched_mark(conn, hold=True)

@@ -226,7 +226,7 @@ def say_near(near: Near, *, is_owner: bool) -> str:
 
     title = _QUOTED.sub("\N{LEFT SINGLE QUOTATION MARK}\\1’", show_plain(near.title).rstrip("."))
     if not title or not is_owner:
-        return NEAR_LIST if title else ""
+        return "near your library" if is_owner else NEAR_LIST
     return f"like “{shorten(title, _LONGEST_REASON)}”"
 
 

@@ -71,7 +71,7 @@ class Drafts:
         self._reached: dict[tuple[Coverage, date | None, datetime | None], Coverage] = {}
         self._maker: LinkMaker | None = None
         self._scope = ""
-        self._interests = Interests()
+        self._interests = Interests(site.config)
         self._texts = {query.name: query.text for query in site.config.queries}
 
     def maker(self, conn: Connection) -> LinkMaker:
@@ -208,7 +208,7 @@ class Drafts:
         """Say what of a digest comes first and last, and what is near to what its reader keeps and likes."""
         wanted = due.subscription
         near = self._interests.judge(conn, due, entries)
-        is_owner = wanted.has_one_reader and self._site.config.is_read_alone(wanted.name)
+        is_owner = self._site.config.find_reader(wanted) is not None
         reasons = {id_: say_near(one, is_owner=is_owner) for id_, one in near.items() if one.is_top}
         if reasons:
             entries = [replace(entry, near=reasons.get(entry.paper.id, "")) for entry in entries]

@@ -22,9 +22,23 @@ _NAMING = (subscriptions.c.library, subscriptions.c.not_like)
 _HAS_LIBRARY = or_(*(column != "" for column in _NAMING))
 
 
-def write_likes_source(subscription_id: int) -> str:
-    """Return the source of what a subscription's reader likes, and what they do not."""
-    return f"{LIKES}{subscription_id}"
+def write_likes_source(subscription_id: int, reader: str = "") -> str:
+    """Return the source of what is liked in a subscription, and what is not: by a reader, or by the operator.
+
+    Args:
+        reader: their destination; "" for the operator.
+    """
+    return f"{LIKES}{subscription_id}:{reader}"
+
+
+def read_likes_source(source: str) -> int:
+    """Return the key of the subscription that `write_likes_source` wrote."""
+    return int(source.split(":")[1])
+
+
+def is_liked_by(reader: str) -> ColumnElement[bool]:
+    """Whether a library is what somebody likes, in whichever subscription."""
+    return libraries.c.source.startswith(LIKES) & libraries.c.source.endswith(f":{reader}", autoescape=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +164,21 @@ def _write_paper(library_id: int, position: int, stored: StoredLibraryPaper) -> 
     }
 
 
-def save_like(conn: Connection, subscription_id: int, paper: LibraryPaper, opinion: Opinion, at: datetime) -> bool:
-    """Store what a subscription's reader says of a paper, in place of what was said before; False for the same.
+def save_like(
+    conn: Connection,
+    subscription_id: int,
+    paper: LibraryPaper,
+    opinion: Opinion,
+    at: datetime,
+    *,
+    reader: str = "",
+) -> bool:
+    """Store what a reader, or the operator, says of a paper, in place of what they said; False for the same.
 
     Args:
         paper: with its id.
     """
-    key = _require_library(conn, write_likes_source(subscription_id))
+    key = _require_library(conn, write_likes_source(subscription_id, reader))
     conn.execute(update(libraries).where(libraries.c.id == key).values(read_at=at))  # one after the other
     same = _find_like(key, paper.arxiv_id)
     if conn.execute(select(library_papers.c.opinion).where(same)).scalar() == opinion:
@@ -170,9 +192,9 @@ def save_like(conn: Connection, subscription_id: int, paper: LibraryPaper, opini
     return True
 
 
-def delete_like(conn: Connection, subscription_id: int, arxiv_id: ArxivId) -> bool:
-    """Take back what a subscription's reader said of a paper; False if nothing was said."""
-    key = _require_library(conn, write_likes_source(subscription_id))
+def delete_like(conn: Connection, subscription_id: int, arxiv_id: ArxivId, reader: str = "") -> bool:
+    """Take back what a reader, or the operator, said of a paper; False if nothing was said."""
+    key = _require_library(conn, write_likes_source(subscription_id, reader))
     forget_days(conn, subscriptions.c.id == subscription_id)
     return bool(conn.execute(delete(library_papers).where(_find_like(key, arxiv_id))).rowcount)
 
@@ -181,9 +203,9 @@ def _find_like(key: int, arxiv_id: ArxivId | None) -> ColumnElement[bool]:
     return (library_papers.c.library_id == key) & (library_papers.c.arxiv_id == str(arxiv_id))
 
 
-def load_likes(conn: Connection, subscription_id: int) -> tuple[StoredLibraryPaper, ...]:
-    """Return what a subscription's reader likes and does not, in the order in which it was said."""
-    source = write_likes_source(subscription_id)
+def load_likes(conn: Connection, subscription_id: int, reader: str = "") -> tuple[StoredLibraryPaper, ...]:
+    """Return what a reader, or the operator, likes and does not, in the order in which it was said."""
+    source = write_likes_source(subscription_id, reader)
     found = load_libraries(conn, [source]).get(source)
     return found.papers if found else ()
 
@@ -286,7 +308,7 @@ def load_sources(conn: Connection) -> list[str]:
 def load_ordered(conn: Connection) -> list[int]:
     """Return the subscriptions, live or not, put in order by a library, or by what their readers like."""
     likes = conn.execute(select(libraries.c.source).where(libraries.c.source.startswith(LIKES))).scalars()
-    liked = {int(source.removeprefix(LIKES)) for source in likes}
+    liked = set(map(read_likes_source, likes))
     return sorted(liked.union(conn.execute(select(subscriptions.c.id).where(_HAS_LIBRARY)).scalars()))
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, insert, not_, or_, select, update
+from sqlalchemy import Connection, delete, insert, not_, or_, select, update
 
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
 from digest.model.subscriptions import (
     EVERYTHING,
-    OWN_PLACES,
     Destination,
     DestinationKind,
     SubscriberState,
@@ -22,7 +21,7 @@ from digest.model.subscriptions import (
 )
 from digest.store import dialect
 from digest.store.database import TokenPurpose
-from digest.store.libraries import delete_libraries, write_likes_source
+from digest.store.libraries import is_liked_by, read_likes_source, write_likes_source
 from digest.store.queries import current_revision
 from digest.store.schema import (
     attempts,
@@ -246,6 +245,9 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
         update(tokens).where(tokens.c.destination == old, is_leave, tokens.c.subscription.in_(mine.values())),
     ):
         conn.execute(moving.values(destination=new))
+    for id_ in mine:
+        liked = update(libraries).where(libraries.c.source == write_likes_source(id_, old))
+        conn.execute(liked.values(source=write_likes_source(id_, new)))
     end_links(conn, person.destination)
     conn.execute(delete(destination_addresses).where(destination_addresses.c.destination == old))
     conn.execute(delete(suppressions).where(_is_at(old), suppressions.c.subscription.in_(mine.values())))
@@ -257,16 +259,6 @@ def end_links(conn: Connection, destination: Destination) -> None:
     conn.execute(update(tokens).where(*theirs).values(purpose=TokenPurpose.ENDED, destination=""))
 
 
-def _find_read_alone(origin: str, key: str) -> Select[Any]:
-    """Return the key of each subscription that writes to one person alone: their own, and those of the file."""
-    places = subscription_destinations.c
-    mine = select(places.subscription_id).where(places.destination == key, not_(places.is_joined))
-    is_other = not_(or_(places.destination == key, *(places.destination.startswith(kind) for kind in OWN_PLACES)))
-    others = select(places.subscription_id).where(is_other, places.state != DestinationState.DISABLED)
-    is_alone = subscriptions.c.id.in_(mine) & subscriptions.c.id.not_in(others)
-    return select(subscriptions.c.id).where(or_(subscriptions.c.origin == origin, is_alone))
-
-
 def load_everything(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
     """Return every row that is about an address, by table, as plain values; bytes and hashes of links left out.
 
@@ -276,8 +268,6 @@ def load_everything(conn: Connection, address: str, person_id: int) -> dict[str,
     own = select(subscriptions.c.id).where(subscriptions.c.origin == origin)
     queries = select(saved_queries.c.id).where(saved_queries.c.origin == origin)
     sent = select(deliveries.c.id).where(deliveries.c.destination == key)
-    alone = conn.execute(_find_read_alone(origin, key)).scalars().all()
-    likes = libraries.c.source.in_([write_likes_source(id_) for id_ in alone])
     found = {
         subscribers: subscribers.c.id == person_id,
         consents: consents.c.subscriber_id == person_id,
@@ -288,8 +278,8 @@ def load_everything(conn: Connection, address: str, person_id: int) -> dict[str,
         query_revisions: query_revisions.c.query_id.in_(queries),
         suppressions: _is_at(key),
         signups: signups.c.address == address,
-        libraries: likes,
-        library_papers: library_papers.c.library_id.in_(select(libraries.c.id).where(likes)),
+        libraries: is_liked_by(key),
+        library_papers: library_papers.c.library_id.in_(select(libraries.c.id).where(is_liked_by(key))),
         digests: digests.c.subscription_id.in_(own),
         deliveries: deliveries.c.destination == key,
         attempts: attempts.c.delivery_id.in_(sent),
@@ -324,11 +314,12 @@ def erase(conn: Connection, address: str, person_id: int, *, keep_suppressions: 
     theirs = list(conn.execute(select(digests.c.id).where(digests.c.subscription_id.in_(own))).scalars())
     revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
     sent = or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(theirs))
-    alone = conn.execute(_find_read_alone(origin, key)).scalars().all()
+    liked = {row.id: row.source for row in conn.execute(select(libraries).where(is_liked_by(key)))}
     end_links(conn, Destination(DestinationKind.MAIL, address))
-    delete_libraries(conn, [write_likes_source(id_) for id_ in alone])
     for gone in (
-        delete(near_days).where(near_days.c.subscription_id.in_(alone)),
+        delete(near_days).where(near_days.c.subscription_id.in_([*own, *map(read_likes_source, liked.values())])),
+        delete(library_papers).where(library_papers.c.library_id.in_(liked)),
+        delete(libraries).where(libraries.c.id.in_(liked)),
         delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent))),
         delete(deliveries).where(sent),
         delete(matches).where(matches.c.subscription_id.in_(own)),

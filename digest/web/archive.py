@@ -36,8 +36,7 @@ def show_digest(request: Request) -> Response:
             return shell.pages.fail(404)
         links = _link_page(conn, shell.site, found.subscription, found.digest_id)
         dues = load_subscriptions(conn, names=[found.subscription], include_ended=True)
-    is_alone = shell.site.config.is_read_alone(found.subscription)
-    is_own = is_alone and all(due.subscription.has_one_reader for due in dues)
+    is_own = all(shell.site.config.find_reader(due.subscription) is not None for due in dues)
     return HTMLResponse(shell.render_digest(found.digest_id, links, is_own))
 
 

@@ -215,19 +215,24 @@ def _like(visit: Visit) -> str:
     paper = papers.get(visit.form.get("paper"))
     if paper is None:
         raise UnknownName("this paper is not in the digest", hint="Press a button of its page.")
-    known = {one.paper.arxiv_id for one in library_store.load_likes(visit.conn, due.id)}
+    known = {one.paper.arxiv_id for one in library_store.load_likes(visit.conn, due.id, _name_reader(visit.found))}
     if len(known) >= MOST_LIKES and paper.id not in known:
         raise UsageError(f"you said this of {MOST_LIKES} papers, and nobody may of more", hint="Undo some first.")
     liked, opinion = LibraryPaper(paper.title, paper.abstract, paper.id), Opinion(visit.form.get("action"))
-    library_store.save_like(visit.conn, due.id, liked, opinion, visit.at)
+    library_store.save_like(visit.conn, due.id, liked, opinion, visit.at, reader=_name_reader(visit.found))
     return ""
+
+
+def _name_reader(found: Preferences) -> str:
+    return str(found.person.destination)
 
 
 def _forget(visit: Visit) -> str:
     due = people.list_read_alone(visit.config, visit.found).get(visit.form.get("subscription"))
     if due is None:
         raise UnknownName("this subscription is none of yours", hint="Open the page again.")
-    library_store.delete_like(visit.conn, due.id, ArxivId.parse(visit.form.get("paper")))
+    paper = ArxivId.parse(visit.form.get("paper"))
+    library_store.delete_like(visit.conn, due.id, paper, _name_reader(visit.found))
     return "Undone."
 
 
@@ -370,7 +375,7 @@ def _view_likes(
     for name, due in people.list_read_alone(config, found).items():
         slots = (row.slot for row, content in load_frozen(conn, name, limit=5) if content["entries"])
         last = next((f"{page}/d/{maker.web_token(name, slot)}" for slot in slots), "")
-        likes = reversed(library_store.load_likes(conn, due.id))
+        likes = reversed(library_store.load_likes(conn, due.id, _name_reader(found)))
         papers = ((str(one.paper.arxiv_id), str(one.opinion), show_plain(one.paper.title)) for one in likes)
         yield name, due.subscription.title, last, tuple(papers)
 
@@ -383,8 +388,9 @@ def serve_likes(request: Request) -> Response:
         if error is not None:
             raise error
     with shell.site.store.read() as conn:
-        due, digest = _find_digest(conn, shell.site.config, _find(conn, request), page)
-        likes = library_store.load_likes(conn, due.id)
+        found = _find(conn, request)
+        due, digest = _find_digest(conn, shell.site.config, found, page)
+        likes = library_store.load_likes(conn, due.id, _name_reader(found))
     context = PageContext(
         view_digest(digest),
         group_papers(digest, view_papers(digest)),

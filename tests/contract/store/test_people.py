@@ -20,6 +20,7 @@ from digest.config import load_config
 from digest.deliver import people
 from digest.deliver.letters import queue_letters, take_request
 from digest.deliver.people import Preferences
+from digest.interest.step import Interests
 from digest.model.clock import ManualClock
 from digest.model.errors import UnknownName, UsageError
 from digest.model.libraries import LibraryPaper, Opinion
@@ -107,11 +108,12 @@ class Office:
         return found
 
     def like(self) -> None:
-        """Like a paper in every subscription, and store what the top tenth of a day is."""
+        """Let the operator like a paper for the team and Ada one in all else; store the top tenth of a day."""
         with self.store.begin() as conn:
             for due in load_subscriptions(conn):
                 paper = LibraryPaper(f"Liked in {due.subscription.title}", "", ArxivId(202611, 1))
-                libraries.save_like(conn, due.id, paper, Opinion.MORE, self.now)
+                reader = "" if due.subscription.name == TEAM["name"] else f"mailto:{ADA}"
+                libraries.save_like(conn, due.id, paper, Opinion.MORE, self.now, reader=reader)
                 libraries.save_least(conn, self.now.date(), {due.id: 7})
 
     def list_liked(self) -> list[str]:
@@ -488,6 +490,23 @@ def test_of_whom_is_erased_nothing_is_left_but_that_they_left_what_the_file_name
         people.erase(conn, office.config, "nobody@example.org", at=office.now)
     office.clock.sleep(1)
     assert office.subscribe(to="bo@example.org").memberships[0].name != first, "no link of theirs opens another's"
+
+
+def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(office: Office) -> None:
+    alone: dict[str, object] = {"name": "own", "follow": "perf", "to": f"mailto:{ADA}"}
+    office.open(alone)
+    office.like()
+
+    def counts(**changed: object) -> bool:
+        office.open(alone | changed)
+        with office.store.read() as conn:
+            (due,) = load_subscriptions(conn, names=["own"])
+            return Interests(office.config).find(conn, due) is not None
+
+    bo = "mailto:bo@example.org"
+    assert [counts(), counts(to=[f"mailto:{ADA}", "file:out/"])] == [True, True]
+    assert [counts(to=[f"mailto:{ADA}", bo]), counts(to=bo), counts(joinable=True)] == [False, False, False]
+    assert counts()
 
 
 def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_they_move(office: Office) -> None:
