@@ -80,11 +80,17 @@ class Tally:
 
 
 def read_rated(path: Path) -> tuple[dict[str, PaperText], dict[str, Person]]:
-    """Read papers, and people who rated them."""
+    """Read papers, and people who rated them; stop in words if that is not all there."""
     raw = path.read_bytes()
     told = json.loads(gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw)
-    papers = {number: (str(title), str(abstract)) for number, (title, abstract) in told["papers"].items()}
-    return papers, {name: Person(one["ratings"], one["libraries"]) for name, one in told["people"].items()}
+    papers = {number: (title or "", abstract or "") for number, (title, abstract) in told["papers"].items()}
+    people = {name: Person(one["ratings"], one["libraries"]) for name, one in told["people"].items()}
+    named = {number for one in people.values() for some in (one.ratings, *one.libraries) for number in some}
+    if missing := sorted(map(str, named - papers.keys())):
+        sys.exit(f"{path}: `papers` lacks {len(missing)} that are rated or in a library, such as {missing[0]}")
+    if not any(one.ratings and one.libraries for one in people.values()):
+        sys.exit(f"{path}: nobody has both ratings and a library")
+    return papers, people
 
 
 def measure_rated(
@@ -203,6 +209,8 @@ def main(arguments: Sequence[str]) -> int:
         report_authors(verdict)
     elif "--speed" in arguments:
         report_speed(verdict)
+    elif not files:
+        sys.exit(__doc__)
     else:
         report_rated(files[0], verdict, tells_scores="--scores" in arguments)
     return 0 if verdict.is_met else 1
