@@ -21,9 +21,11 @@ _HINT = "A library is BibTeX, RIS, CSL-JSON, or a text file with an arXiv id or 
 _JSON_START = re.compile(r'\A\s*\[?\s*\{\s*["}]')
 _RIS_START = re.compile(r"^TY {1,2}-", re.MULTILINE)
 _BIBTEX_START = re.compile(
-    r"(?:^|(?<=[})]))[ \t]*@[ \t]*(\w+)\s*([{(])(?:([^,={}\"\n]*)(?:,|(?=\})))?", re.MULTILINE
+    r"(?:^|(?<=[})]))[ \t]*@[ \t]*(\w+)(?:\s*([{(])(?:([^,={}\"\n]*)(?:,|(?=\})))?"
+    r"|([^,={}()\"\n]*),(?=\s*[\w-]+\s*=))",
+    re.MULTILINE,
 )
-"""An entry begins a line, or follows at once on the brace that ends another; its key may be missing."""
+"""An entry begins a line, or follows at once on the brace that ends another; its key or brace may be missing."""
 _FIELD_START = re.compile(r"^\s*,?\s*[\w-]+\s*=", re.MULTILINE)
 
 _DOIS = ("doi", "url", "urls", "extra", "note", "notes", "howpublished")
@@ -113,9 +115,9 @@ def _read_bibtex(text: str) -> Iterator[Entry]:
     from pybtex.utils import CaseInsensitiveDict  # noqa: PLC0415 - as above
 
     macros = CaseInsensitiveDict(bibtex.month_names)
-    for line, (kind, opening, key), rest in _cut(text, _BIBTEX_START):
+    for line, (kind, opening, key, bare), rest in _cut(text, _BIBTEX_START):
         faults: list[Exception] = []
-        body = f"@{kind}{opening}{rest}"
+        body = f"@{kind}{opening or '{'}{rest}"
         parser = bibtex.LowLevelParser(body, keyless_entries=True, macros=macros, handle_error=faults.append)
         nothing: tuple[str, Any] = ("comment", ())
         name, read = next(iter(parser), nothing)
@@ -124,7 +126,8 @@ def _read_bibtex(text: str) -> Iterator[Entry]:
             is_whole = is_sound and not _FIELD_START.search(body[parser.pos :])
             fault = f"has a brace, a quote or a comma too many or too few by line {line + parser.lineno - 1}"
             fields = {field: _BRACES.sub(r"\1", "".join(parts)) for field, parts in read[1]}
-            yield f"line {line}: the entry {key.strip()}".rstrip(), fields, "" if is_whole else fault
+            fault = ("" if is_whole else fault) if opening else "has no { before its key"
+            yield f"line {line}: the entry {(key if opening else kind + bare).strip()}".rstrip(), fields, fault
 
 
 def _read_ris(text: str) -> Iterator[Entry]:
@@ -153,9 +156,9 @@ def _read_lines(text: str) -> Iterator[Entry]:
     for number, written in enumerate(text.split("\n"), 1):
         words = re.split(r"(?:^|\s)#", written)[0].strip()
         named = [*map(str, _find_ids(words)), _find_doi(words)]
-        yield from ((f"line {number}:", {"eprint": name, "doi": name}, "") for name in filter(None, named))
+        yield from ((f"line {number}", {"eprint": name, "doi": name}, "") for name in filter(None, named))
         if words and not any(named):
-            yield f"line {number}:", {}, f"no id is in {words[:60]!r}"
+            yield f"line {number}", {}, "has no arXiv id, address or DOI"
 
 
 def make_paper(entry: Mapping[str, object], collection: str = "") -> LibraryPaper | None:

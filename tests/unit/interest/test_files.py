@@ -96,7 +96,7 @@ def test_a_text_names_several_papers_a_line_and_its_odd_lines_are_told() -> None
     reading = read_library("ids.txt", f"{text}https://doi.org/10.1000/x".encode())
     named = [str(paper.arxiv_id or paper.doi) for paper in reading.papers]
     assert named == ["2101.00001", "2101.00002", "hep-th/9901001", "10.1000/x"]
-    assert reading.troubles == ("line 3: no id is in 'nothing here'",)
+    assert reading.troubles == ("line 3 has no arXiv id, address or DOI",)
 
 
 GOOD = "@article{{g{0},\n  title = {{Good {0}}},\n  doi = {{10.1000/g{0}}},\n}}\n"
@@ -111,6 +111,8 @@ FAULT = "has a brace, a quote or a comma too many or too few by line"
         ("@article{bad,\n title = {B}},\n year = 2020\n}\n", "B", f"{FAULT} 6"),
         ("@article{bad,\n title = {B}\n year = 2020\n}\n", "B", f"{FAULT} 7"),
         ("@misc{bad, title = {B}}\n@art icle{c,\n title = {C}}\n", "B", f"{FAULT} 5"),
+        ("@bad,\n title = {B},\n year = 2020\n}\n", "B", "has no { before its key"),
+        ("@misc{b, title = {B}, abstract = {So said\n@bad, who knew,\nand @others, of it.}}\n", "B", ""),
         ("@article{bad,\n year = 2020\n}\n", "", "has neither a title nor an id"),
         ("@article{b, journal = jphysa # { B}, title = {B}}\n", "B", ""),
         ('@string{b = "B"}\n@preamble{"\\newcommand"}\n@book(k, title = b)\n', "B", ""),
@@ -159,7 +161,7 @@ def test_what_databases_do_not_take_is_left_out() -> None:
     [
         (b"\r\n \n", "it is empty"),
         (b"<!DOCTYPE html><html><a href='https://arxiv.org/abs/2101.00001'>x</a></html>", "web page"),
-        (b"PK\x03\x04\0\0\0 \xff\xfe", "no id"),
+        (b"PK\x03\x04\0\0\0 \xff\xfe", "no arXiv id"),
         (b'[{"title": "A",', "Expecting property name"),
         (b'{"a":' * 200_000, "recursion"),
         (b" " * 50_000_001, "more than 50 MB"),
