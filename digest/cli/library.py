@@ -11,11 +11,11 @@ import click
 
 from digest import tex
 from digest.cli.commands import CommandGroup
-from digest.cli.context import Workbench, opened_store, opened_workbench, require_subscription, suggest_name
+from digest.cli.context import Workbench, opened_store, opened_workbench, require_subscription
 from digest.cli.output import json_option, print_json, print_wrapped, say
 from digest.config import Config
 from digest.config.addresses import resolve_sources
-from digest.config.values import read_sources
+from digest.config.values import read_sources, suggest
 from digest.interest.libraries import (
     check_library,
     complete,
@@ -25,13 +25,15 @@ from digest.interest.libraries import (
     read_anew,
 )
 from digest.model.clock import write_day
-from digest.model.errors import UnknownName, count
+from digest.model.errors import ConfigurationError, OutsideError, UnknownName, count
 from digest.model.libraries import ZOTERO, LibraryPaper, Opinion
 from digest.model.papers import ArxivId
 from digest.store.libraries import StoredLibrary, StoredLibraryPaper, delete_like, load_likes, save_like
 from digest.store.subscriptions import load_subscriptions
 
 _NONE = "`digest subscription edit NAME library=lab.bib` gives a subscription a library."
+_SHOWN = 10
+"""So many papers are named; the others are counted."""
 
 
 @click.group(cls=CommandGroup)
@@ -47,14 +49,19 @@ def show(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
     """Show what libraries hold, and what readers like.
 
     Files are read as they are now. SOURCE may be a file that no subscription has yet. Nothing is stored.
+    Exit code 3 if a file can't be read, 4 if Zotero can't.
     """
     with opened_workbench(ctx) as bench:
         sources = _choose_sources(bench.config, name)
         held = [read_anew(bench.config, bench.clock, bench.store, source) for source in sources]
         likes = _load_likes(bench, name)
+    failures = [
+        OutsideError if one.source.startswith(ZOTERO) else ConfigurationError for one in held if one.trouble
+    ]
+    code = max((failure.exit_code for failure in failures), default=0)
     if as_json:
         print_json({"libraries": list(map(_as_json, held)), "likes": likes})
-        return
+        ctx.exit(code)
     if not (held or likes):
         say(f"No subscription has a library. {_NONE}")
     for library in held:
@@ -63,6 +70,7 @@ def show(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
         click.secho(f"likes of {subscription}", bold=True)
         for one in liked:
             print_wrapped("  ", f"{one.opinion} like {one.paper.arxiv_id}: {tex.to_plain(one.paper.title)}")
+    ctx.exit(code)
 
 
 def _choose_sources(config: Config, name: str | None) -> list[str]:
@@ -73,7 +81,7 @@ def _choose_sources(config: Config, name: str | None) -> list[str]:
     (source,) = resolve_sources(read_sources(name), Path.cwd())
     if source.startswith(ZOTERO) or Path(source).exists():
         return [source]
-    hint = suggest_name(name, named, "digest subscription list")
+    hint = suggest(name, named, "") or "Check the path of the file."
     raise UnknownName(f"there is no subscription and no file {name!r}", hint=hint)
 
 
@@ -107,19 +115,31 @@ def _print_library(bench: Workbench, library: StoredLibrary) -> None:
     if library.trouble:
         print_wrapped("  ", describe_trouble(bench.config, library, bench.now))
     without = [one for one in library.papers if not one.paper.abstract]
-    asked = [one for one in without if one.asked_at is None and one.paper.arxiv_id is not None]
     if library.papers:
         number = len(library.papers)
         said = f"{count(number, 'paper')}, {number - len(without):,} with an abstract."
-        said += f" The next check asks arXiv for {len(asked):,} more." if asked else ""
-        nameless = sum(not one.paper.title and one not in asked for one in without)
+        asked = sum(one.is_unasked for one in without)
+        said += f" The next check asks arXiv for {asked:,} more." if asked else ""
+        nameless = sum(not (one.paper.title or one.is_unasked) for one in without)
         said += f" {nameless:,} without a title can't be compared." if nameless else ""
         print_wrapped("  ", said)
     collections = _count_collections(library)
     for collection, number in collections.items() if len(collections) > 1 or any(collections) else ():
         print_wrapped(f"  {number:>6,}  ", collection or "in no collection")
+    _print_first("  no abstract: ", [_name_paper(one.paper) for one in without])
     for trouble in library.troubles:
         print_wrapped("  not read: ", trouble)
+
+
+def _name_paper(paper: LibraryPaper) -> str:
+    return f"“{tex.to_plain(paper.title)}”" if paper.title else str(paper.arxiv_id or paper.doi)
+
+
+def _print_first(start: str, lines: Sequence[str], more: str = "") -> None:
+    for line in lines[:_SHOWN]:
+        print_wrapped(start, line)
+    if len(lines) > _SHOWN:
+        print_wrapped("  ", f"and {len(lines) - _SHOWN:,} more{more}")
 
 
 @command.command()
@@ -151,9 +171,9 @@ def check(ctx: click.Context, name: str | None, *, as_json: bool) -> None:
         which = write_day(day, here.now) if day else "the newest stored papers"
         near = f"{number - len(far):,} of {count(number, 'paper')}"
         say(f"{subscription}: {near} would have been in the top tenth of {which}.")
-        for paper in far:
-            why = "is unlike the others" if paper.abstract else "has no abstract"
-            print_wrapped("  not ", f"“{tex.to_plain(paper.title)}”: it {why}.")
+        why = {True: "is unlike the others", False: "has no abstract: add its arXiv id or DOI"}
+        lines = [f"{_name_paper(paper)}: it {why[bool(paper.abstract)]}." for paper in far]
+        _print_first("  not ", lines, " (--json lists all)")
 
 
 @command.command()

@@ -21,17 +21,17 @@ from digest.cli.recent import paper_as_json
 from digest.config import find_config, find_state_folder, read_environment
 from digest.config.addresses import resolve_sources
 from digest.inspect.missed import find_missed
-from digest.interest.libraries import read_libraries, read_source
+from digest.interest.libraries import read_source, take_library
 from digest.model.errors import OutsideError, UsageError
+from digest.model.libraries import ZOTERO
 from digest.model.polls import Source
 from digest.poll.installation import Site
-from digest.poll.record import PollReport
 from digest.poll.step import poll_days
 from digest.render.papers import PaperView
 from digest.render.terminal import lay_out_lines
 from digest.serve.installation import open_site
 from digest.store import migrate, open_store
-from digest.store.libraries import StoredLibrary, load_libraries
+from digest.store.libraries import StoredLibrary, load_libraries, load_states
 from digest.store.papers import load_reach
 from digest.store.runs import load_last_runs
 from digest.store.workers import hold_file
@@ -67,19 +67,24 @@ def command(
     digest missed lab.ris --output missed.html
     """  # noqa: D301 - click reads the backspace, which must be one
     (source,) = resolve_sources([library], Path.cwd())
+    if output and as_json:
+        raise UsageError("--output writes a page, and --json none", hint="Write --json > missed.json instead.")
+    if output and not os.access(output if output.exists() else output.absolute().parent, os.W_OK):
+        raise UsageError(f"{output} can't be written", hint="Check the folder and its permissions.")
     is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
     with opened_workbench(ctx) as bench:
         first = bench.now.astimezone(UTC).date() - timedelta(days=days)
         with _opened_site(bench, first, Lines(quiet=as_json)) as site:
             failure, held = _fetch(bench, site, source, days)
-            asked = {"library": library, "follow": "", "failure": failure, "days": days, "limit": limit}
-            found = find_missed(site, held, first, **asked)
+            asked = {"library": library, "failure": failure, "days": days, "limit": limit}
+            names = [one.name for one in bench.config.subscriptions if source in one.library]
+            found = find_missed(site, held, first, follow="", followed_by=", ".join(names), **asked)
         if failure and not found.announced:
             raise OutsideError(failure, hint=_HINT)
         often = Counter(view.entry.paper.primary_category for view in found.papers).most_common(_CATEGORIES)
         added = ["add", " OR ".join(f"cat:{name}" for name, _ in often)]
         follow = f"{name_command()} {shlex.join([*(added if is_set_up else ['init']), '--library', library])}"
-        found = replace(found, follow=follow if found.papers else "")
+        found = replace(found, follow=follow if found.papers and not names else "")
         if as_json:
             print_json(as_dict(found) | {"papers": [*map(_as_json, found.papers)]})
         elif output or shape == "html":
@@ -125,13 +130,14 @@ def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, S
     """Read the library, and fetch what is missing of the days; return why not all is there, and the library."""
     try:
         with opened_client(bench.config, bench.clock, bench.store, quiet=True) as site.client:
-            read_libraries(site, PollReport(), asks_again=True, sources=[source])
             with site.store.read() as conn:
-                if not load_libraries(conn, [source])[source].papers:
-                    read_source(site.config, site.clock, source)  # says what is wrong
-                    raise UsageError(f"{source} has no papers", hint="Name a library with a paper at least.")
+                states = load_states(conn, [source]) if source.startswith(ZOTERO) else {}
+            version = states[source].version if states else ""
+            reading = read_source(site.config, site.clock, source, version)
+            if reading is not None and not reading.papers:
+                raise UsageError(f"{source} has no papers", hint="Name a library with a paper at least.")
             report = poll_days(site, days)
-            read_libraries(site, report, sources=[source])
+            take_library(site, report, source, reading)
     except KeyboardInterrupt:
         click.echo("\nWhat came is kept. Call it again to go on.", err=True)
         raise click.Abort from None

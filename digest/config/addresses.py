@@ -336,7 +336,10 @@ def resolve_destinations(places: Iterable[Destination], folder: Path) -> tuple[D
 
 def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:
     """Return sources of libraries, files by their absolute paths."""
-    return tuple(one if one.startswith(ZOTERO) else str(folder / expand_home(one)) for one in sources)
+    return tuple(
+        ZOTERO + one[len(ZOTERO) :] if one.lower().startswith(ZOTERO) else str(folder / expand_home(one))
+        for one in sources
+    )
 
 
 def _split(url: str) -> SplitResult | None:

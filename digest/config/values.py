@@ -220,7 +220,7 @@ def read_sources(value: object) -> tuple[str, ...]:
     """Read sources of libraries: paths, and libraries at Zotero."""
     sources = read_lines(value)
     for source in sources:
-        if source.startswith(ZOTERO):
+        if source.lower().startswith(ZOTERO):
             ZoteroSource.parse(source)
     refuse_repeats(sources)
     return sources

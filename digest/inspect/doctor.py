@@ -14,7 +14,7 @@ from digest.arxiv.client import ArxivClient
 from digest.config import Config
 from digest.inspect.findings import Finding, Verdict
 from digest.model.clock import Clock, read_rfc_date, write_age
-from digest.model.errors import ArxivError, ArxivThrottled, ConfigurationError, OutsideError, StoreBusy
+from digest.model.errors import ArxivError, ArxivThrottled, ConfigurationError, OutsideError, StoreBusy, count
 from digest.model.libraries import ZOTERO
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import database, open_store
@@ -91,12 +91,16 @@ def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterato
         if source.startswith(ZOTERO) is not at_zotero:
             continue
         try:
-            read_source(config, clock, source, _NEWEST if at_zotero else "")
+            reading = read_source(config, clock, source, _NEWEST)
         except (ConfigurationError, OutsideError) as error:
             said = f"{source}: {error.message}" if at_zotero else error.message
             yield Finding(Verdict.PROBLEM, "library", said, error.hint)
         else:
-            yield Finding(Verdict.OK, "library", f"{name_source(config, source)} can be read")
+            said, troubles = f"{name_source(config, source)} can be read", reading.troubles if reading else ()
+            if troubles:
+                first, number = troubles[0].partition(":")[0], count(len(troubles), "entry", "entries")
+                said += f", but {number} can't, the first: {first}; `digest library show` lists them"
+            yield Finding(Verdict.WARNING if troubles else Verdict.OK, "library", said)
 
 
 def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:

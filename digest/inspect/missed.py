@@ -58,7 +58,7 @@ def find_missed(
             found = sorted(found)[: asked["limit"] + len(library)]  # its own papers are nearest
             site.progress.update(f"{start + len(some):,} of {len(days):,} papers")
         reach, newest = paper_store.load_reach(conn), paper_store.load_newest(conn, is_harvested=True)
-    site.progress.end("compare", f"{len(days):,} papers")
+    site.progress.end("compare", "done")
     read_until = datetime.combine(newest[1], time.max, tzinfo=UTC) if newest and newest[1] else now
     last = latest_mailing(reach.until if reach else read_until)
     papers, held = list[PaperView](), 0
@@ -82,7 +82,8 @@ def find_missed(
         held=held,
         in_library=len(library),
         without_text=len(library) - len(near),
-        troubles=(*filter(None, [stored.trouble]), *stored.troubles),
+        unasked=sum(one.is_unasked for one in stored.papers),
+        troubles=stored.troubles,
         papers=tuple(papers),
     )
 

@@ -68,19 +68,16 @@ class LibraryReport:
     troubles: list[str] = field(default_factory=list)
 
 
-def read_libraries(
-    site: Site, polled: PollReport, *, asks_again: bool = False, sources: Sequence[str] = ()
-) -> LibraryReport:
+def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) -> LibraryReport:
     """Read what changed, forget what no live subscription names, and count words where that is due.
 
     Args:
         polled: what the check of arXiv just came to; if it failed, arXiv is asked for nothing more.
         asks_again: ask Zotero at once if it could not be read.
-        sources: read these in place of what subscriptions name.
     """
     report, now = LibraryReport(), site.clock.now()
     with site.store.read() as conn:
-        named = sources or library_store.load_sources(conn)
+        named = library_store.load_sources(conn)
         held = library_store.load_states(conn)
     for source in named:
         library = held.get(source, StoredLibrary(0, source))
@@ -97,6 +94,21 @@ def read_libraries(
     return report
 
 
+def take_library(site: Site, polled: PollReport, source: str, reading: LibraryReading | None) -> None:
+    """Store one library, if it has changed since it was stored, completed from fetched papers and by arXiv."""
+    if reading is not None:  # without all papers, it is to be completed the next time as well
+        _save(site, source, replace(reading, version="") if polled.failures else reading, site.clock.now())
+    if not polled.failures:
+        _ask_arxiv(site, LibraryReport(), source)
+    _count_words(site, site.clock.now(), again=polled.was_due)
+
+
+def _save(site: Site, source: str, reading: LibraryReading, now: datetime) -> None:
+    with site.store.begin() as conn:
+        papers, version, troubles = complete(conn, reading.papers), reading.version, reading.troubles
+        library_store.save_library(conn, source, papers, at=now, version=version, troubles=troubles)
+
+
 def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
     if not library.source.startswith(ZOTERO) or library.asked_at is None:
         return True
@@ -110,9 +122,7 @@ def _read(site: Site, report: LibraryReport, had: StoredLibrary, now: datetime) 
         report.troubles.append(describe_trouble(site.config, replace(had, trouble=trouble), now))
     if reading is not None:
         report.read.append(had.source)
-        with site.store.begin() as conn:
-            papers, version, troubles = complete(conn, reading.papers), reading.version, reading.troubles
-            library_store.save_library(conn, had.source, papers, at=now, version=version, troubles=troubles)
+        _save(site, had.source, reading, now)
     elif trouble != had.trouble or had.source.startswith(ZOTERO):
         with site.store.begin() as conn:
             library_store.save_library(conn, had.source, None, at=now, trouble=trouble)
@@ -123,10 +133,9 @@ def _try_reading(config: Config, clock: Clock, had: StoredLibrary) -> tuple[Libr
     name = f"{had.source}: " if had.source.startswith(ZOTERO) else ""
     try:
         return read_source(config, clock, had.source, had.version), ""
-    except ConfigurationError as error:
-        return None, make_storable(f"{name}{error.message}. {error.hint}".rstrip(". "))
-    except OutsideError as error:
-        return None, f"{name}{error.message}"
+    except (ConfigurationError, OutsideError) as error:
+        helps = isinstance(error, ConfigurationError) or had.read_at is None  # else it is asked again, unbidden
+        return None, make_storable(f"{name}{error.message}. {error.hint * helps}".rstrip(". "))
     except Exception as error:  # noqa: BLE001 - a form that nobody foresaw concerns this library alone: the run goes on
         _log.exception("a library can't be read")
         form = f"its content is of an unexpected form ({type(error).__name__})"
@@ -185,10 +194,10 @@ def complete(conn: Connection, papers: Sequence[LibraryPaper]) -> list[LibraryPa
     ]
 
 
-def _ask_arxiv(site: Site, report: LibraryReport) -> None:
+def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
     """Ask for papers of which only the id or the title is known. The answers belong to the libraries alone."""
     with site.store.read() as conn:
-        ids = library_store.load_unasked(conn, _REQUESTS * IDS_LIMIT)
+        ids = library_store.load_unasked(conn, _REQUESTS * IDS_LIMIT, source)
     if not ids:
         return
     site.progress.begin("poll", f"{count(len(ids), 'paper')} of libraries, for their abstracts")
@@ -232,7 +241,7 @@ def _count_words(site: Site, now: datetime, *, again: bool) -> None:
         counts = Weights().count(texts).to_bytes()
         with site.store.begin() as conn:
             library_store.save_counts(conn, counts, stored, now)
-        site.progress.end("match", f"counted over {count(len(texts), 'paper')}")
+        site.progress.end("match", "counted")
 
 
 def read_anew(config: Config, clock: Clock, store: Store | None, source: str) -> StoredLibrary:

@@ -22,7 +22,7 @@ _MOST_WAITING = 30.0
 """Seconds that one reading waits in all, if Zotero asks for it."""
 
 _NO_PAPERS = ("attachment", "note", "annotation")
-_LATER = "The library stays as it was. The next check tries again."
+_LATER = "Check the network, or try again later."
 _KEY_HINT = (
     "Check the number of this library. If it is private, set [zotero] key, or DIGEST_ZOTERO_KEY, to a key that may"
     " read it. Keys, and your number: zotero.org/settings/keys."

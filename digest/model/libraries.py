@@ -12,7 +12,7 @@ from digest.model.papers import ArxivId
 
 ZOTERO = "zotero:"
 
-_ZOTERO_SOURCE = re.compile(r"zotero:(group/)?(\d{1,12})(?:/(.+))?")
+_ZOTERO_SOURCE = re.compile(r"zotero:(group/)?(\d{1,12})(?:/(.+))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,6 +184,7 @@ class MissedContext:
     Attributes:
         library: the library as it was typed.
         follow: the command that follows such papers daily.
+        followed_by: the subscriptions that have this library already.
         failure: why not all of the days could be read, "" if they were.
         days: how many days.
         limit: how many papers are shown at most.
@@ -193,6 +194,7 @@ class MissedContext:
         held: how many of them the library has.
         in_library: how many papers it has in all.
         without_text: of how many of these nothing but an id is known.
+        unasked: for how many of these the next call asks arXiv.
         troubles: what could not be read of it.
         papers: the nearest. `paper.entry.near` is the title of the library's nearest, `paper.why_first` the words
             that they share.
@@ -200,6 +202,7 @@ class MissedContext:
 
     library: str
     follow: str
+    followed_by: str
     failure: str
     days: int
     limit: int
@@ -209,6 +212,7 @@ class MissedContext:
     held: int
     in_library: int
     without_text: int
+    unasked: int
     troubles: tuple[str, ...]
     papers: tuple[PaperView, ...]
 

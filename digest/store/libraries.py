@@ -55,6 +55,11 @@ class StoredLibraryPaper:
     opinion: Opinion | None = None
     asked_at: datetime | None = None
 
+    @property
+    def is_unasked(self) -> bool:
+        """Whether arXiv is to be asked for its abstract."""
+        return self.asked_at is None and self.paper.arxiv_id is not None and not self.paper.abstract
+
 
 @dataclass(frozen=True, slots=True)
 class StoredLibrary:
@@ -241,10 +246,12 @@ def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, Libr
     return found
 
 
-def load_unasked(conn: Connection, limit: int) -> list[ArxivId]:
-    """Return the ids of papers in libraries without an abstract, for which arXiv was not asked yet."""
+def load_unasked(conn: Connection, limit: int, source: str = "") -> list[ArxivId]:
+    """Return the ids of papers without an abstract, in all libraries or one, that arXiv was not asked for yet."""
     is_open = (library_papers.c.abstract == "") & library_papers.c.asked_at.is_(None)
     found = select(library_papers.c.arxiv_id).where(is_open, library_papers.c.arxiv_id != "").distinct()
+    one = select(libraries.c.id).where(libraries.c.source == source)
+    found = found.where(library_papers.c.library_id.in_(one)) if source else found
     ids = conn.execute(found.order_by(library_papers.c.arxiv_id.desc()).limit(limit)).scalars()
     return list(map(ArxivId.parse, ids))
 

@@ -20,6 +20,8 @@ from digest.store.subscriptions import load_subscriptions
 from tests.acceptance.made import made_up
 from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
+from tests.fakes.loopback import Answer
+from tests.fakes.zotero import FakeLibrary, Zotero
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 from tests.integration.cli.test_init import folder, outside  # noqa: F401 - fixtures
@@ -37,14 +39,15 @@ BIB = """@article{a, title = {GPU kernels}, eprint = {2611.15000}}
 def test_a_library_is_shown_as_soon_as_it_is_written_and_before_any_run(digest: Shell, world: World) -> None:
     (world.folder / "lab.bib").write_text(BIB)
     world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"\nnot_like = "gone.ris"')
-    assert digest("library", "show", "perf-team").out == (
+    assert digest("library", "show", "perf-team", expect=3).out == (
         "lab.bib\n"
         "  3 papers, 2 with an abstract. The next check asks arXiv for 1 more.\n"
+        "  no abstract: “Not stored”\n"
         "  not read: line 3: the entry c has a brace, a quote or a comma too many or too few by line 3\n"
         "gone.ris\n"
         "  gone.ris can't be read: No such file or directory. Check the path and its permissions.\n"
     )
-    found, gone = digest("library", "show", "--json").json["libraries"]
+    found, gone = digest("library", "show", "--json", expect=3).json["libraries"]
     assert (found["papers"], found["with_abstract"], found["collections"]) == (3, 2, {"": 3})
     assert (gone["papers"], gone["read_at"]) == (0, None)
     (world.folder / "new.txt").write_text(f"{STORED}\n{OTHER}\n10.1000/unknown\n")
@@ -53,6 +56,27 @@ def test_a_library_is_shown_as_soon_as_it_is_written_and_before_any_run(digest: 
         in digest("library", "show", "new.txt").out
     )
     assert "Did you mean 'perf-team'?" in digest("library", "show", "perf-taem", expect=2).err
+    assert "Check the path of the file." in digest("library", "show", "nofile.bib", expect=2).err
+    assert "can be read, but 1 entry can't, the first: line 3" in " ".join(
+        digest("doctor", "--quick", expect=1).out.split()
+    )
+    (world.folder / "ids.txt").write_text("\n".join(f"1601.{number:05}" for number in range(1, 13)))
+    shown = digest("library", "show", "ids.txt").lines
+    assert (shown[-2:], len(shown)) == (["  no abstract: 1601.00010", "  and 2 more"], 13)
+
+
+def test_a_library_at_zotero_that_cannot_be_read_says_what_to_do(
+    digest: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Zotero(users_1=FakeLibrary(is_public=True)) as zotero:
+        monkeypatch.setenv("DIGEST_ZOTERO_URL", zotero.url)
+        for command in (["missed"], ["library", "show"]):
+            zotero.orders, zotero.visits = [Answer(b"", 500)], []
+            said = digest(*command, "Zotero:1", expect=4)
+            assert "Zotero answered 500" in said.out + said.err
+            assert "Check the network, or try again later." in said.out + said.err
+            assert len(zotero.visits) == 1
 
 
 def test_without_a_configuration_a_file_is_shown(
@@ -103,7 +127,7 @@ def test_a_check_names_the_papers_that_the_others_do_not_bring_to_the_top(digest
     digest("run")
     assert digest("library", "check", "perf-team").out == (
         "perf-team: 4 of 6 papers would have been in the top tenth of the newest stored papers.\n"
-        "  not “Number theory”: it has no abstract.\n"
+        "  not “Number theory”: it has no abstract: add its arXiv id or DOI.\n"
         "  not “Prime gaps”: it is unlike the others.\n"
     )
     (found,) = digest("library", "check", "--json").json
