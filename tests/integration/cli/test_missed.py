@@ -21,6 +21,7 @@ from digest.store.workers import hold_file
 from tests.command_line import ROOT
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
+from tests.fakes.zotero import FakeLibrary, Zotero
 from tests.integration.cli.conftest import Shell
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -223,6 +224,17 @@ def test_a_later_call_gives_the_answer_of_the_first(outside: Outside, digest: Sh
     assert "Why 100%" in {paper["near"][:8] for paper in first["papers"]}, "its title as arXiv has it"
     digest("missed", "dois.txt", expect=3)
     assert digest("missed", "dois.bib", "--json").json == first
+
+
+@pytest.mark.usefixtures("outside")
+def test_zotero_is_asked_once_for_what_has_not_changed(digest: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = FakeLibrary(is_public=True)
+    library.add("Tail latency of shared accelerators")
+    with Zotero(users_1=library) as zotero:
+        monkeypatch.setenv("DIGEST_ZOTERO_URL", zotero.url)
+        found = list_ids(digest, "zotero:1")
+        visits = len(zotero.visits)
+        assert (list_ids(digest, "ZOTERO:1"), len(zotero.visits) - visits) == (found, 1)
 
 
 def test_it_tells_for_how_many_abstracts_arxiv_was_not_asked_yet(outside: Outside, digest: Shell) -> None:
