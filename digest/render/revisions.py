@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -156,7 +156,7 @@ def view_revisions(before: Paper, after: Paper, *, shown: Paper | None = None) -
     differing = set(find_differences(before, after))
     if after.is_withdrawn:
         differing.discard("withdrawn")  # its kind says so already
-    views = tuple(view(before, after) for name, view in _VIEWS.items() if name in differing)
+    views = tuple(_view(part, before, after) for part in _PARTS if part in differing)
     if shown is None or show_plain(shown.title) == show_plain(after.title):
         return views
     title = f"title now “{shorten(show_plain(after.title), _LONGEST_TITLE)}”"
@@ -175,12 +175,7 @@ def give_reason(paper: Paper) -> str:
     return reason or "the authors give no reason"
 
 
-def _view_return(before: Paper, after: Paper) -> RevisionView:
-    was, is_now = ("withdrawn" if paper.is_withdrawn else "" for paper in (before, after))
-    return RevisionView("withdrawal", "no longer withdrawn", compare_words(was, is_now))
-
-
-def _view_comment(before: Paper, after: Paper) -> RevisionView:
+def _say_comment(before: Paper, after: Paper) -> str:
     old, new = [_CLAUSE.split(show_plain(paper.comment)) for paper in (before, after)]
     known = {clause.strip(" ;,.").lower() for clause in old}
     come = [clause for clause in new if clause.strip(" ;,.").lower() not in known]
@@ -189,18 +184,7 @@ def _view_comment(before: Paper, after: Paper) -> RevisionView:
     place = find_place(replace(after, comment=said, journal_ref=""))
     if place and said.lower().startswith(place.split()[0].lower()) and not re.search("[;,]", said):
         said = place
-    summary = shorten(said, _LONGEST_COMMENT) or "comment edited"
-    return RevisionView("comment", summary, _compare_texts(before.comment, after.comment))
-
-
-def _view_title(before: Paper, after: Paper) -> RevisionView:
-    summary = f"title was “{shorten(show_plain(before.title), _LONGEST_TITLE)}”"
-    return RevisionView("title", summary, _compare_texts(before.title, after.title))
-
-
-def _view_abstract(before: Paper, after: Paper) -> RevisionView:
-    pieces = _compare_texts(before.abstract, after.abstract)
-    return RevisionView("abstract", f"abstract{_count_changes(pieces)}", pieces)
+    return shorten(said, _LONGEST_COMMENT) or "comment edited"
 
 
 def count_changed(pieces: Sequence[DiffPiece]) -> int:
@@ -219,16 +203,6 @@ def _count_changes(pieces: Sequence[DiffPiece]) -> str:
     return f" {'+' if come else '−'}{words}"
 
 
-def _view_authors(before: Paper, after: Paper) -> RevisionView:
-    old, new = ([show_plain(author.name) for author in paper.authors] for paper in (before, after))
-    return RevisionView("authors", f"authors: {_name_changes(old, new)}", compare_lists(old, new))
-
-
-def _view_categories(before: Paper, after: Paper) -> RevisionView:
-    old, new = ([clean_text(name) for name in paper.categories] for paper in (before, after))
-    return RevisionView("categories", f"categories: {_name_changes(old, new)}", compare_lists(old, new))
-
-
 def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
     # Two people may have one name.
     came, went = (list((Counter(one) - Counter(other)).elements()) for one, other in ((new, old), (old, new)))
@@ -240,35 +214,47 @@ def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
     return " ".join(parts) or "in another order"
 
 
-def _view_journal(before: Paper, after: Paper) -> RevisionView:
-    # Its volume and page are on the paper's own page.
-    told = shorten(_JOURNAL.match(show_plain(after.journal_ref))[0], _LONGEST_TITLE)  # type: ignore[index]  # it may be empty
-    summary = f"published in {told}" if told else "journal reference removed"
-    return RevisionView("journal reference", summary, _compare_texts(before.journal_ref, after.journal_ref))
-
-
-def _view_dois(before: Paper, after: Paper) -> RevisionView:
-    old, new = ([clean_text(doi) for doi in paper.dois] for paper in (before, after))
-    told = shorten(", ".join(name for name in new if name not in old), _LONGEST_TITLE)
-    return RevisionView("DOI", f"DOI {told or 'removed'}", compare_lists(old, new))
-
-
 _LEAST = ("DOI", "categories")
-_VIEWS: dict[str, Callable[[Paper, Paper], RevisionView]] = {
-    "withdrawn": _view_return,
-    "comment": _view_comment,
-    "title": _view_title,
-    "authors": _view_authors,
-    "journal_ref": _view_journal,
-    "dois": _view_dois,
-    "abstract": _view_abstract,
-    "categories": _view_categories,
-}
+_NAMES = {"withdrawn": "withdrawal", "journal_ref": "journal reference", "dois": "DOI"}
+_LISTS = ("authors", "dois", "categories")
+_PARTS = ("withdrawn", "comment", "title", "authors", "journal_ref", "dois", "abstract", "categories")
 """By the names of `find_differences`, in the order they are shown."""
 
 
-def _compare_texts(before: str, after: str) -> tuple[DiffPiece, ...]:
-    return compare_words(show_plain(before), show_plain(after))
+def _read_part(part: str, paper: Paper) -> list[str]:
+    match part:
+        case "withdrawn":
+            return ["withdrawn" if paper.is_withdrawn else ""]
+        case "authors":
+            return [show_plain(author.name) for author in paper.authors]
+        case "dois" | "categories":
+            return [clean_text(name) for name in getattr(paper, part)]
+        case _:
+            return [show_plain(getattr(paper, part))]
+
+
+def _view(part: str, before: Paper, after: Paper) -> RevisionView:
+    old, new = (_read_part(part, paper) for paper in (before, after))
+    pieces = compare_lists(old, new) if part in _LISTS else compare_words(old[0], new[0])
+    match part:
+        case "withdrawn":
+            said = "no longer withdrawn"
+        case "comment":
+            said = _say_comment(before, after)
+        case "title":
+            said = f"title was “{shorten(old[0], _LONGEST_TITLE)}”"
+        case "journal_ref":
+            # Its volume and page are on the paper's own page.
+            told = shorten(_JOURNAL.match(new[0])[0], _LONGEST_TITLE)  # type: ignore[index]  # it may be empty
+            said = f"published in {told}" if told else "journal reference removed"
+        case "dois":
+            told = shorten(", ".join(name for name in new if name not in old), _LONGEST_TITLE)
+            said = f"DOI {told or 'removed'}"
+        case "abstract":
+            said = f"abstract{_count_changes(pieces)}"
+        case _:
+            said = f"{part}: {_name_changes(old, new)}"
+    return RevisionView(_NAMES.get(part, part), said, pieces)
 
 
 _FORM = Markup('<{0}><span class="said">[{1}: </span>{2}<span class="said">]</span></{0}>')

@@ -379,6 +379,9 @@ DESTINATION: dict[str, str] = {
 """This channel only."""
 
 
+WRONG_MESSAGE = "The message itself is wrong: check changed Slack templates, or report it as a fault in Digest."
+
+
 def judge_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> DeliveryError:
     """Turn an answer that is not ok into an error. Only a post can be ambiguous."""
     if answer.status != HTTPStatus.OK:
@@ -402,30 +405,24 @@ def judge_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> Delivery
 
 
 def _judge_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryError:
-    if code in WORKSPACE:
-        needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
-        return DeliveryError(
-            f"Slack refused {method}: {code}{needed}",
-            permanent=True,
-            whole_transport=True,
-            hint=WORKSPACE[code],
-        )
-    if code in DESTINATION or code.startswith("restricted_action"):
-        return DeliveryError(
-            f"Slack refused {method}: {code}",
-            permanent=True,
-            hint=DESTINATION.get(code, "A setting of the workspace or channel forbids posting there."),
-        )
-    if code in TOO_LARGE:
-        return DeliveryError(f"Slack refused {method}: {code}", permanent=True, too_large=True)
-    if is_our_fault(code):
+    is_restricted = code.startswith("restricted_action")
+    forbids = "A setting of the workspace or channel forbids posting there." if is_restricted else ""
+    hint = (WORKSPACE | DESTINATION).get(code, forbids)
+    if not hint and code not in TOO_LARGE and is_our_fault(code):
         details = "; ".join(_read_details(answer))
         return DeliveryError(
             f"Slack does not understand {method}: {code}{f' ({details})' if details else ''}",
             permanent=True,
-            hint="The message itself is wrong: check changed Slack templates, or report it as a fault in Digest.",
+            hint=WRONG_MESSAGE,
         )
-    return DeliveryError(f"Slack refused {method}: {code}")
+    needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
+    return DeliveryError(
+        f"Slack refused {method}: {code}{needed}",
+        permanent=hint != "" or code in TOO_LARGE,
+        whole_transport=code in WORKSPACE,
+        too_large=code in TOO_LARGE,
+        hint=hint,
+    )
 
 
 def is_our_fault(code: str) -> bool:
@@ -440,7 +437,7 @@ def is_our_fault(code: str) -> bool:
         "no_text",
     )
     others = ("json_not_object", "missing_post_type", "missing_charset", "unknown_method", "missing_argument")
-    return any(word in code for word in words) or code in others
+    return any(word in code for word in (*words, "markdown_text_conflict", "no_text")) or code in others
 
 
 def _read_details(answer: SlackAnswer) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from digest.deliver.transports.http import CLIENT_ERRORS, HookPoster, judge_status
-from digest.deliver.transports.slack import TOO_LARGE, is_our_fault
+from digest.deliver.transports.slack import TOO_LARGE, WRONG_MESSAGE, is_our_fault
 from digest.model.errors import DeliveryError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
 from digest.model.subscriptions import Destination
@@ -46,15 +46,8 @@ class WebhookTransport(HookPoster[str]):
 
 def _judge(answer: HttpAnswer) -> DeliveryError:
     code = answer.text if answer.text.replace("_", "").isalnum() else ""
-    if answer.status in CLIENT_ERRORS and code in _REFUSALS:
-        return DeliveryError(f"{_WHO} answered {code}", permanent=True, hint=_REFUSALS[code])
-    if answer.status in CLIENT_ERRORS and code in TOO_LARGE:
-        return DeliveryError(f"{_WHO} answered {code}", permanent=True, too_large=True)
-    if answer.status in CLIENT_ERRORS and is_our_fault(code):
-        return DeliveryError(
-            f"{_WHO} does not understand the message: {code}",
-            permanent=True,
-            hint="The message itself is wrong: check changed Slack templates, or report it as a fault in Digest.",
-        )
+    if answer.status in CLIENT_ERRORS and (code in _REFUSALS or code in TOO_LARGE or is_our_fault(code)):
+        hint = _REFUSALS.get(code, "" if code in TOO_LARGE else WRONG_MESSAGE)
+        return DeliveryError(f"{_WHO} answered {code}", permanent=True, too_large=code in TOO_LARGE, hint=hint)
     # Words that are none of Slack's are another's: a proxy's on the way, which may refuse all there is.
     return judge_status(_WHO, answer.status, answer.retry_after, is_post=True)
