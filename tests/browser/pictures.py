@@ -49,7 +49,7 @@ def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     preferences = world.find_link(digest, "/p/")
     yield "preferences", preferences
     page.goto(preferences)
-    yield "likes", str(page.get_by_role("link", name="Say of your last digest").evaluate("one => one.href"))
+    yield "likes", str(page.get_by_role("link", name="Open your last digest").evaluate("one => one.href"))
     yield "query", str(page.get_by_role("link", name="Edit").first.evaluate("one => one.href"))
     yield "leave", world.find_link(digest, "/u/")
     shown = world.find_link(digest, "/d/")

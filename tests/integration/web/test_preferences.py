@@ -400,10 +400,7 @@ def test_more_and_less_are_said_on_a_page_that_the_mail_links_to_and_can_be_undo
     assert said.press("forget", CLOCKS).has("more", CLOCKS)
     undone = mine.press("forget", QUEUES)
     assert (undone.said, mine.press("forget", QUEUES).said) == ("Undone.", "Undone.")
-    assert (
-        "You have chosen no paper yet. Say of your last digest which papers you want more or less like."
-        in undone.text
-    )
+    assert "Open your last digest to say of which papers you want more, and of which less." in undone.text
     assert "Queues" not in undone.text
 
 
