@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
+from digest.interest.libraries import fold_title
 from digest.interest.nearness import Interest, Texts
 from digest.interest.step import load_weights
 from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailing_moment, mailings_between
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
 from digest.poll.installation import Site
-from digest.query.words import cut_words, read_word
 from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
@@ -44,7 +44,10 @@ def find_missed(
     library = [one.paper for one in stored.papers]
     near = [paper for paper in library if paper.title]
     texts = [(paper.title, paper.abstract) for paper in near]
-    known = {name for paper in library for name in (paper.arxiv_id, paper.doi, _fold(paper.title))} - {None, ""}
+    known = {name for paper in library for name in (paper.arxiv_id, paper.doi, fold_title(paper.title))} - {
+        None,
+        "",
+    }
     found, now = list[tuple[int, ArxivId, int, Paper]](), site.clock.now()
     site.progress.begin("compare", "what was announced with your library")
     with site.store.read() as conn:
@@ -65,7 +68,7 @@ def find_missed(
     for *_, key, paper in found:
         text = (paper.title, paper.abstract)
         alike = interest.compare(Texts.read([text]))[0]
-        if known.isdisjoint((paper.id, _fold(paper.title), *map(str.lower, paper.dois))):
+        if known.isdisjoint((paper.id, fold_title(paper.title), *map(str.lower, paper.dois))):
             if len(papers) < asked["limit"] and alike.max() >= _LEAST_NEAR:
                 why = ", ".join(word for word, _ in interest.explain(text))
                 entry = DigestEntry(
@@ -86,11 +89,6 @@ def find_missed(
         troubles=stored.troubles,
         papers=tuple(papers),
     )
-
-
-def _fold(title: str) -> str:
-    """Return a title's words, the same however it is typed."""
-    return " ".join(map(read_word, cut_words(show_plain(title))))
 
 
 def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:

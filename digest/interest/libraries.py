@@ -30,6 +30,8 @@ from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading, ZoteroS
 from digest.model.papers import ArxivId
 from digest.poll.installation import Site
 from digest.poll.record import PollReport
+from digest.query.words import cut_words, read_word
+from digest.render.text import show_plain
 from digest.store import Store
 from digest.store import libraries as library_store
 from digest.store.dialect import make_storable
@@ -105,7 +107,7 @@ def take_library(site: Site, polled: PollReport, source: str, reading: LibraryRe
 
 def _save(site: Site, source: str, reading: LibraryReading, now: datetime) -> None:
     with site.store.begin() as conn:
-        papers, version, troubles = complete(conn, reading.papers), reading.version, reading.troubles
+        papers, version, troubles = join_doubles(complete(conn, reading.papers)), reading.version, reading.troubles
         library_store.save_library(conn, source, papers, at=now, version=version, troubles=troubles)
 
 
@@ -194,6 +196,26 @@ def complete(conn: Connection, papers: Sequence[LibraryPaper]) -> list[LibraryPa
     ]
 
 
+def join_doubles(held: Sequence[LibraryPaper]) -> list[LibraryPaper]:
+    """Return each paper of a library once: two with one id, DOI or title are one, but not if their ids differ."""
+    joined, places = list[LibraryPaper](), dict[object, int]()
+    for paper in held:
+        names = list(filter(None, (paper.arxiv_id, paper.doi, fold_title(paper.title))))
+        same, ids = (places[name] for name in names if name in places), (None, paper.arxiv_id)
+        place = next((n for n in same if joined[n].arxiv_id in ids or not paper.arxiv_id), len(joined))
+        had = joined[place] if place < len(joined) else paper
+        kept = max(had, paper, key=lambda one: (one.abstract != "", one.title != ""))
+        id_, doi = had.arxiv_id or paper.arxiv_id, had.doi or paper.doi
+        joined[place : place + 1] = [replace(kept, arxiv_id=id_, doi=doi, collection=had.collection)]
+        places |= dict.fromkeys(names, place)
+    return joined
+
+
+def fold_title(title: str) -> str:
+    """Return a title's words, the same however it is typed."""
+    return " ".join(map(read_word, cut_words(show_plain(title))))
+
+
 def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
     """Ask for papers of which only the id or the title is known. The answers belong to the libraries alone."""
     with site.store.read() as conn:
@@ -254,7 +276,7 @@ def read_anew(config: Config, clock: Clock, store: Store | None, source: str) ->
         reading, trouble = _try_reading(config, clock, had)
         if reading is None:
             return replace(had, trouble=trouble)
-        papers = complete(conn, reading.papers) if conn else reading.papers
+        papers = join_doubles(complete(conn, reading.papers) if conn else reading.papers)
         kept = library_store.recall_answers(conn, papers) if conn else map(StoredLibraryPaper, papers)
         return replace(had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(kept))
 

@@ -199,6 +199,21 @@ def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_ha
         assert ("✓ library         <library> can be read" in shared, "zotero:1" in shared) == (True, False)
 
 
+def test_a_paper_in_several_spellings_counts_once_with_its_abstract_and_all_it_is_known_by(world: World) -> None:
+    (world.folder / "lab.bib").write_text(
+        "@misc{a, title = {Of the deep {GPU}s}, eprint = {1601.00001}}\n"
+        "@article{b, title = {OF THE DEEP GPUS.}, doi = {10.1000/b}, abstract = {Published.}}\n"
+        "@misc{c, title = {Of the deep GPUs}, eprint = {1601.00002}, abstract = {A namesake.}}\n"
+        "@article{d, title = {A new name}, doi = {10.1000/b}}\n@misc{e, eprint = {1601.00001}}\n"
+    )
+    said = " ".join(world.command("library", "show").split())
+    world.look()
+    first, second = (one.paper for one in read_stored(world).papers)
+    assert (str(first.arxiv_id), first.doi, first.abstract) == (OLD, "10.1000/b", "Published.")
+    assert (str(second.arxiv_id), second.abstract) == (GONE, "A namesake.")
+    assert "2 papers" in said
+
+
 @pytest.mark.parametrize(
     ("collection", "item", "total", "said"),
     [
