@@ -169,17 +169,18 @@ def _print_all(here: Installation, id_: ArxivId, trails: Sequence[Trail]) -> Non
         if one.judged and one.judged.verdict not in _AGAINST
     }
     rows = [[name, judged.verdict, met.get(name) or judged.why] for name, judged in stored if name not in others]
+    with here.store.read() as conn:
+        ordered = {*load_ordered(conn)}.difference(one.due.id for one in trails if one.due.is_personal)
+    near = {one.due.subscription.name: ", and how near to the library" for one in trails if one.due.id in ordered}
     if rows:
         print_table(["SUBSCRIPTION", "RESULT", "WHY"], rows, empty="")
-        say(f"`digest explain {id_} {rows[0][0]}` shows its whole way.")
+        name = max((row[0] for row in rows), key=near.__contains__)
+        say(f"`digest explain {id_} {name}` shows its whole way{near.get(name, '')}.")
     if others:
         own = {one.due.subscription.name for one in trails if one.due.is_personal}
         named = ", ".join("their own saved queries" if name in own else name for name in others)
-        say(f"No match for {named}. `digest explain {id_} {others[0]}` says why.")
-    with here.store.read() as conn:
-        ordered = load_ordered(conn)
-    if near := [one.due.subscription.name for one in trails if one.due.id in ordered and not one.due.is_personal]:
-        say(f"`digest explain {id_} {near[0]}` also says how near it is to the library.")
+        name = max(others, key=near.__contains__)
+        say(f"No match for {named}. `digest explain {id_} {name}` says why{near.get(name, '')}.")
 
 
 def _print_title(paper: Paper, remark: str = "") -> None:

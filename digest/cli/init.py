@@ -214,13 +214,12 @@ def _propose_query(
             return ()
     often = Counter(paper.categories[0] for paper in papers).most_common(_CATEGORIES)
     chosen = [name for name, number in often if number * _SHARE >= len(papers)]
-    if not chosen:
-        return ()
     query = " OR ".join(f"cat:{name}" for name in chosen)
     there = sum(not set(chosen).isdisjoint(paper.categories) for paper in papers)
     held = f"{there} of the {len(papers)} newest of your library's {count(len(ids), 'paper')} at arXiv"
-    say(f"You follow {query}: it has {held}. `digest add` follows more, --query something else.")
-    return (query,)
+    if query:
+        say(f"You follow {query}: it has {held}. `digest add` follows more, --query something else.")
+    return (query,) if query else ()
 
 
 def _read_defaults(environ: Mapping[str, str]) -> Config:

@@ -345,8 +345,7 @@ class DefaultSettings:
     show: int | None = declare(
         values.read_show,
         values.ALL,
-        'The most papers a message shows, or "all" for as many as fit. The rest are counted, and linked if '
-        "`web.base_url` is set.",
+        'The most papers a message shows, or "all" for as many as fit. The rest are counted.',
     )
     abstracts: Abstracts = declare(
         values.choose_from(Abstracts),

@@ -178,7 +178,11 @@ def _explain_quiet_day(digest: Digest, names: str) -> str:
 def _introduce_papers(digest: Digest) -> str:
     match digest.occasion:
         case Occasion.FIRST_DIGEST | Occasion.NEW_QUERY:
-            papers = _introduce_sample(digest)
+            total = len(digest.entries)
+            papers = f"These are the {total} newest papers" if total > 1 else "This is the newest paper"
+            if digest.is_nearest:
+                near = next((entry.dot for entry in digest.entries if entry.dot), NEAR_LIST).removeprefix("near ")
+                papers = f"These {total} are nearest to {near} among the newest papers"
             if digest.occasion is Occasion.NEW_QUERY:
                 return f"{papers} for {_name_queries(digest, 'and')}, new in this list. {digest.remark}".rstrip()
             whose = "your queries" if len(digest.queries) > 1 else "your query"
@@ -189,14 +193,6 @@ def _introduce_papers(digest: Digest) -> str:
             return "Taken as sent before the database was restored: kept on record here, and not sent again."
         case Occasion.SCHEDULED | Occasion.LETTER:
             return ""
-
-
-def _introduce_sample(digest: Digest) -> str:
-    total = len(digest.entries)
-    if digest.is_nearest:
-        near = next((entry.dot for entry in digest.entries if entry.dot), NEAR_LIST).removeprefix("near ")
-        return f"These {total} are nearest to {near} among the newest papers"
-    return f"These are the {total} newest papers" if total > 1 else "This is the newest paper"
 
 
 def _say_cut(coverage: Coverage) -> str:

@@ -205,7 +205,7 @@ def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(digest
     assert (found["near"]["title"], found["near"]["place"], found["read_first"]) == (TITLE, 1, ["perf"])
     assert "\norder" not in digest("explain", "2611.15012", "perf-team").out
     last = digest("explain", "2611.15012").lines[-1]
-    assert last == "`digest explain 2611.15012 gpu-mail` also says how near it is to the library."
+    assert last == "`digest explain 2611.15012 gpu-mail` shows its whole way, and how near to the library."
 
 
 def show_newest(site: Site, url: str, name: str) -> tuple[str, str]:
