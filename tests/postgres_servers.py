@@ -139,6 +139,19 @@ class PostgresServer:
             raise RuntimeError(f"{program} failed: {told}")
 
 
+@contextmanager
+def own_server(**settings: str) -> Iterator[PostgresServer]:
+    """Run a server for a while, which is crashed in the end; it has settings of its own, by name."""
+    with tempfile.TemporaryDirectory(prefix="digest-pg-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)
+        server = PostgresServer(Path(name) / "server", 0, **settings)
+        server.create()
+        try:
+            yield server
+        finally:
+            server.crash()
+
+
 def find_port() -> int:
     """Return a port nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as probe:

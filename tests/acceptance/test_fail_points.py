@@ -7,7 +7,6 @@ HTTP, and a real database. By night each row is lived on both databases; always,
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.acceptance.dying import ENDED, KILLED, Nursery, Point
 from tests.acceptance.fail_points import MOMENTS, PLANNED, TABLE, Row, live_on
 from tests.acceptance.mortals import MEDIA, NEWS, OLD, Mortal, mortal
 from tests.conftest import IS_NIGHTLY
-from tests.postgres_servers import PostgresServer
+from tests.postgres_servers import PostgresServer, own_server
 
 Live = Callable[[str], AbstractContextManager[Mortal]]
 DATABASES = ("sqlite", "postgresql")
@@ -104,16 +103,10 @@ WORST = [row for row in TABLE if row.name in WORST_NAMES]
 
 @contextmanager
 def beside_postgresql(folder: Path, nursery: Nursery) -> Iterator[tuple[Mortal, PostgresServer]]:
-    with tempfile.TemporaryDirectory(prefix="digest-pg-", ignore_cleanup_errors=True) as place:
-        Path(place).chmod(0o755)
-        server = PostgresServer(Path(place) / "server")
-        server.create()
-        try:
-            server.do("CREATE DATABASE mortal")
-            with mortal(folder, server.url("mortal"), server.url(), nursery) as here:
-                yield here, server
-        finally:
-            server.crash()
+    with own_server() as server:
+        server.do("CREATE DATABASE mortal")
+        with mortal(folder, server.url("mortal"), server.url(), nursery) as here:
+            yield here, server
 
 
 @BY_NIGHT

@@ -29,7 +29,7 @@ from digest.store import open_store
 from tests.battery.gate_arxiv import NotingArxiv, find_breaches, longest_silence
 from tests.battery.gate_poller import PollerSettings
 from tests.links import Link
-from tests.postgres_servers import PostgresServer
+from tests.postgres_servers import PostgresServer, own_server
 
 ROOT = Path(__file__).parents[2]
 POLLERS = 4
@@ -253,16 +253,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plant", choices=PLANTS, default="", help="a fault that must be found")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="digest-gate-") as name:
-        folder = Path(name)
-        folder.chmod(0o711)
-        server = PostgresServer(folder / "server", fsync="off")
-        server.create()
-        try:
-            parts = [(SCALED, asked.faults), (REAL, asked.real_faults)]
-            well = [live(pace, count, asked, server, folder) for pace, count in parts if count]
-        finally:
-            server.crash()
+    with tempfile.TemporaryDirectory(prefix="digest-gate-") as name, own_server(fsync="off") as server:
+        parts = [(SCALED, asked.faults), (REAL, asked.real_faults)]
+        well = [live(pace, count, asked, server, Path(name)) for pace, count in parts if count]
     print("gate: well" if all(well) else "gate: BREACHED")  # noqa: T201
     return 0 if all(well) else 1
 

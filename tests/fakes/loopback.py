@@ -119,8 +119,10 @@ def answer_json(value: object, status: int = 200, headers: tuple[tuple[str, str]
 class LoopbackServer:
     """Serves `answer(request)` on a free port of 127.0.0.1 while its context lasts.
 
+    `visits` are the requests that came.
+
     Args:
-        answer: decides every answer; called from one thread per connection.
+        answer: decides every answer, called from one thread per connection; or is every answer.
         name: the `Server` header.
         port: 0 for a free one.
         tls: secures every connection.
@@ -128,13 +130,19 @@ class LoopbackServer:
 
     def __init__(
         self,
-        answer: Callable[[Request], Answer],
+        answer: Callable[[Request], Answer] | Answer,
         *,
         name: str = "demo",
         port: int = 0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._server = _Server((LOOPBACK, port), answer, name)
+        self.visits: list[Request] = []
+
+        def take(request: Request) -> Answer:
+            self.visits.append(request)
+            return answer if isinstance(answer, Answer) else answer(request)
+
+        self._server = _Server((LOOPBACK, port), take, name)
         self._scheme = "https" if tls else "http"
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)

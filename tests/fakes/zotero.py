@@ -38,7 +38,6 @@ class Zotero(LoopbackServer):
         orders: given instead of the next answers, one after another.
         after: called when a page was made, and before it is sent.
         headers: of every answer besides its own.
-        visits: every request.
     """
 
     def __init__(self, **libraries: FakeLibrary) -> None:
@@ -46,11 +45,9 @@ class Zotero(LoopbackServer):
         self.orders: list[Answer] = []
         self.after: Callable[[], object] = lambda: None
         self.headers: tuple[tuple[str, str], ...] = ()
-        self.visits: list[Request] = []
         super().__init__(self._answer, name="zotero")
 
     def _answer(self, request: Request) -> Answer:
-        self.visits.append(request)
         found = _PATH.fullmatch(request.path)
         library = self.libraries.get(found[1]) if found else None
         key = request.headers.get("zotero-api-key", "")

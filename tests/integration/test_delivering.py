@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -19,17 +17,11 @@ from digest.serve.steps import PassReport, run_pass
 from digest.store import views
 from digest.store.views import Attempt, StoredDelivery
 from tests.conftest import IS_NIGHTLY
-from tests.integration.web.world import World, live_in
+from tests.integration.web.world import World
 
 FOR_EVER = 1_000
 READER = ("mailto:reader@example.org",)
 CHANNEL = ("slack:#papers",)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        yield world
 
 
 def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) -> list[PassReport]:

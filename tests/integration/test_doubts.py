@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -21,15 +19,9 @@ from digest.store import outbox as outbox_module
 from tests.fakes.slack import SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
 from tests.integration.test_lanes import in_thread, mails_to, planned, states
-from tests.integration.web.world import World, live_in, wait_until
+from tests.integration.web.world import World, wait_until
 
 BOTH = (*READER, *CHANNEL)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        yield world
 
 
 def say(world: World, *words: str) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,13 +22,13 @@ from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
-from digest.store import open_store, views
 from digest.store import outbox_sends as outbox
+from digest.store import views
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import SlackReceiver
-from tests.integration.web.world import World, live_in, wait_until
-from tests.postgres_servers import PostgresServer
+from tests.integration.conftest import renew_database
+from tests.integration.web.world import World, wait_until
 
 MANY = 400 if IS_NIGHTLY else 60
 by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
@@ -54,31 +52,16 @@ class Watched(Script):
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        world.mail.script = Watched(lambda: len(world.mail._sessions))
-        yield world
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with tempfile.TemporaryDirectory(prefix="digest-lanes-") as name:
-        Path(name).chmod(0o711)
-        server = PostgresServer(Path(name) / "server", fsync="off")
-        server.create()
-        yield server
-        server.crash()
+def world(world: World) -> World:
+    world.mail.script = Watched(lambda: len(world.mail._sessions))
+    return world
 
 
 def make_database(kind: str, request: pytest.FixtureRequest) -> str:
     """Return the settings of an empty database."""
     if kind == "SQLite":
         return ""
-    server: PostgresServer = request.getfixturevalue("server")
-    server.do("DROP DATABASE IF EXISTS lanes WITH (FORCE)")
-    server.do("CREATE DATABASE lanes")
-    open_store(server.url("lanes"), create=True).close()
-    return f'\n[store]\nurl = "{server.url("lanes")}"\n'
+    return f'\n[store]\nurl = "{renew_database(request.getfixturevalue("server"))}"\n'
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,19 +20,18 @@ from digest.serve.steps import run_pass
 from digest.store import outbox_sends as outbox
 from digest.store import views
 from tests.conftest import IS_NIGHTLY
-from tests.integration.web.world import World, live_in, wait_until
+from tests.integration.web.world import World, wait_until
 
 by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
 AWAY = "the database is out for lunch"
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(step, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(step, "LONGEST_PAUSE", 0.01)
-    with live_in(tmp_path) as world:
-        world.write_config(to=("mailto:reader@example.org",))
-        yield world
+    world.write_config(to=("mailto:reader@example.org",))
+    return world
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from digest.store import migrate, open_store
 from digest.store.dialect import unpack
 from digest.store.schema import deliveries, digests, match_runs, matches, subscription_queries
 from tests.conftest import IS_NIGHTLY
+from tests.integration.conftest import renew_database
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in
 from tests.later_release import LATER as LATER_REVISION
 from tests.later_release import later_release, write_later_release
@@ -42,31 +42,11 @@ MORE = "".join(
 )
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    """A PostgreSQL that need not outlive the tests."""
-    with tempfile.TemporaryDirectory(prefix="digest-replicas-") as name:
-        Path(name).chmod(0o711)
-        server = PostgresServer(Path(name) / "server", fsync="off")
-        server.create()
-        server.do("CREATE DATABASE made")
-        open_store(server.url("made"), create=True).close()
-        yield server
-        server.crash()
-
-
-def make_database(server: PostgresServer) -> str:
-    """Make a database with every table, in place of the one before; return its URL."""
-    server.do("DROP DATABASE IF EXISTS replicas WITH (FORCE)")
-    server.do("CREATE DATABASE replicas TEMPLATE made STRATEGY file_copy")
-    return server.url("replicas")
-
-
 @pytest.fixture
 def world(tmp_path: Path, server: PostgresServer) -> Iterator[World]:
     """An installation on a database of its own."""
     with live_in(tmp_path) as world:
-        store = f'\n[store]\nurl = "{make_database(server)}"\n'
+        store = f'\n[store]\nurl = "{renew_database(server)}"\n'
         world.write_config(to=("mailto:reader@example.org", "file:feeds/perf.atom"), extra=MORE + store)
         file = tmp_path / "digest.toml"
         file.write_text(file.read_text().replace("[queries]\n", '[queries]\nqueues = "ti:queues OR ti:tail"\n'))
@@ -213,7 +193,7 @@ def own_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         url = f"sqlite:///{tmp_path / 'digest.db'}"
         open_store(url, create=True).close()
         return url
-    return make_database(request.getfixturevalue("server"))
+    return renew_database(request.getfixturevalue("server"))
 
 
 def test_a_migration_that_is_killed_leaves_the_tables_as_they_were_and_the_next_one_makes_them(

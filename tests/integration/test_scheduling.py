@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,7 @@ from digest.store import matches as match_store
 from digest.store import views
 from digest.store.workers import JobTurn, load_alarms, load_job_turns, load_workers
 from digest.web.endpoints import find_failures
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in, wait_until
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, wait_until
 
 SELDOM = dict.fromkeys(EVERY, 3600.0)
 OFTEN = dict.fromkeys(EVERY, 0.1)
@@ -30,10 +29,9 @@ MAIL = ("mailto:reader@example.org",)
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        world.write_config(to=MAIL)
-        yield world
+def world(world: World) -> World:
+    world.write_config(to=MAIL)
+    return world
 
 
 @contextmanager

@@ -5,22 +5,13 @@ import shutil
 import signal
 import socket
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
-import pytest
 
 from digest.plan.links import LinkMaker
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, Served, World, live_in, wait_until
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, Served, World, wait_until
 
 STOPPED_WITHIN = 15.0
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        yield world
 
 
 def states(world: World) -> dict[str, str]:

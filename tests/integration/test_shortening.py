@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,7 @@ from digest.store import views
 from digest.store.database import load_violations
 from tests.integration.test_delivering import CHANNEL, pass_by
 from tests.integration.test_lanes import by_night
-from tests.integration.web.world import World, live_in, make_paper
+from tests.integration.web.world import World, make_paper
 
 MANY = [
     make_paper(16_000 + number, f"Paper {number} on queues", datetime(2026, 11, 19, 10, number, tzinfo=UTC))
@@ -24,10 +22,9 @@ PAPERS = 15
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        world.arxiv.add(*MANY)
-        yield world
+def world(world: World) -> World:
+    world.arxiv.add(*MANY)
+    return world
 
 
 def told(world: World) -> list[str]:

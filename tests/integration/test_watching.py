@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from digest.model.alarms import AlarmName
 from digest.serve.telemetry import Pulse
 from digest.web.endpoints import find_failures
-from tests.fakes.loopback import Answer, LoopbackServer, Request
+from tests.fakes.loopback import Answer, LoopbackServer
 from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
-from tests.integration.web.world import LATER, SUNDAY, World, live_in
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        yield world
-
-
-@contextmanager
-def watcher() -> Iterator[tuple[str, list[str]]]:
-    """Give an address that counts who asks, as a watching service does."""
-    asked: list[str] = []
-
-    def count(request: Request) -> Answer:
-        asked.append(f"{request.path}?rid={request.param('rid')}")
-        return Answer()
-
-    with LoopbackServer(count) as server:
-        yield f"{server.url}/ping/some-secret?rid=1", asked
+from tests.integration.web.world import LATER, SUNDAY, World
 
 
 def test_a_mailing_that_does_not_come_is_told_once_and_so_is_its_end(world: World) -> None:
@@ -73,12 +51,13 @@ def test_where_the_operator_cannot_be_told_that_is_said_and_tried_again(world: W
 
 
 def test_a_sign_of_life_is_given_while_all_is_well_and_stops_when_it_is_not(world: World) -> None:
-    with watcher() as (url, asked):
-        write_alarms(world, ping=url)
+    with LoopbackServer(Answer()) as watcher:
+        write_alarms(world, ping=f"{watcher.url}/ping/some-secret?rid=1")
         assert pass_at(world).watch.failures == ()
-        assert asked == ["/ping/some-secret?rid=1"]
+        (asked,) = watcher.visits
+        assert (asked.path, asked.params) == ("/ping/some-secret", (("rid", "1"),))
         assert pass_at(world, MONDAY).watch.alarms
-        assert len(asked) == 1
+        assert len(watcher.visits) == 1
 
 
 def test_what_waits_for_a_person_takes_no_process_out_of_service_and_a_digest_that_is_late_does(
@@ -137,9 +116,9 @@ def test_a_digest_that_a_faulty_template_keeps_from_being_planned_is_told_with_t
 
 
 def test_a_message_that_failed_is_told_and_does_not_stop_the_sign_of_life(world: World) -> None:
-    with watcher() as (url, asked):
-        write_alarms(world, "slack:#papers", ping=url)
+    with LoopbackServer(Answer()) as watcher:
+        write_alarms(world, "slack:#papers", ping=f"{watcher.url}/ping/some-secret?rid=1")
         world.mail.script.reply("RCPT", "550 5.1.1 no such user")
         report = pass_at(world)
     assert [alarm.name for alarm in report.watch.due] == [AlarmName.FAILED]
-    assert len(world.slack.messages) == len(asked) == 1
+    assert len(world.slack.messages) == len(watcher.visits) == 1

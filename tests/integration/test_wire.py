@@ -23,22 +23,9 @@ from digest.wire import (
     load_authorities,
 )
 from tests.fakes.certificate import make_certificate
-from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
+from tests.fakes.loopback import Answer, Ending, LoopbackServer
 
 LIMIT = 10_000
-
-
-class Place(LoopbackServer):
-    """A server that gives one answer, and keeps what came."""
-
-    def __init__(self, answer: Answer, **options: Any) -> None:  # noqa: ANN401 - as a server has them
-        self.visits: list[Request] = []
-
-        def take(request: Request) -> Answer:
-            self.visits.append(request)
-            return answer
-
-        super().__init__(take, **options)
 
 
 def ask(url: str, *, deadline: float = 20.0, silence: float = 5.0, **what: Any) -> HttpAnswer:  # noqa: ANN401 - as `Wire.ask` has them
@@ -56,7 +43,7 @@ def fail(url: str, **what: Any) -> ExchangeError:  # noqa: ANN401 - as `ask` has
 
 
 def test_a_request_goes_out_as_it_is_and_its_answer_comes_back_whole_and_unpacked() -> None:
-    with Place(Answer("Pınar’s nine papers".encode(), 422, headers=(("X-More", "yes"),))) as place:
+    with LoopbackServer(Answer("Pınar’s nine papers".encode(), 422, headers=(("X-More", "yes"),))) as place:
         answer = ask(place.url, headers={"Content-Type": "application/json"})
     (visit,) = place.visits
     assert (visit.method, visit.path, visit.params, visit.body) == ("POST", "/secret-path", (("a", "b"),), b"{}")
@@ -76,7 +63,7 @@ def test_a_request_goes_out_as_it_is_and_its_answer_comes_back_whole_and_unpacke
     ],
 )
 def test_an_answer_that_gets_lost_leaves_the_request_out(ending: Ending, reason: str) -> None:
-    with Place(Answer(b"x" * 5_000, headers=(("Content-Encoding", "identity"),), ending=ending)) as place:
+    with LoopbackServer(Answer(b"x" * 5_000, headers=(("Content-Encoding", "identity"),), ending=ending)) as place:
         failure = fail(place.url, silence=0.3)
     assert failure.was_out
     assert reason in str(failure)
@@ -87,7 +74,7 @@ def test_an_answer_that_gets_lost_leaves_the_request_out(ending: Ending, reason:
     "ending", [Ending.TRICKLE, Ending.TRICKLE_UNSAID, Ending.TRICKLE_HEAD, Ending.HANG], ids=str
 )
 def test_an_answer_that_never_ends_is_ended(ending: Ending) -> None:
-    with Place(Answer(b"x" * 1_000, headers=(("Content-Encoding", "identity"),), ending=ending)) as place:
+    with LoopbackServer(Answer(b"x" * 1_000, headers=(("Content-Encoding", "identity"),), ending=ending)) as place:
         begun = monotonic()
         failure = fail(place.url, deadline=0.3)
     assert "no complete answer came within 0.3 seconds" in str(failure)
@@ -95,7 +82,7 @@ def test_an_answer_that_never_ends_is_ended(ending: Ending) -> None:
 
 
 def test_if_nobody_listens_nothing_was_out() -> None:
-    with Place(Answer()) as place:
+    with LoopbackServer(Answer()) as place:
         url = place.url
     failure = fail(url)
     assert not failure.was_out
@@ -105,8 +92,8 @@ def test_if_nobody_listens_nothing_was_out() -> None:
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_an_answer_like_any_other_and_nobody_goes_there(status: int) -> None:
     with (
-        Place(Answer()) as elsewhere,
-        Place(Answer(b"", status, headers=(("Location", elsewhere.url),))) as place,
+        LoopbackServer(Answer()) as elsewhere,
+        LoopbackServer(Answer(b"", status, headers=(("Location", elsewhere.url),))) as place,
     ):
         assert ask(place.url).status == status
     assert elsewhere.visits == []
@@ -123,14 +110,14 @@ def test_a_redirect_is_an_answer_like_any_other_and_nobody_goes_there(status: in
 )
 def test_a_body_that_cannot_be_used_is_refused(body: bytes, coding: str, kind: type[ExchangeError]) -> None:
     packed = Answer(body, headers=(("Content-Encoding", coding),))
-    with Place(packed) as place:
+    with LoopbackServer(packed) as place:
         failure = fail(place.url)
     assert type(failure) is kind
     assert failure.was_out
 
 
 def test_a_status_that_says_all_is_not_followed_by_a_wait_for_its_body() -> None:
-    with Place(Answer(b"x" * 5_000, 404, ending=Ending.TRICKLE)) as place:
+    with LoopbackServer(Answer(b"x" * 5_000, 404, ending=Ending.TRICKLE)) as place:
         begun = monotonic()
         assert ask(place.url, unread=range(404, 405)).status == 404
         assert ask_status(place.url, silence=5) == 404
@@ -146,38 +133,38 @@ def refuse() -> None:
 
 
 def test_what_the_last_check_refuses_does_not_leave() -> None:
-    with Place(Answer()) as place, pytest.raises(Refused):
+    with LoopbackServer(Answer()) as place, pytest.raises(Refused):
         ask(place.url, check=refuse)
     assert place.visits == []
 
 
 def test_a_request_that_is_broken_off_during_the_last_check_does_not_leave() -> None:
     wire = Wire({}, deadline=20, limit=LIMIT)
-    with Place(Answer()) as place, pytest.raises(ExchangeError, match="this process stopped") as caught:
+    with LoopbackServer(Answer()) as place, pytest.raises(ExchangeError, match="this process stopped") as caught:
         wire.ask("GET", place.url, silence=5, check=wire.hang_up)
     assert not caught.value.was_out
     assert place.visits == []
 
 
 def test_no_log_shows_the_address(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG), Place(Answer()) as place:
+    with caplog.at_level(logging.DEBUG), LoopbackServer(Answer()) as place:
         ask(place.url, body=b"unmistakable words")
     assert "secret-path" not in caplog.text
     assert "unmistakable" not in caplog.text
 
 
 @pytest.fixture
-def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackServer]:
     """A place behind TLS, whose certificate this process trusts."""
     certificate = make_certificate(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.path))
     load_authorities.cache_clear()
-    with Place(Answer(b"ok"), tls=certificate.load()) as place:
+    with LoopbackServer(Answer(b"ok"), tls=certificate.load()) as place:
         yield place
     load_authorities.cache_clear()
 
 
-def test_the_last_check_comes_after_tls_stands_and_before_the_request(secure: Place) -> None:
+def test_the_last_check_comes_after_tls_stands_and_before_the_request(secure: LoopbackServer) -> None:
     seen: list[int] = []
     assert ask(secure.url, check=lambda: seen.append(len(secure.visits))).text == "ok"
     assert (seen, len(secure.visits)) == ([0], 1)
@@ -212,6 +199,6 @@ def test_a_connection_that_is_being_secured_is_broken_off_and_nothing_was_out() 
 
 
 def test_an_answer_that_is_waited_for_is_broken_off_at_once() -> None:
-    with Place(Answer(ending=Ending.HANG)) as place:
+    with LoopbackServer(Answer(ending=Ending.HANG)) as place:
         failure = hang_up_on(place.url, lambda: bool(place.visits))
     assert failure.was_out

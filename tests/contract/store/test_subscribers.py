@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from digest.deliver import unsubscribe
+from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import DeliveryState
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store, database, subscribers
@@ -201,6 +203,22 @@ def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Sto
     with store.read() as conn:
         assert load_subscriptions(conn)[0].subscription.destinations == ()
         assert conn.execute(select(subscribers_table.c.state)).scalars().all() == ["left"]
+
+
+def test_what_nobody_knows_or_left_or_left_with_all_else_is_refused_by_its_name(store: Store) -> None:
+    subscribe(store, make_subscription("team"))
+    with store.begin() as conn:
+        with pytest.raises(UnknownName, match="there is no subscription teem"):
+            unsubscribe.leave(conn, MAIL, "teem", how="operator", at=NOW)
+        with pytest.raises(UsageError, match="has not unsubscribed from team"):
+            unsubscribe.resubscribe(conn, MAIL, "team", how="operator", at=NOW)
+    assert leave(store)
+    assert leave(store, subscription="")
+    with (
+        store.begin() as conn,
+        pytest.raises(UsageError, match="unsubscribed from everything, not only from team"),
+    ):
+        unsubscribe.resubscribe(conn, MAIL, "team", how="operator", at=NOW)
 
 
 def test_a_channel_can_be_left_too(store: Store) -> None:

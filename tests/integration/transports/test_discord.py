@@ -23,15 +23,9 @@ URL = "https://discord.com/api/webhooks/1100000000000000001/abc-DEF_123"
 
 
 def _send(answer: Answer, message: Message = MESSAGE) -> tuple[Request, str]:
-    visits: list[Request] = []
-
-    def take(request: Request) -> Answer:
-        visits.append(request)
-        return answer
-
-    with LoopbackServer(take) as server:
+    with LoopbackServer(answer) as server:
         receipt = DiscordTransport(hooks={"team": f"{server.url}/hook"}, timeout=5).send(message, TEAM)
-    (visit,) = visits
+    (visit,) = server.visits
     return visit, receipt.remote_id
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
 
 import pytest
 
@@ -17,10 +16,6 @@ from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request, answer
 from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.fakes.workspace import SlackChannel
 from tests.integration.transports.slack_posts import KEY, PAPERS, POST, fail_to_send, make_post
-
-
-def _answering(answer: Answer | Callable[[Request], Answer]) -> LoopbackServer:
-    return LoopbackServer(answer if callable(answer) else lambda _: answer)
 
 
 def test_the_rendered_call_is_posted_as_it_is_and_answered_with_its_timestamp(
@@ -57,7 +52,7 @@ def test_an_answer_lost_after_the_post_was_stored_is_ambiguous_and_never_repeate
 
 
 def test_an_answer_that_drips_is_not_waited_for_for_ever() -> None:
-    with _answering(Answer(b" " * 5_000, ending=Ending.TRICKLE_HEAD)) as server:
+    with LoopbackServer(Answer(b" " * 5_000, ending=Ending.TRICKLE_HEAD)) as server:
         assert fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/", timeout=0.2)).ambiguous
 
 
@@ -87,18 +82,12 @@ def test_a_body_that_is_no_json_object_is_refused_before_anything_is_sent(
 @pytest.mark.parametrize("found", [Answer(b"<html>hello</html>"), answer_json({"ok": False, "error": "no_text"})])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_takes_neither_post_nor_token_along_nor_counts_as_sent(status: int, found: Answer) -> None:
-    visits: list[Request] = []
-
-    def note(request: Request) -> Answer:
-        visits.append(request)
-        return found
-
-    with _answering(note) as elsewhere:
+    with LoopbackServer(found) as elsewhere:
         away = Answer(b"", status, headers=(("Location", f"{elsewhere.url}{POST}"),))
-        with _answering(away) as server:
+        with LoopbackServer(away) as server:
             failure = fail_to_send(SlackTransport(token=TOKEN, url=f"{server.url}/api/"))
     assert failure.permanent
-    assert visits == []
+    assert elsewhere.visits == []
 
 
 @pytest.mark.parametrize("token", ["", "  ", "xoxb-1\r\nX-Header: y"])
@@ -170,7 +159,7 @@ def test_without_the_scope_for_private_channels_the_public_ones_are_still_found(
             return answer_json({"ok": False, "error": "missing_scope", "needed": "groups:read"})
         return answer_json({"ok": True, "channels": [{"id": "C1", "name": "papers"}]})
 
-    with _answering(answer) as server:
+    with LoopbackServer(answer) as server:
         assert SlackTransport(token=TOKEN, url=f"{server.url}/api/").resolve(PAPERS) == "C1"
 
 
@@ -185,7 +174,7 @@ def test_a_failed_look_up_is_never_ambiguous(receiver: SlackReceiver, slack: Sla
 
 def test_a_list_without_an_end_is_given_up() -> None:
     endless = answer_json({"ok": True, "channels": [], "response_metadata": {"next_cursor": "again"}})
-    with _answering(endless) as server, pytest.raises(DeliveryError, match="does not end"):
+    with LoopbackServer(endless) as server, pytest.raises(DeliveryError, match="does not end"):
         SlackTransport(token=TOKEN, url=f"{server.url}/api/").resolve(PAPERS)
 
 

@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from digest.deliver.transports.slack_webhook import WebhookTransport
 from digest.model.errors import DeliveryError
 from digest.model.messages import Message
 from digest.model.subscriptions import Destination, DestinationKind
-from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
+from tests.fakes.loopback import Answer, Ending, LoopbackServer
 
 TEAM = Destination(DestinationKind.SLACK_WEBHOOK, "team")
 MESSAGE = Message("application/json", '{"text": "Pınar’s nine papers"}'.encode(), "key-1")
 
 
-def _answering(answer: Answer | Callable[[Request], Answer]) -> LoopbackServer:
-    return LoopbackServer(answer if callable(answer) else lambda _: answer)
-
-
 def _fail(answer: Answer) -> DeliveryError:
-    visits: list[Request] = []
-
-    def note(request: Request) -> Answer:
-        visits.append(request)
-        return answer
-
-    with _answering(note) as server, pytest.raises(DeliveryError) as caught:
+    with LoopbackServer(answer) as server, pytest.raises(DeliveryError) as caught:
         WebhookTransport(hooks={"team": f"{server.url}/hook"}).send(MESSAGE, TEAM)
-    assert len(visits) == 1, "whatever happens"
+    assert len(server.visits) == 1, "whatever happens"
     return caught.value
 
 
 def test_a_webhook_takes_the_bytes_as_they_are_and_gives_no_id() -> None:
-    visits: list[Request] = []
-
-    def note(request: Request) -> Answer:
-        visits.append(request)
-        return Answer(b"ok")
-
-    with _answering(note) as server:
+    with LoopbackServer(Answer(b"ok")) as server:
         receipt = WebhookTransport(hooks={"team": f"{server.url}/hook"}).send(MESSAGE, TEAM)
-    (visit,) = visits
+    (visit,) = server.visits
     assert visit.body == MESSAGE.body
     assert visit.headers["content-type"] == "application/json"
     assert receipt.remote_id == ""
@@ -105,7 +87,7 @@ def test_an_answer_that_does_not_say_ok_or_no_is_ambiguous(answer: Answer) -> No
 
 
 def test_nobody_listening_means_nothing_was_stored_and_the_url_stays_secret() -> None:
-    with _answering(Answer()) as server:
+    with LoopbackServer(Answer()) as server:
         url = f"{server.url}/secret-path"
     with pytest.raises(DeliveryError) as caught:
         WebhookTransport(hooks={"team": url}).send(MESSAGE, TEAM)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,11 +21,11 @@ LAB = Destination(DestinationKind.WEBHOOK, "lab")
 MESSAGE = Message("application/json", '{"title":"Pınar’s nine papers"}'.encode(), "5a1d0b0e-93a4-4a35-8c39")
 
 
-def send(answer: Answer | Callable[[Request], Answer], *, age: timedelta = timedelta(0)) -> Receipt:
-    with LoopbackServer(answer if callable(answer) else lambda _: answer) as server:
+def send(answer: Answer, *, age: timedelta = timedelta(0)) -> tuple[Receipt, Request]:
+    with LoopbackServer(answer) as server:
         hooks = {"lab": (f"{server.url}/hooks/digest?from=digest", KEY)}
         transport = SignedWebhookTransport(hooks=hooks, now=lambda: SystemClock().now() - age)
-        return transport.send(MESSAGE, LAB)
+        return transport.send(MESSAGE, LAB), server.visits.pop()
 
 
 def fail(answer: Answer) -> DeliveryError:
@@ -38,14 +37,8 @@ def fail(answer: Answer) -> DeliveryError:
 
 
 def test_what_arrives_is_the_bytes_signed_so_that_any_receiver_can_tell() -> None:
-    visits: list[Request] = []
-
-    def note(request: Request) -> Answer:
-        visits.append(request)
-        return Answer(status=204)
-
-    assert send(note).detail == "HTTP 204"
-    (visit,) = visits
+    receipt, visit = send(Answer(status=204))
+    assert receipt.detail == "HTTP 204"
     assert (visit.method, visit.body, visit.param("from")) == ("POST", MESSAGE.body, "digest")
     assert visit.headers["webhook-id"] == visit.headers["idempotency-key"] == MESSAGE.idempotency_key
     reader = Webhook(write_signing_key(KEY))
@@ -57,15 +50,9 @@ def test_what_arrives_is_the_bytes_signed_so_that_any_receiver_can_tell() -> Non
 
 
 def test_an_attempt_is_signed_with_its_own_time_so_that_an_old_one_cannot_be_played_again() -> None:
-    visits: list[Request] = []
-
-    def note(request: Request) -> Answer:
-        visits.append(request)
-        return Answer()
-
-    send(note, age=timedelta(hours=1))
+    _, visit = send(Answer(), age=timedelta(hours=1))
     with pytest.raises(WebhookVerificationError, match="too old"):
-        Webhook(write_signing_key(KEY)).verify(visits[0].body, visits[0].headers)
+        Webhook(write_signing_key(KEY)).verify(visit.body, visit.headers)
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 410, 413, 422])
@@ -99,17 +86,11 @@ def test_where_the_answer_does_not_say_it_may_have_been_taken(answer: Answer) ->
 
 
 def test_what_is_not_ours_any_more_is_not_posted() -> None:
-    visits: list[Request] = []
-
-    def note(request: Request) -> Answer:
-        visits.append(request)
-        return Answer()
-
-    with LoopbackServer(note) as server:
+    with LoopbackServer(Answer()) as server:
         transport = SignedWebhookTransport(hooks={"lab": (server.url, KEY)}, now=SystemClock().now)
         with pytest.raises(DeliveryError, match="claim"):
             transport.send(MESSAGE, LAB, lambda: False)
-    assert visits == []
+    assert server.visits == []
 
 
 def test_a_name_that_is_not_configured_says_what_is_missing() -> None:

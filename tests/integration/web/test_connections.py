@@ -24,7 +24,7 @@ from digest.render import Renderer
 from digest.web import WebServer
 from digest.web.connections import HEAD_LIMIT, QUEUE, SEARCHES, Searches, as_search
 from digest.web.endpoints import Pages
-from tests.integration.web.world import Served, World, live_in, serving, wait_until
+from tests.integration.web.world import Served, World, serving, wait_until
 
 _log = logging.getLogger("tests")
 
@@ -90,12 +90,6 @@ def measure(process: int, what: str) -> int:
     """Return what the kernel counts for a process, in bytes."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{what}:"))
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with live_in(tmp_path) as world:
-        yield world
 
 
 @pytest.mark.usefixtures("many_descriptors")
