@@ -30,8 +30,9 @@ from digest.model.subscriptions import (
     SubscriptionState,
     is_personal,
 )
+from digest.plan import turns
 from digest.plan.links import LinkMaker, make_links, remember_preferences
-from digest.plan.turns import Turns, first_due, next_due
+from digest.plan.turns import first_due, next_due
 from digest.query import Query, parse_query
 from digest.store import matches as match_store
 from digest.store import people as people_store
@@ -196,7 +197,7 @@ def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *,
         abstracts=wish.abstracts,
         title=TITLE,
     )
-    subscription_store.sync_subscriptions(conn, [own] if wish.queries else [], person.origin, at, Turns(at))
+    subscription_store.sync_subscriptions(conn, [own] if wish.queries else [], person.origin, at, turns)
     people_store.set_owner(conn, person)
     people_store.close_first_digests(conn, person, were_off)
 
@@ -458,6 +459,6 @@ def erase(conn: Connection, config: Config, address: str, *, at: datetime, how: 
     is_named = any(destination in one.destinations for one in config.subscriptions)
     subscriber_store.leave(conn, destination, EVERYTHING, how=how, at=at)
     if person is not None:
-        subscription_store.sync_subscriptions(conn, [], person.origin, at, Turns(at))
+        subscription_store.sync_subscriptions(conn, [], person.origin, at, turns)
     people_store.erase(conn, address, person.id if person else 0, keep_suppressions=is_named)
     return is_named

@@ -347,7 +347,7 @@ def explain_paper(
         at = gone.forgotten_at if gone else None
         return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left, forgotten_at=at)
     history = papers.load_earlier_changes(conn, [known.key]).get(known.key, ())
-    rows = trail_store.find_rows(conn, due.id, [change.id for change in history])
+    rows = match_store.find_rows(conn, due.id, [change.id for change in history])
     planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}
     ids = sorted(planned | trail_store.find_welcomes(conn, due.id))
     loaded = {digest_id: _load_digest(conn, digest_id, id_, only) for digest_id in ids}

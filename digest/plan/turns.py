@@ -379,18 +379,3 @@ def _may_have_missed(subscription: Subscription | Rhythm, facts: TurnFacts) -> b
     """
     taken = find_taken(subscription.cadence, subscription.quiet_hours, facts.taken)
     return taken is not None or facts.coverage.failure != ""
-
-
-@dataclass(frozen=True, slots=True)
-class Turns:
-    """Decides when a subscription is due that is new or was edited at a moment (UTC)."""
-
-    now: datetime
-
-    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime | None:
-        """Return the next turn of one that is new or rescheduled."""
-        return next_due(subscription, self.now, taken, paused_until)
-
-    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
-        """Return when the turn due at a moment is due by its quiet hours as they are now."""
-        return realign_due(subscription, due_at, self.now, taken)

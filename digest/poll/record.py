@@ -327,7 +327,7 @@ class RecordedRun:
         """Note that nothing was found, and that it is searched for since an earlier day; return that day."""
         self._window_from, self._was_widened = window_from, True
         with self._site.store.begin() as conn:
-            runs.widen_run(conn, self._id, window_from)
+            runs.note_progress(conn, self._id, window_from=window_from)
         return window_from
 
     def note_shortfall(self, reason: str, told: str = "") -> None:
@@ -371,7 +371,7 @@ class RecordedRun:
                 conn, self._id, self._pages, set_aside, at, readable=[paper.id for paper in papers]
             )
             self._count(papers, changes, len(quarantined))
-            runs.note_page(
+            runs.note_progress(
                 conn,
                 self._id,
                 pages=self._pages,
@@ -470,7 +470,8 @@ def store_changes(
         at: when it was fetched (UTC).
         as_of: arXiv's own time of it (UTC).
     """
-    mailing_store.hold_changes(conn)  # who stores the same papers at once waits, and finds them known
+    # Who stores the same papers at once waits, and finds them known.
+    mailing_store.load_mark(conn, mailing_store.STORED, hold=True)
     known = mailing_store.load_known(conn, [paper.id for paper in papers])
     gone = mailing_store.load_forgotten(conn, [paper.id for paper in papers if paper.id not in known])
     changes = _compare_by_horizon([paper for paper in papers if paper.id not in gone], known, judge, as_of)

@@ -223,7 +223,7 @@ class Scanner:
             case "=" if _EXACT.match(self._text, start):
                 return self._scan_exact(None, start)
             case sign if sign in _OPENING:
-                return self._scan_quoted(None, start)
+                return self._scan_closed(None, start)
             case _:
                 return self._scan_word(start)
 
@@ -317,7 +317,7 @@ class Scanner:
 
     def _scan_value(self, prefix: Prefix, start: int) -> Token:
         if prefix is Prefix.SUBMITTED:
-            return self._scan_range(start)
+            return self._scan_closed(prefix, start)
         match self._next():
             case "(":
                 self._place += 1
@@ -325,7 +325,7 @@ class Scanner:
             case "=":
                 return self._scan_exact(prefix, start)
             case sign if sign in _OPENING:
-                return self._scan_quoted(prefix, start)
+                return self._scan_closed(prefix, start)
             case _:
                 value_position = self._place
                 if found := _NEGATED_VALUE.match(self._text, value_position):
@@ -347,21 +347,16 @@ class Scanner:
         term = self._scan_value(prefix or Prefix.ALL, start)
         return term._replace(prefix=prefix, is_exact=True) if isinstance(term, TermToken) else term
 
-    def _scan_quoted(self, prefix: Prefix | None, start: int) -> TermToken:
-        opening = self._place
-        quoted = _QUOTED.match(self._text, opening)
-        if quoted is None:
-            hint = 'Phrases stand between two ": "like this".'
-            self._source.fail(opening, "This quotation mark is never closed", hint)
-        self._place = quoted.end()
-        value = quoted[2] if quoted[1] is None else quoted[1]
-        return TermToken(prefix, value, is_quoted=True, position=start, value_position=opening + 1)
-
-    def _scan_range(self, start: int) -> TermToken:
-        opening = self._place
-        found = _RANGE.match(self._text, opening)
-        if found is None:
+    def _scan_closed(self, prefix: Prefix | None, start: int) -> TermToken:
+        """Scan what stands between two quotation marks, or a range in square brackets."""
+        opening, is_range = self._place, prefix is Prefix.SUBMITTED
+        found = (_RANGE if is_range else _QUOTED).match(self._text, opening)
+        if found is None and is_range:
             hint = "Write submittedDate:[20260301 TO 20260331]."
             self._source.fail(opening, "submittedDate: needs a range in square brackets", hint)
+        if found is None:
+            hint = 'Phrases stand between two ": "like this".'
+            self._source.fail(opening, "This quotation mark is never closed", hint)
         self._place = found.end()
-        return TermToken(Prefix.SUBMITTED, found[1], is_quoted=False, position=start, value_position=opening + 1)
+        value = found[found.lastindex or 0]
+        return TermToken(prefix, value, is_quoted=not is_range, position=start, value_position=opening + 1)

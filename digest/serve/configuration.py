@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 from digest.match.rules import find_idle
 from digest.model.errors import QueryError
 from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
+from digest.plan import turns
 from digest.plan.step import make_due_what_waits
-from digest.plan.turns import Turns
 from digest.poll.installation import Site
 from digest.query import parse_query
 from digest.store import queries as query_store
@@ -99,9 +99,7 @@ def sync_roster(site: Site) -> RosterReport:
     now = site.clock.now()
     with site.store.begin() as conn:
         queries = query_store.sync_queries(conn, texts, FILE, now)
-        subscriptions = subscription_store.sync_subscriptions(
-            conn, site.config.subscriptions, FILE, now, Turns(now)
-        )
+        subscriptions = subscription_store.sync_subscriptions(conn, site.config.subscriptions, FILE, now, turns)
         make_due_what_waits(conn, now)
         kept_away = _keep_leavers_away(conn, subscriptions.added, now)
         for subscription in site.config.subscriptions:

@@ -218,22 +218,36 @@ def load_seen_changes(
     conn: Connection, subscription_id: int, change_ids: Iterable[int], *, in_digest: bool = False
 ) -> frozenset[int]:
     """Return which of these changes a subscription was matched with; with `in_digest`, had in a digest."""
-    wanted = frozenset(change_ids)
-    if not wanted:
-        return wanted
+    rows = find_rows(conn, subscription_id, set(change_ids))
+    return frozenset(id_ for id_, (_, digest_id, _) in rows.items() if digest_id is not None or not in_digest)
+
+
+def find_rows(
+    conn: Connection, subscription_id: int, change_ids: Collection[int]
+) -> dict[int, tuple[int, int | None, datetime]]:
+    """Return by change id the match a subscription kept of it: match run, digest (None: none yet), moment (UTC).
+
+    A change shown in a digest counts as sent, even if another match holds it too.
+    """
+    if not change_ids:
+        return {}
     found = (
-        select(matches.c.changes)
+        select(matches.c.match_run_id, matches.c.digest_id, matches.c.matched_at, matches.c.changes)
         .join(match_runs, match_runs.c.id == matches.c.match_run_id)
-        .where(
-            matches.c.subscription_id == subscription_id,
-            match_runs.c.to_change >= min(wanted),
-            match_runs.c.from_change < max(wanted),
-        )
+        .where(matches.c.subscription_id == subscription_id, may_hold(change_ids))
+        .order_by(matches.c.match_run_id.desc())
     )
-    if in_digest:
-        found = found.where(matches.c.digest_id.is_not(None))
-    rows = conn.execute(found).scalars()
-    return frozenset().union(*(wanted.intersection(unpack(blob)) for blob in rows))
+    rows: dict[int, tuple[int, int | None, datetime]] = {}
+    for row in conn.execute(found):
+        for change_id in set(change_ids).intersection(unpack(row.changes)):
+            if change_id not in rows or rows[change_id][1] is None:
+                rows[change_id] = (row.match_run_id, row.digest_id, row.matched_at)
+    return rows
+
+
+def may_hold(change_ids: Collection[int]) -> ColumnElement[bool]:
+    """Return the condition that a match run had one of these changes before it."""
+    return (match_runs.c.to_change >= min(change_ids)) & (match_runs.c.from_change < max(change_ids))
 
 
 def load_seen_versions(conn: Connection, subscription_id: int, paper_keys: Iterable[int]) -> dict[int, Seen]:

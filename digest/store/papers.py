@@ -158,11 +158,6 @@ def load_mark(conn: Connection, name: str, *, hold: bool = False) -> int:
     return int(conn.execute(found.with_for_update() if hold else found).scalar_one())
 
 
-def hold_changes(conn: Connection) -> None:
-    """Be the only one that stores changes until the transaction ends: what others stored is seen, all of it."""
-    load_mark(conn, STORED, hold=True)
-
-
 def allocate_changes(conn: Connection, count: int) -> int:
     """Take so many change ids in a row; return the first.
 

@@ -147,26 +147,9 @@ def start_run(
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
 
-def widen_run(conn: Connection, run_id: int, window_from: date) -> None:
-    """Note that a run checks further back than planned."""
-    conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(window_from=window_from))
-
-
-def note_page(
-    conn: Connection,
-    run_id: int,
-    *,
-    pages: int,
-    papers: int,
-    new: int,
-    changed: int,
-    highest_id: str,
-    next_token: str,
-) -> None:
+def note_progress(conn: Connection, run_id: int, **figures: Any) -> None:  # noqa: ANN401 - any column's
     """Keep how far a run has come, in the transaction that stores its page; figures are sums so far."""
-    figures = {"pages": pages, "papers": papers, "new": new, "changed": changed}
-    note = update(poll_runs).where(poll_runs.c.id == run_id)
-    conn.execute(note.values(**figures, highest_id=highest_id, next_token=next_token))
+    conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(**figures))
 
 
 def finish_run(conn: Connection, run_id: int, *, outcome: str, at: datetime, **figures: Any) -> bool:  # noqa: ANN401 - any column's

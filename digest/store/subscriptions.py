@@ -320,11 +320,13 @@ def sync_subscriptions(
 class TurnSchedule(Protocol):
     """Decides when a subscription is due; `taken` is its `last_slot`, and moments are UTC."""
 
-    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime | None:
+    def next_due(
+        self, subscription: Subscription, now: datetime, taken: str, paused_until: datetime | None
+    ) -> datetime | None:
         """Return the next turn of one that is new or rescheduled; None where only an event makes it due."""
         ...
 
-    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
+    def realign_due(self, subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
         """Return when the turn said to be due at a moment is due by its quiet hours as they are now."""
         ...
 
@@ -391,7 +393,7 @@ class _Syncing:
             self._sync_places(key, subscription)  # first: nobody may be left of those it was for
             due_at = None
             if _has_way_out(self._places[key]):
-                due_at = self._schedule.next_due(subscription, row.last_slot, None)
+                due_at = self._schedule.next_due(subscription, self._at, row.last_slot, None)
             values["next_due_at"] = due_at
             self._conn.execute(update(subscriptions).where(subscriptions.c.id == key).values(values))
         self._sync_links(key, subscription)
@@ -399,7 +401,9 @@ class _Syncing:
     def _insert(self, subscription: Subscription, values: Mapping[str, Any]) -> int:
         """Store a subscription that there never was; return its key."""
         fresh = {"name": subscription.name, "origin": self._origin, "created_at": self._at}
-        due_at = self._schedule.next_due(subscription, "", None) if subscription.has_digests else None
+        due_at = None
+        if subscription.has_digests:
+            due_at = self._schedule.next_due(subscription, self._at, "", None)
         fresh |= {"next_due_at": due_at, "last_slot": "", "feed_generation": 0}
         starting = insert(subscriptions).values({**values, **fresh}).returning(subscriptions.c.id)
         return int(self._conn.execute(starting).scalar_one())
@@ -434,9 +438,11 @@ class _Syncing:
             pass  # what was due by the old text is sent now; the new text is for later turns
         elif "cadence" in edits or not had or row.next_due_at is None:
             paused_until = row.paused_until if row.state == SubscriptionState.PAUSED else None
-            turn["next_due_at"] = self._schedule.next_due(subscription, row.last_slot, paused_until)
+            turn["next_due_at"] = self._schedule.next_due(subscription, self._at, row.last_slot, paused_until)
         elif "quiet_hours" in edits:
-            turn["next_due_at"] = self._schedule.realign(subscription, row.next_due_at, row.last_slot)
+            turn["next_due_at"] = self._schedule.realign_due(
+                subscription, row.next_due_at, self._at, row.last_slot
+            )
         return {name: value for name, value in turn.items() if getattr(row, name) != value}
 
     def _is_overdue(self, row: Row[Any]) -> bool:

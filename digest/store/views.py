@@ -38,6 +38,7 @@ from digest.model.subscriptions import (
 )
 from digest.store.dialect import in_chunks, select_by, unpack
 from digest.store.engine import Store
+from digest.store.matches import may_hold
 from digest.store.outbox import IN_DOUBT, load_deliveries_of, waits_for_held
 from digest.store.queries import every_revision, read_revision
 from digest.store.schema import (
@@ -441,29 +442,6 @@ def _load_match_counts(
     return waiting, days
 
 
-def find_rows(
-    conn: Connection, subscription_id: int, change_ids: Collection[int]
-) -> dict[int, tuple[int, int | None, datetime]]:
-    """Return by change id the match a subscription kept of it: match run, digest (None: none yet), moment (UTC).
-
-    A change shown in a digest counts as sent, even if another match holds it too.
-    """
-    if not change_ids:
-        return {}
-    found = (
-        select(matches)
-        .join(match_runs, match_runs.c.id == matches.c.match_run_id)
-        .where(matches.c.subscription_id == subscription_id, _may_hold(change_ids))
-        .order_by(matches.c.match_run_id.desc())
-    )
-    rows: dict[int, tuple[int, int | None, datetime]] = {}
-    for row in conn.execute(found):
-        for change_id in set(change_ids).intersection(unpack(row.changes)):
-            if change_id not in rows or rows[change_id][1] is None:
-                rows[change_id] = (row.match_run_id, row.digest_id, row.matched_at)
-    return rows
-
-
 def find_welcomes(conn: Connection, subscription_id: int) -> set[int]:
     """Return the first digests that went to later destinations of a subscription alone."""
     is_welcome = (digests.c.subscription_id == subscription_id, digests.c.slot.startswith("new:"))
@@ -480,7 +458,7 @@ def find_outcomes(
             select(query_revisions.c.query_id, query_matches)
             .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
             .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
-            .where(query_revisions.c.query_id.in_(chunk), _may_hold(wanted))
+            .where(query_revisions.c.query_id.in_(chunk), may_hold(wanted))
             .order_by(query_matches.c.match_run_id)
         )
         for row in conn.execute(found):
@@ -505,7 +483,7 @@ def find_recorded(
         .add_columns(*(query_matches.c[name] for name in ("match_run_id", "new", "changed", "gone")))
         .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
         .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
-        .where(_may_hold(change_ids))
+        .where(may_hold(change_ids))
         .order_by(saved_queries.c.name, query_revisions.c.number)
     )
     if query_ids is not None:
@@ -522,8 +500,3 @@ def load_deliveries(conn: Connection, digest_id: int) -> list[tuple[StoredDelive
     ids = select(deliveries.c.id).where(deliveries.c.digest_id == digest_id)
     order = (deliveries.c.destination, deliveries.c.part)
     return [load_delivery(conn, id_) for id_ in conn.execute(ids.order_by(*order)).scalars().all()]
-
-
-def _may_hold(change_ids: Collection[int]) -> ColumnElement[bool]:
-    """Return the condition that a match run had one of these changes before it."""
-    return (match_runs.c.to_change >= min(change_ids)) & (match_runs.c.from_change < max(change_ids))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -181,12 +181,8 @@ def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
     Parts behind one that is held are not among them: that one has an alarm.
     """
     late = (ACTIVE_DELIVERY, deliveries.c.created_at < before, not_(waits_for_held()))
-    order = (deliveries.c.created_at, deliveries.c.id)
-    row = conn.execute(select(deliveries).where(*late).order_by(*order).limit(1)).one_or_none()
-    if row is None:
-        return None
-    number = conn.execute(select(func.count()).select_from(deliveries).where(*late)).scalar_one()
-    return Overdue(number, row.destination, row.created_at, row.id)
+    oldest = _find_overdue(conn, late, deliveries.c.created_at, deliveries.c.created_at)
+    return oldest and replace(oldest, reason="")
 
 
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
@@ -199,12 +195,16 @@ def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
     states = (DeliveryState.DEAD, DeliveryState.HELD)
     is_letter = exists().where(digests.c.id == deliveries.c.digest_id, digests.c.occasion == Occasion.LETTER)
     failed = (STUCK_DELIVERY, deliveries.c.state.in_(states), failed_at > since, not_(is_letter))
-    columns = (deliveries.c.id, deliveries.c.destination, deliveries.c.last_error, failed_at.label("failed_at"))
-    row = conn.execute(select(*columns).where(*failed).order_by(failed_at.desc()).limit(1)).one_or_none()
-    if row is None:
-        return None
-    number = conn.execute(select(func.count()).select_from(deliveries).where(*failed)).scalar_one()
-    return Overdue(number, row.destination, row.failed_at, row.id, row.last_error or "")
+    return _find_overdue(conn, failed, failed_at, failed_at.desc())
+
+
+def _find_overdue(
+    conn: Connection, which: tuple[Any, ...], at: ColumnElement[datetime], order: ColumnElement[datetime]
+) -> Overdue | None:
+    named = select(deliveries.c.destination, at, deliveries.c.id, deliveries.c.last_error).where(*which)
+    row = conn.execute(named.order_by(order, deliveries.c.id).limit(1)).one_or_none()
+    number = conn.execute(select(func.count()).select_from(deliveries).where(*which)).scalar_one()
+    return None if row is None else Overdue(number, row[0], row[1], row[2], row[3] or "")
 
 
 def _read(row: Row[Any]) -> StoredAlarm:

@@ -81,12 +81,14 @@ class AlwaysDue:
 
     moment: datetime
 
-    def next_due(self, subscription: Subscription, taken: str, paused_until: datetime | None) -> datetime:
-        del subscription, taken, paused_until
+    def next_due(
+        self, subscription: Subscription, now: datetime, taken: str, paused_until: datetime | None
+    ) -> datetime:
+        del subscription, now, taken, paused_until
         return self.moment
 
-    def realign(self, subscription: Subscription, due_at: datetime, taken: str) -> datetime:
-        del subscription, taken
+    def realign_due(self, subscription: Subscription, due_at: datetime, now: datetime, taken: str) -> datetime:
+        del subscription, now, taken
         return due_at + timedelta(hours=1)
 
 

@@ -130,7 +130,7 @@ def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
     run_id = start(store)
     with store.begin() as conn:
         figures = {"pages": 2, "papers": 9, "new": 4, "changed": 2}
-        runs.note_page(conn, run_id, **figures, highest_id="2611.14001", next_token="p2")
+        runs.note_progress(conn, run_id, **figures, highest_id="2611.14001", next_token="p2")
     with store.read() as conn:
         (run,) = runs.load_last_runs(conn)
         assert (run.pages, run.papers, run.new, run.changed) == (2, 9, 4, 2)
