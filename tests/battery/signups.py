@@ -15,7 +15,7 @@ import tempfile
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from math import sqrt
 from pathlib import Path
@@ -106,12 +106,8 @@ class Office:
 @contextmanager
 def opened() -> Iterator[Office]:
     """Open an office for a while."""
-    with tempfile.TemporaryDirectory() as folder:
-        office = Office(Path(folder))
-        try:
-            yield office
-        finally:
-            office.close()
+    with tempfile.TemporaryDirectory() as folder, closing(Office(Path(folder))) as office:
+        yield office
 
 
 async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime
 
 from digest.serve.steps import PassReport, run_pass
@@ -17,11 +18,8 @@ def pass_at(world: World, moment: datetime | None = None) -> PassReport:
     """Make a pass, at a later moment where one is given."""
     if moment is not None:
         world.clock.sleep((moment - world.clock.now()).total_seconds())
-    site = world.open()
-    try:
+    with closing(world.open()) as site:
         return run_pass(site)
-    finally:
-        site.close()
 
 
 def write_alarms(world: World, *to: str, ping: str = "") -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -29,24 +30,17 @@ def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) 
     assert isinstance(world.clock, ManualClock)
     reports = []
     for _ in range(times):
-        site = world.open()
-        try:
+        with closing(world.open()) as site:
             reports.append(run_pass(site))
-        finally:
-            site.close()
         world.clock.set(world.clock.now() + pause)
     return reports
 
 
 def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
     """Return the delivery of the first message, with its attempts."""
-    site = world.open()
-    try:
-        with site.store.read() as conn:
-            (first,) = (one.delivery.id for one in views.list_deliveries(conn) if not one.delivery.part)
-            return views.load_delivery(conn, first)
-    finally:
-        site.close()
+    with closing(world.open()) as site, site.store.read() as conn:
+        (first,) = (one.delivery.id for one in views.list_deliveries(conn) if not one.delivery.part)
+        return views.load_delivery(conn, first)
 
 
 def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world: World) -> None:

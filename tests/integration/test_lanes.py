@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -69,14 +69,11 @@ def planned(world: World, to: tuple[str, ...], *, connections: int, store: str =
     """Open an installation whose outbox holds one message for each place."""
     world.environ["DIGEST_MAIL_CONNECTIONS"] = str(connections)
     world.write_config(to=to, extra=store)
-    site = world.open()
-    try:
+    with closing(world.open()) as site:
         sync_roster(site)
         match(site) if poll(site).was_due else None
         plan(site)
         yield site
-    finally:
-        site.close()
 
 
 def mails_to(count: int) -> tuple[str, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, live_in
 from tests.later_release import LATER as LATER_REVISION
 from tests.later_release import later_release, write_later_release
 from tests.postgres_servers import PostgresServer
+from tests.threads import do_together
 
 REPLICAS = 3
 SUBSCRIPTIONS = 4
@@ -66,27 +66,6 @@ def side_by_side(world: World) -> Iterator[list[Site]]:
             stack.callback(site.close)
         sync_roster(sites[0])
         yield sites
-
-
-def do_together(sites: list[Site], step: Callable[[Site], object]) -> list[object]:
-    """Let every replica take a step at the same moment; return what came of it, or raise what went wrong."""
-    together, done, failures = threading.Barrier(len(sites)), [], []
-
-    def act(site: Site) -> None:
-        together.wait()
-        try:
-            done.append(step(site))
-        except BaseException as error:  # noqa: BLE001 - whatever a thread raises must fail the test
-            failures.append(error)
-
-    threads = [threading.Thread(target=act, args=[site]) for site in sites]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
-    return done
 
 
 def told_papers(site: Site) -> dict[int, Counter[int]]:
@@ -154,7 +133,7 @@ def test_a_digest_is_frozen_once_however_many_plan_it_at_once(world: World) -> N
         poll(sites[0])
         match(sites[0])
         reports = do_together(sites, plan)
-        assert not [failure for report in reports for failure in report.failures]  # type: ignore[attr-defined]  # PlanReport
+        assert not [failure for report in reports for failure in report.failures]
         do_together(sites, run_pass)
         with sites[0].store.read() as conn:
             slots = conn.execute(select(digests.c.subscription_id, digests.c.slot)).all()

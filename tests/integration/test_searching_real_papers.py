@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,11 +66,10 @@ def test_a_search_for_all_tells_what_a_harvest_tells(in_between: StandIn, tmp_pa
             in_between.control("now?advance=60", method="POST")
             environ = {"DIGEST_TEST_CLOCK": in_between.clock_url}
             config = load_config(tmp_path / source / "digest.toml", environ)
-            site = open_site(config, RemoteClock(in_between.clock_url), owner="test", jitter=lambda: 0.5)
-            try:
+            with closing(
+                open_site(config, RemoteClock(in_between.clock_url), owner="test", jitter=lambda: 0.5)
+            ) as site:
                 report = run_pass(site)
-            finally:
-                site.close()
             assert not report.troubles
             told[source] += filter(WHOLE_ID.fullmatch, told_ids(report))
             spent[source].append(report.poll.requests)

@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+from contextlib import closing
 
 import httpx
 
@@ -33,11 +34,8 @@ def accepts(url: str) -> bool:
 
 
 def links(world: World) -> LinkMaker:
-    site = world.open()
-    try:
+    with closing(world.open()) as site:
         return world.links(site)
-    finally:
-        site.close()
 
 
 def test_serving_sends_what_is_due_and_hands_out_the_feed(world: World) -> None:

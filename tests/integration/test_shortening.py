@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -34,13 +35,9 @@ def told(world: World) -> list[str]:
 
 
 def states(world: World) -> dict[int, str]:
-    site = world.open()
-    try:
-        with site.store.read() as conn:
-            assert load_violations(conn) == []
-            return {one.delivery.id: one.delivery.state.value for one in views.list_deliveries(conn)}
-    finally:
-        site.close()
+    with closing(world.open()) as site, site.store.read() as conn:
+        assert load_violations(conn) == []
+        return {one.delivery.id: one.delivery.state.value for one in views.list_deliveries(conn)}
 
 
 def test_a_part_refused_for_its_size_shows_fewer_papers_and_links_the_others(world: World) -> None:

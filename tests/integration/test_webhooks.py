@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,12 +64,8 @@ def world(tmp_path: Path, receiver: Receiver) -> Iterator[World]:
 
 
 def states(world: World) -> list[str]:
-    site = world.open()
-    try:
-        with site.store.read() as conn:
-            return [str(stored.delivery.state) for stored in views.list_deliveries(conn)]
-    finally:
-        site.close()
+    with closing(world.open()) as site, site.store.read() as conn:
+        return [str(stored.delivery.state) for stored in views.list_deliveries(conn)]
 
 
 def test_a_digest_arrives_whole_and_signed(world: World, receiver: Receiver) -> None:

@@ -55,12 +55,8 @@ def backup(here: Path) -> Path:
 
 
 def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    store = open_store(f"sqlite:///{path}")
-    try:
-        with store.read() as conn:
-            return all_rows(conn)
-    finally:
-        store.close()
+    with closing(open_store(f"sqlite:///{path}")) as store, store.read() as conn:
+        return all_rows(conn)
 
 
 def restore(url: str, backup: Path) -> RestoreReport:
@@ -68,12 +64,8 @@ def restore(url: str, backup: Path) -> RestoreReport:
 
 
 def sent_until(path: Path) -> datetime | None:
-    store = open_store(f"sqlite:///{path}")
-    try:
-        with store.read() as conn:
-            return database.load_sent_until(conn)
-    finally:
-        store.close()
+    with closing(open_store(f"sqlite:///{path}")) as store, store.read() as conn:
+        return database.load_sent_until(conn)
 
 
 def test_a_backup_holds_every_row_and_is_its_owners_alone(here: Path, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from datetime import timedelta, timezone
 
 import pytest
@@ -14,6 +13,7 @@ from digest.store import outbox as outbox_module
 from digest.store import outbox_sends as outbox
 from digest.store.schema import attempts, deliveries
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
+from tests.threads import do_together
 
 MINUTE = timedelta(minutes=1)
 OTHER = Destination(DestinationKind.MAIL, "other@example.org")
@@ -229,24 +229,13 @@ def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:
     ways = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(40)]
     store_digest(store, *ways)
     taken: list[Delivery] = []
-    failures: list[BaseException] = []
-    start = threading.Barrier(4)
 
-    def work(owner: str) -> None:
-        try:
-            start.wait()
-            while claimed := claim(store, limit=3, owner=owner):
-                taken.extend(claimed)
-                SystemClock().sleep(0.001)
-        except BaseException as error:  # noqa: BLE001 - whatever a thread raises must fail the test
-            failures.append(error)
+    def work(number: int) -> None:
+        while claimed := claim(store, limit=3, owner=f"worker {number}"):
+            taken.extend(claimed)
+            SystemClock().sleep(0.001)
 
-    threads = [threading.Thread(target=work, args=(f"worker {number}",)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    do_together(range(4), work)
     assert sorted(delivery.id for delivery in taken) == sorted({delivery.id for delivery in taken})
     assert len(taken) == 40
     with store.read() as conn:

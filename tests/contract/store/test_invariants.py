@@ -65,12 +65,8 @@ def broken(filled: Path, tmp_path: Path) -> Path:
 
 
 def names(path: Path) -> list[str]:
-    store = open_store(f"sqlite:///{path}")
-    try:
-        with store.read() as conn:
-            return [violation.name for violation in load_violations(conn)]
-    finally:
-        store.close()
+    with closing(open_store(f"sqlite:///{path}")) as store, store.read() as conn:
+        return [violation.name for violation in load_violations(conn)]
 
 
 def test_a_sound_store_breaks_none_of_them(store: Store) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.util
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from digest.model.errors import StoreBusy
 from digest.store import MigrationReport, Store, engine, migrate, open_store
 from digest.store.dialect import metadata
 from tests.later_release import LATER, later_release
+from tests.threads import do_together
 
 
 def test_a_new_database_has_exactly_the_tables_the_code_knows(store: Store) -> None:
@@ -51,20 +51,7 @@ def test_migrating_what_is_up_to_date_changes_nothing(url: str) -> None:
 
 def test_two_first_starts_at_once_build_the_tables_once(make_empty: Callable[[], str]) -> None:
     url = make_empty()
-    failures: list[BaseException] = []
-
-    def start() -> None:
-        try:
-            open_store(url, create=True).close()
-        except BaseException as error:  # noqa: BLE001 - whatever a thread raises must fail the test
-            failures.append(error)
-
-    threads = [threading.Thread(target=start) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    do_together(range(2), lambda _: open_store(url, create=True).close())
     open_store(url).close()
 
 

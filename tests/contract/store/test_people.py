@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -47,6 +46,7 @@ from digest.store.dialect import metadata
 from digest.store.schema import digests, library_papers, near_days, request_counts, signups, subscriptions
 from digest.store.subscriptions import load_subscriptions
 from tests.fakes.config_file import write_config
+from tests.threads import do_together
 
 NOW = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -202,22 +202,8 @@ def test_a_network_and_all_of_them_are_limited_across_a_restart_and_an_hours_end
 
 
 def in_threads(number: int, step: Callable[[], Any]) -> list[Any]:
-    """Do the same in several threads at once; return what each brought, an error among it."""
-    start, found = threading.Barrier(number), list[Any]()
-
-    def run() -> None:
-        start.wait(20)
-        try:
-            found.append(step())
-        except BaseException as error:  # noqa: BLE001 - the test looks at it
-            found.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return found
+    """Do the same in several threads at once; return what each brought."""
+    return do_together(range(number), lambda _: step())
 
 
 def test_requests_at_once_pass_no_limit(office: Office) -> None:

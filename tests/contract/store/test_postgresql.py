@@ -15,6 +15,7 @@ from digest.store import Store, migrate, open_store
 from digest.store.engine import connect
 from digest.store.schema import marks
 from tests.links import Link
+from tests.threads import do_together
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_a_process_opens_no_more_connections_than_it_may(url: str, link: Link) -
     inside, most = [0], [0]
     lock = threading.Lock()
 
-    def work() -> None:
+    def work(_: int) -> None:
         with store.read() as conn:
             with lock:
                 inside[0] += 1
@@ -173,10 +174,6 @@ def test_a_process_opens_no_more_connections_than_it_may(url: str, link: Link) -
             with lock:
                 inside[0] -= 1
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    do_together(range(8), work)
     store.close()
     assert most == [2]

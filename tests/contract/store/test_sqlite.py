@@ -14,6 +14,7 @@ from sqlalchemy import update
 from digest.model.errors import StoreBusy, StoreError
 from digest.store import Store, engine, open_store
 from digest.store.schema import marks
+from tests.threads import do_together
 
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"])
 
@@ -87,20 +88,11 @@ def test_a_thread_that_writes_for_too_long_makes_the_others_say_so(
 
 @on_sqlite
 def test_threads_that_write_side_by_side_never_meet_a_locked_file(store: Store) -> None:
-    failed: list[BaseException] = []
     before = value(store)
 
-    def try_to_mark() -> None:
-        try:
-            for _ in range(20):
-                move_on(store)
-        except Exception as error:  # noqa: BLE001 - told to the test
-            failed.append(error)
+    def mark_often(_: int) -> None:
+        for _ in range(20):
+            move_on(store)
 
-    threads = [threading.Thread(target=try_to_mark) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    do_together(range(4), mark_often)
     assert value(store) == before + 80

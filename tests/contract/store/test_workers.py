@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,6 +11,7 @@ from digest.store import Store, workers
 from digest.store.schema import workers as worker_table
 from digest.store.workers import FORGOTTEN_AFTER, GONE_AFTER, JobTurn, Worker
 from tests.contract.store.made import MORNING, NOW
+from tests.threads import do_together
 
 SECOND = timedelta(seconds=1)
 ONE, OTHER = Worker("one", "1.0", "lab1", 11, NOW), Worker("other", "1.1", "lab2", 12, MORNING)
@@ -139,17 +139,6 @@ def test_a_turn_of_a_worker_that_is_gone_keeps_nobody_from_it(store: Store) -> N
 def test_of_many_that_want_a_turn_at_the_same_moment_one_has_it(store: Store) -> None:
     many = [replace(ONE, owner=f"worker {number}") for number in range(8)]
     sign(store, *many)
-    answers: list[str] = []
-    together = threading.Barrier(len(many))
-
-    def want(worker: Worker) -> None:
-        together.wait()
-        answers.append(begin(store, worker.owner))
-
-    threads = [threading.Thread(target=want, args=[worker]) for worker in many]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = do_together(many, lambda worker: begin(store, worker.owner))
     assert answers.count("") == 1
     assert len({answer for answer in answers if answer}) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,8 +131,7 @@ def live_through(folder: Path) -> None:
     """Live through the fortnight, in about two seconds; its database and feed are left in the folder."""
     with surrounded(folder, FIRST_DIGEST) as world:
         config = load_config(folder / "digest.toml", world.environ)
-        site = open_site(config, world.clock, owner="test", jitter=lambda: 0.5)
-        try:
+        with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:
             for moment in (FIRST_DIGEST, *MORNINGS):
                 world.clock.set(moment)
                 run_pass(site)
@@ -140,5 +139,3 @@ def live_through(folder: Path) -> None:
                     with site.store.begin() as conn:
                         (due,) = subscription_store.load_subscriptions(conn, names=["perf-mail"])
                         subscription_store.pause(conn, due.id, datetime(2026, 11, 29, 23, 0, tzinfo=UTC))
-        finally:
-            site.close()

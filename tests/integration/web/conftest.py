@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,14 +58,11 @@ class Desk:
 
 @contextmanager
 def open_desk(world: World, mails: tuple[ReceivedMail, ...] = (), *, is_new: bool = True) -> Iterator[Desk]:
-    site = world.open()
-    try:
+    with closing(world.open()) as site:
         if is_new and not mails:
             run_pass(site)
         with served(site) as url, httpx.Client(base_url=url, headers={"Accept-Encoding": "identity"}) as http:
             yield Desk(world, site, http, mails or world.mail.mails)
-    finally:
-        site.close()
 
 
 @pytest.fixture(scope="session")

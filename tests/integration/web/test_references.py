@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -47,8 +48,7 @@ def test_where_only_matches_are_stored_nobody_can_ask_what_is(tmp_path: Path) ->
         world.write_config(extra="")
         path = tmp_path / "digest.toml"
         path.write_text(path.read_text().replace("[arxiv]\n", '[arxiv]\nsource = "query"\n'))
-        site = world.open()
-        try:
+        with closing(world.open()) as site:
             run_pass(site)
             with served(site) as url:
                 assert httpx.get(f"{url}/refs/{ID}.bib").status_code == 404
@@ -56,5 +56,3 @@ def test_where_only_matches_are_stored_nobody_can_ask_what_is(tmp_path: Path) ->
                 feed = httpx.get(f"{url}/f/{token}.atom").text
             assert ID in feed
             assert "/refs" not in feed
-        finally:
-            site.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -29,14 +29,11 @@ def begin(folder: Path, *, extra: str = "", runs: bool = True, **environ: str) -
     with live_in(folder) as world:
         world.write_config(extra=extra)
         world.environ.update(environ)
-        site = world.open()
-        try:
+        with closing(world.open()) as site:
             if runs:
                 run_pass(site)
             with served(site) as url, httpx.Client(base_url=url) as http:
                 yield http
-        finally:
-            site.close()
 
 
 def ask(http: httpx.Client, path: str, **query: str) -> httpx.Response:

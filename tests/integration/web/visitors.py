@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -184,11 +184,8 @@ def open_house(
                 source.backup(copy)
             source.close()
             copy.close()
-        site = world.open()
-        try:
+        with closing(world.open()) as site:
             if not seed:
                 run_pass(site)
             with served(site) as url, httpx.Client(base_url=url) as http:
                 yield House(world, site, http)
-        finally:
-            site.close()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from digest.model.clock import ManualClock, RemoteClock, SystemClock, monotonic
 from digest.model.errors import ConfigurationError
+from tests.threads import do_together
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -52,15 +53,11 @@ def test_a_clock_takes_no_moment_without_an_offset() -> None:
 def test_no_advance_is_lost_when_several_threads_move_a_manual_clock() -> None:
     clock = ManualClock(NOON)
 
-    def sleep_often() -> None:
+    def sleep_often(_: int) -> None:
         for _ in range(200):
             clock.sleep(1)
 
-    threads = [threading.Thread(target=sleep_often) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    do_together(range(4), sleep_often)
     assert clock.now() == NOON + timedelta(seconds=800)
 
 
