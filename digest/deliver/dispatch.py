@@ -16,7 +16,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Self
 
-from digest.deliver.step import DeliverReport, deliver_one, settle_one, settling_times, take_settled
+from digest.deliver.step import DeliverReport, deliver_one, settle_one, settling_times
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
 from digest.model.messages import Delivery
@@ -24,7 +24,7 @@ from digest.model.subscriptions import DestinationKind
 from digest.poll.installation import Site
 from digest.store import Store, views
 from digest.store import outbox as outbox_module
-from digest.store.outbox_sends import UnknownDelivery
+from digest.store.outbox_sends import UnknownDelivery, take_unknown
 
 _log = logging.getLogger("digest.deliver")
 
@@ -155,7 +155,9 @@ class _Pass:
         now = self._site.clock.now()
         with self._site.store.begin() as conn:
             outbox_module.reap(conn, now, settle=settling_times(self._site.config))
-        if not self._looking and (unknown := take_settled(self._site, self._lane.kinds, _LOOKS_AT_ONCE)):
+            kinds, is_free = self._lane.kinds, not self._looking
+            unknown = take_unknown(conn, now, limit=_LOOKS_AT_ONCE, kinds=kinds) if is_free else []
+        if unknown:
             self._submit(self._looking, partial(self._look_into, unknown))
 
     def _submit(self, among: set[Future[None]], do: Callable[[], None]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -330,12 +330,6 @@ def foretell(config: Config, kind: DestinationKind) -> str:
     if kind not in _repeated(config):
         return f"is held for you{after}"
     return f"is sent again{after}" if kind is DestinationKind.WEBHOOK else f"is sent again{after}, once"
-
-
-def take_settled(site: Site, kinds: Collection[DestinationKind], limit: int) -> list[UnknownDelivery]:
-    """Take ambiguous deliveries on some kinds of destination whose settling time is over, to check each."""
-    with site.store.begin() as conn:
-        return outbox.take_unknown(conn, site.clock.now(), limit=limit, kinds=kinds)
 
 
 def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> None:

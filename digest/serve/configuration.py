@@ -7,8 +7,8 @@ store and are not touched here.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -26,31 +26,21 @@ from digest.store import subscriptions as subscription_store
 
 
 @dataclass(frozen=True, slots=True)
-class RosterReport:
-    """What reading the file changed.
+class RosterReport(query_store.SyncReport):
+    """What reading the file changed, of saved queries and subscriptions.
 
     Attributes:
-        added, edited, ended: names of saved queries and subscriptions.
-        turned: saved queries that mean something else from here on, by name, each with its canonical text before.
         unreadable: saved queries that can't be read, each with what is wrong.
         futile: saved queries that no paper can ever meet, each with why.
-        going_on: those of them that go on as they were read before.
         idle: what subscriptions would exclude, or put first or last, by a query that can't be read, each with what
             is wrong.
-        let_go: what waited for subscriptions and destinations that are named no more, and goes nowhere.
         kept_away: (destination, new subscription, the one left): a person who unsubscribed stays unsubscribed.
     """
 
-    added: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()
-    ended: tuple[str, ...] = ()
-    turned: Mapping[str, str] = field(default_factory=dict)
     unreadable: tuple[tuple[str, str], ...] = ()
     futile: tuple[tuple[str, str], ...] = ()
-    going_on: tuple[str, ...] = ()
     idle: tuple[tuple[str, str], ...] = ()
     kept_away: tuple[tuple[str, str, str], ...] = ()
-    let_go: tuple[subscriber_store.LetGo, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ _log = logging.getLogger("digest.schedule")
 
 # `incoming` are the addresses of `[slack.webhooks]` and `[discord]`.
 _NEEDS_RESTART = ("arxiv", "store", "mail", "slack", "incoming", "webhooks", "web", "templates")
+_TAKEN_OVER = ("queries", "subscriptions", "defaults", "alarms", "zotero")
 
 
 class Jobs:
@@ -148,14 +149,7 @@ class Jobs:
             return
         before = site.config
         restart = [name for name in _NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)]
-        site.config = replace(
-            site.config,
-            queries=config.queries,
-            subscriptions=config.subscriptions,
-            defaults=config.defaults,
-            alarms=config.alarms,
-            zotero=config.zotero,
-        )
+        site.config = replace(site.config, **{name: getattr(config, name) for name in _TAKEN_OVER})
         try:
             report = sync_roster(site)
         except BaseException:

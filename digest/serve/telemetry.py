@@ -222,10 +222,8 @@ class Metrics:
         registry = self._registry = prometheus.CollectorRegistry()
         self._render = prometheus.generate_latest
         self.content_type: str = prometheus.CONTENT_TYPE_LATEST
-        counter, gauge = (
-            partial(prometheus.Counter, registry=registry),
-            partial(prometheus.Gauge, registry=registry),
-        )
+        counter = partial(prometheus.Counter, registry=registry)
+        gauge = partial(prometheus.Gauge, registry=registry)
         self._verb_seconds = prometheus.Histogram(
             "digest_verb_seconds", "How long each verb took.", ["verb"], buckets=_VERB_SECONDS, registry=registry
         )

@@ -307,12 +307,7 @@ def load_token(conn: Connection, token_hash: str) -> StoredToken | None:
     row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
     if row is None:
         return None
-    return StoredToken(
-        purpose=TokenPurpose(row.purpose),
-        destination=row.destination,
-        subscription=row.subscription,
-        digest_id=row.digest_id,
-    )
+    return StoredToken(TokenPurpose(row.purpose), row.destination, row.subscription, row.digest_id)
 
 
 def load_secret(conn: Connection) -> str:

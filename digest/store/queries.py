@@ -177,7 +177,8 @@ def sync_queries(
     _start(conn, [name for name in added if name not in stored], origin, at)
     _set_state(conn, [stored[name].id for name in added if name in stored], ACTIVE, None)
     _set_state(conn, [stored[name].id for name in ended], ENDED, at)
-    _close_revisions(conn, [stored[name].revision_id for name in (*edited, *ended)], at)
+    closed = query_revisions.c.id.in_([stored[name].revision_id for name in (*edited, *ended)])
+    conn.execute(update(query_revisions).where(closed).values(ended_at=at))
     _add_revisions(conn, {name: wanted[name] for name in added}, origin, load_mark(conn, STORED), at)
     _add_revisions(conn, {name: wanted[name] for name in edited}, origin, load_mark(conn, MATCHED), at)
     _rewrite(conn, {stored[name].revision_id: wanted[name] for name in rewritten if name not in edited})
@@ -206,16 +207,7 @@ def load_queries(conn: Connection) -> list[StoredQuery]:
     """Return the saved queries of the operator's file in force, by name."""
     found = _current().where(saved_queries.c.state == ACTIVE, saved_queries.c.origin == FILE)
     return [
-        StoredQuery(
-            id=row.id,
-            name=row.name,
-            origin=row.origin,
-            text=row.text,
-            canonical=row.canonical,
-            problem=row.problem,
-            revision=row.number,
-            created_at=row.created_at,
-        )
+        StoredQuery(row.id, row.name, row.origin, row.text, row.canonical, row.problem, row.number, row.created_at)
         for row in conn.execute(found)
     ]
 
@@ -304,12 +296,6 @@ def _set_state(conn: Connection, ids: list[int], state: str, ended_at: datetime 
     if ids:
         changing = update(saved_queries).where(saved_queries.c.id.in_(ids))
         conn.execute(changing.values(state=state, ended_at=ended_at))
-
-
-def _close_revisions(conn: Connection, revision_ids: list[int], at: datetime) -> None:
-    if revision_ids:
-        closing = update(query_revisions).where(query_revisions.c.id.in_(revision_ids))
-        conn.execute(closing.values(ended_at=at))
 
 
 def _add_revisions(

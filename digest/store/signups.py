@@ -181,11 +181,4 @@ def _hour_of(moment: datetime) -> int:
 
 
 def _read(row: Row[tuple[object, ...]]) -> StoredSignup:
-    return StoredSignup(
-        row.id,
-        Ask(row.ask),
-        row.address,
-        Wish.parse(row.wish),
-        row.asked_at,
-        row.ends_at,
-    )
+    return StoredSignup(row.id, Ask(row.ask), row.address, Wish.parse(row.wish), row.asked_at, row.ends_at)

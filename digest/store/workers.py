@@ -278,8 +278,10 @@ def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
         calls `end_alone` or gives no signs of life any more.
     """
     take_turn(conn, _BEGINNING)
+    began, ended = job_turns.c.began_at, job_turns.c.ended_at
+    is_under_way = began.is_not(None) & or_(ended.is_(None), ended < began)
     busy = select(job_turns.c.owner).where(
-        job_turns.c.job == job + _ALONE, job_turns.c.owner != owner, _is_under_way(), is_living(job_turns.c.owner)
+        job_turns.c.job == job + _ALONE, job_turns.c.owner != owner, is_under_way, is_living(job_turns.c.owner)
     )
     other = conn.execute(busy.limit(1)).scalar()
     if other is None:
@@ -293,11 +295,6 @@ def end_alone(conn: Connection, owner: str, job: str, at: datetime) -> None:
     """Give back a turn that `begin_alone` gave; harmless where it was lost."""
     mine = (job_turns.c.owner == owner, job_turns.c.job == job + _ALONE)
     conn.execute(update(job_turns).where(*mine).values(ended_at=at))
-
-
-def _is_under_way() -> ColumnElement[bool]:
-    began, ended = job_turns.c.began_at, job_turns.c.ended_at
-    return began.is_not(None) & or_(ended.is_(None), ended < began)
 
 
 @contextmanager
