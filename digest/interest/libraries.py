@@ -31,13 +31,13 @@ from digest.model.papers import ArxivId
 from digest.poll.installation import Site
 from digest.poll.record import PollReport
 from digest.query.words import cut_words, read_word
-from digest.render.text import show_plain
 from digest.store import Store
 from digest.store import libraries as library_store
 from digest.store.dialect import make_storable
 from digest.store.libraries import LIKES, StoredLibrary, StoredLibraryPaper
 from digest.store.papers import count_announced
 from digest.store.views import count_papers
+from digest.tex import to_plain
 from digest.wire import Wire
 
 _log = logging.getLogger("digest.interest")
@@ -213,7 +213,7 @@ def join_doubles(held: Sequence[LibraryPaper]) -> list[LibraryPaper]:
 
 def fold_title(title: str) -> str:
     """Return a title's words, the same however it is typed."""
-    return " ".join(map(read_word, cut_words(show_plain(title))))
+    return " ".join(map(read_word, cut_words(to_plain(title))))
 
 
 def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
