@@ -316,7 +316,9 @@ def assess_coverage(
         is_settled, is_awaited = is_complete, False
     else:
         arrived = _find_arrived(polls, since, sent, is_known=new > 0)
-        ends_alike = _ends_alike(arrived)
+        ends = [poll.finished_at for poll in _list_newest(arrived)]
+        # Two checks far enough apart end at the same newest paper.
+        ends_alike = bool(ends) and max(ends) - min(ends) >= SETTLED_AFTER
         is_complete = _is_complete(arrived, checks, ends_alike=ends_alike)
         is_settled = ends_alike or any(
             poll.started_at >= sent + SEARCH_VISIBLE_AFTER for poll in _list_newest(arrived)
@@ -378,12 +380,6 @@ def _find_arrived(
 def _list_newest(arrived: Sequence[PollSummary]) -> list[PollSummary]:
     newest = max((poll.highest for poll in arrived), default=(0, 0))
     return [poll for poll in arrived if poll.highest == newest]
-
-
-def _ends_alike(arrived: Sequence[PollSummary]) -> bool:
-    """Whether two checks far enough apart end at the same newest paper."""
-    ends = [poll.finished_at for poll in _list_newest(arrived)]
-    return bool(ends) and max(ends) - min(ends) >= SETTLED_AFTER
 
 
 def _is_complete(arrived: Sequence[PollSummary], checks: Sequence[PollSummary], *, ends_alike: bool) -> bool:

@@ -120,14 +120,12 @@ LOGGER = "digest"
 
 _TALKATIVE = {
     "slack_sdk": logging.INFO,
-    "slack_bolt": logging.INFO,
     "httpx": logging.WARNING,
     "httpcore": logging.INFO,
     "aiosmtpd": logging.INFO,
     "mail.log": logging.INFO,
     "mail.debug": logging.INFO,
     "asyncio": logging.INFO,
-    "python_multipart": logging.INFO,
     "apscheduler": logging.WARNING,
 }
 """Libraries that say too much below these levels: bodies and addresses, or a line for every tick."""
