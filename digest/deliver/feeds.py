@@ -15,7 +15,7 @@ from digest.model import secrets
 from digest.model.errors import DigestError, QueryError
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
 from digest.model.subscriptions import DestinationKind, DueSubscription, Wording
-from digest.plan.feeds import FeedSetting, Matched, plan_feed, spread_moments
+from digest.plan.feeds import Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
 from digest.poll.installation import Site
 from digest.query import Query, parse_query
@@ -31,16 +31,11 @@ _SPAN = timedelta(days=FEED_DAYS)
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
     """Make a subscription's feed from what is committed."""
     wordings = _read_wordings(queries.load_wordings(conn, due.id))
-    setting = FeedSetting(
-        due.id,
-        due.subscription.title,
-        due.created_at,
-        scope=secrets.derive_token(token_store.load_secret(conn), "feed entries"),
-        self_url=self_url,
-        home_url=site.config.web.base_url,
-        refs_url=make_refs_url(site.config),
-    )
-    return plan_feed(load_matched(conn, due), wordings, setting)
+    scope = secrets.derive_token(token_store.load_secret(conn), "feed entries")
+    name, home, refs = (scope, "subscription", str(due.id)), site.config.web.base_url, make_refs_url(site.config)
+    id_, title = secrets.feed_uri(*name), due.subscription.title
+    empty = Feed(id_, title, due.created_at, self_url, home, (), refs_url=refs)
+    return plan_feed(load_matched(conn, due), wordings, name, empty)
 
 
 def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -13,27 +13,6 @@ from digest.model.secrets import feed_uri
 from digest.model.subscriptions import Wording
 from digest.plan.digests import Shown, find_sequel, make_entry, matches_any
 from digest.query import Query
-
-
-@dataclass(frozen=True, slots=True)
-class FeedSetting:
-    """What a feed is of, and where it is read.
-
-    Attributes:
-        key: of the subscription, which a new name does not change.
-        scope: names the installation apart from every other one; it never changes, wherever feeds are served.
-        self_url: the feed's own address, "" where it is not known.
-        home_url: a page about it, "" where there is none.
-        refs_url: where references of single papers are served, "" for nowhere.
-    """
-
-    key: int
-    title: str
-    created_at: datetime
-    scope: str
-    self_url: str = ""
-    home_url: str = ""
-    refs_url: str = ""
 
 
 class Matched(NamedTuple):
@@ -68,7 +47,9 @@ def spread_moments(
     ]
 
 
-def plan_feed(matched: Sequence[Matched], wordings: Mapping[Wording, Query], setting: FeedSetting) -> Feed:
+def plan_feed(
+    matched: Sequence[Matched], wordings: Mapping[Wording, Query], name: tuple[str, ...], empty: Feed
+) -> Feed:
     """Make a feed from committed matches; the same rows always make the same feed.
 
     An entry's id names the feed and the paper without version, so a replacement never shows up as another
@@ -78,22 +59,16 @@ def plan_feed(matched: Sequence[Matched], wordings: Mapping[Wording, Query], set
     Args:
         wordings: what its saved queries have asked that can be read, parsed, each in the order in which
             they are named.
+        name: a scope that names the installation apart from every other one, "subscription", and the key of that,
+            which a new name does not change. It never changes, wherever feeds are served.
+        empty: the feed as it is without papers, of that name.
     """
     papers = choose_papers(matched)
-    name = (setting.scope, "subscription", str(setting.key))
     entries = [_make_feed_entry(found, wordings, name) for found in papers[:FEED_ENTRIES]]
-    waits = f"Nothing has matched {setting.title} yet; papers appear here once something does."
-    return Feed(
-        id=feed_uri(*name),
-        title=setting.title,
-        updated=max((entry.updated for entry in entries), default=setting.created_at),
-        self_url=setting.self_url,
-        home_url=setting.home_url,
-        entries=tuple(entries),
-        refs_url=setting.refs_url,
-        notice="" if entries else waits,
-        papers=len(papers),
-    )
+    waits = f"Nothing has matched {empty.title} yet; papers appear here once something does."
+    updated = max((entry.updated for entry in entries), default=empty.updated)
+    notice = "" if entries else waits
+    return replace(empty, updated=updated, entries=tuple(entries), notice=notice, papers=len(papers))
 
 
 def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:

@@ -10,18 +10,23 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import Kind, StoredChange
 from digest.model.messages import Feed, FeedEntry
+from digest.model.secrets import feed_uri
 from digest.model.subscriptions import Wording
-from digest.plan.feeds import FeedSetting, Matched, plan_feed, spread_moments
+from digest.plan.feeds import Matched, plan_feed, spread_moments
 from digest.query import parse_query
 from tests.unit.made_up import FOUND, make_change, make_paper
 
-SETTING = FeedSetting(7, "perf-team", FOUND, "here", "https://digest.example.org/f/x.atom")
+EMPTY = Feed("", "perf-team", FOUND, "https://digest.example.org/f/x.atom", "", ())
 LATER = FOUND + timedelta(days=2)
 GPU = Wording("gpu", "ti:GPUs", FOUND - timedelta(days=9), None)
 
 
-def plan(*matched: Matched, wordings: tuple[Wording, ...] = (GPU,), setting: FeedSetting = SETTING) -> Feed:
-    return plan_feed(matched, {one: parse_query(one.text) for one in wordings}, setting)
+def plan(
+    *matched: Matched, wordings: tuple[Wording, ...] = (GPU,), key: int = 7, title: str = "perf-team"
+) -> Feed:
+    name = ("here", "subscription", str(key))
+    empty = replace(EMPTY, id=feed_uri(*name), title=title)
+    return plan_feed(matched, {one: parse_query(one.text) for one in wordings}, name, empty)
 
 
 def told(change: StoredChange, at: datetime = FOUND) -> Matched:
@@ -59,8 +64,7 @@ def test_editing_a_query_changes_no_entry_and_what_is_matched_then_has_the_new_w
 
 def test_each_feed_gives_a_paper_an_id_of_its_own_so_that_readers_show_it_in_all() -> None:
     paper = told(make_change(1, make_paper()))
-    settings = (SETTING, replace(SETTING, key=8, title="other"))
-    feeds = [plan(paper, setting=setting) for setting in settings]
+    feeds = [plan(paper), plan(paper, key=8, title="other")]
     assert len({feed.id for feed in feeds} | {only(feed).id for feed in feeds}) == 4
 
 
