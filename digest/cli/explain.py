@@ -360,11 +360,7 @@ def _as_json(trail: Trail) -> dict[str, object]:
 
 
 def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper, bool]:
-    """Return a paper and whether it is stored; arXiv is asked for one that is not.
-
-    Raises:
-        UnknownName: there is no such paper, or none stored.
-    """
+    """Return a paper and whether it is stored; arXiv is asked for one that is not."""
     if bench.store is not None:
         with bench.store.read() as conn:
             known = paper_store.load_paper(conn, id_)

@@ -290,9 +290,6 @@ def _merge(before: Preferences | None, wish: Wish) -> Wish:
     """Return what a person wants who wants this, too.
 
     A subscription of their own keeps its times. One that they left begins anew: its saved queries stay, but off.
-
-    Raises:
-        UsageError: that would be more saved queries than one person may have.
     """
     if before is None or before.own is None:
         return wish

@@ -147,9 +147,6 @@ def _try_reading(config: Config, clock: Clock, had: StoredLibrary) -> tuple[Libr
 def read_source(config: Config, clock: Clock, source: str, version: str = "") -> LibraryReading | None:
     """Read a library from its file or from Zotero; None if it is as it was.
 
-    Args:
-        version: of the state that is known.
-
     Raises:
         ConfigurationError: the file is not there, or is no library.
         OutsideError: Zotero did not answer well.
@@ -238,11 +235,7 @@ def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
 
 
 def fetch_texts(client: ArxivClient, ids: Sequence[ArxivId]) -> dict[ArxivId, LibraryPaper]:
-    """Ask arXiv for papers by id; those it does not know are missing.
-
-    Raises:
-        ArxivError: as described in `digest.model.errors`.
-    """
+    """Ask arXiv for papers by id; those it does not know are missing. May raise `ArxivError`."""
     found = (paper for fetched in fetch_papers(client, ids) for paper in fetched.page.papers)
     return {paper.id: LibraryPaper(paper.title, paper.abstract, paper.id) for paper in found}
 

@@ -178,11 +178,7 @@ def save_like(
     *,
     reader: str = "",
 ) -> bool:
-    """Store what a reader, or the operator, says of a paper, in place of what they said; False for the same.
-
-    Args:
-        paper: with its id.
-    """
+    """Store what a reader, or the operator, says of a paper, in place of what they said; False for the same."""
     key = _require_library(conn, write_likes_source(subscription_id, reader))
     conn.execute(update(libraries).where(libraries.c.id == key).values(read_at=at))  # one after the other
     same = _find_like(key, paper.arxiv_id)

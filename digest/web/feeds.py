@@ -210,9 +210,6 @@ class FeedDesk:
         """Ask the database what was matched last, and for its whole table if the address may be new or invalid.
 
         One reading answers all who came before it began, or within `FRESH` of it.
-
-        Raises:
-            StoreError: it has not answered for a while, or not to somebody whose address is not known.
         """
         if not self._is_open(hashed):
             await asyncio.sleep(self._read_at + _BETWEEN - monotonic())  # however many guess

@@ -58,11 +58,7 @@ def _make_key(shell: Shell, person: Person, expiry: str) -> str:
 
 
 def _read_key(shell: Shell, conn: Connection, key: str) -> Preferences:
-    """Return whose key this is.
-
-    Raises:
-        Forbidden: it is nobody's, or its time is over.
-    """
+    """Return whose key this is."""
     match = re.fullmatch(r"(\d{1,12})\.[\w-]+\.(.+)", key, re.ASCII)
     found = people.load_preferences(conn, match[2]) if match else None
     if match and found and int(match[1]) > shell.site.clock.now().timestamp():

@@ -137,9 +137,6 @@ class HookPoster(Generic[T]):
             body: JSON.
             is_ours: asked when the connection is made and the request is all that is left.
             unread: statuses that say all there is to know.
-
-        Raises:
-            DeliveryError: no whole answer came.
         """
         sent = {"Content-Type": "application/json", **(headers or {})}
         check = partial(require_ours, is_ours)
