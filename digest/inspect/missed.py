@@ -12,6 +12,7 @@ from digest.interest.libraries import fold_title
 from digest.interest.nearness import Interest, Texts
 from digest.interest.step import load_weights
 from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailing_moment, mailings_between
+from digest.model.errors import UsageError
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
 from digest.poll.installation import Site
@@ -44,10 +45,11 @@ def find_missed(
     library = [one.paper for one in stored.papers]
     near = [paper for paper in library if paper.title]
     texts = [(paper.title, paper.abstract) for paper in near]
-    known = {name for paper in library for name in (paper.arxiv_id, paper.doi, fold_title(paper.title))} - {
-        None,
-        "",
-    }
+    if not near:
+        hint = "Give papers with titles, or with ids at arXiv. If arXiv did not answer, call this again later."
+        raise UsageError("of no paper in this library the title is known", hint=hint)
+    names = {name for paper in library for name in (paper.arxiv_id, paper.doi, fold_title(paper.title))}
+    known = names - {None, ""}
     found, now = list[tuple[int, ArxivId, int, Paper]](), site.clock.now()
     site.progress.begin("compare", "what was announced with your library")
     with site.store.read() as conn:
