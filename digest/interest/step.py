@@ -62,13 +62,18 @@ class Interests:
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        self._ordered: frozenset[int] | None = None
         self._weights: Weights | None = None
         self._libraries: dict[str, StoredLibrary | None] = {}
         self._profiles: dict[object, _Profile | None] = {}
         self._days: dict[date, Texts | None] = {}
 
     def find(self, conn: Connection, due: DueSubscription) -> _Profile | None:
-        """Return what a subscription's reader keeps and likes; None for nothing."""
+        """Return what a subscription's reader keeps and likes; None for nothing, as for most."""
+        if self._ordered is None:
+            self._ordered = frozenset(library_store.load_ordered(conn))
+        if due.id not in self._ordered:
+            return None
         subscription = due.subscription
         readers = {"", self._config.find_reader(subscription) or ""}  # what a reader likes counts for them alone
         likes = sorted(write_likes_source(due.id, reader) for reader in readers)
@@ -104,10 +109,8 @@ class Interests:
         if profile is None:
             return []
         measured = profile.interest.measure([(one.paper.title, one.paper.abstract) for one in changes])
-        ranked = sorted(
-            zip(measured, changes, strict=True), key=lambda one: (profile.holds(one[1].paper), -one[0])
-        )
-        return [[change for _, change in ranked]]
+        order = sorted(range(len(changes)), key=lambda n: (profile.holds(changes[n].paper), -measured[n]))
+        return [[changes[n] for n in order]]
 
     def judge(self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]) -> dict[ArxivId, Near]:
         """Say how near the papers of a digest are to what its reader keeps and likes; {} without any of that."""
@@ -151,8 +154,7 @@ class Interests:
             self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
         if (read := self._days[day]) is None:
             # Where few papers are stored, those of the library are many of them.
-            others = [one for one in library_store.load_newest(conn, YARDSTICK) if one not in profile.held]
-            read = Texts.read(others)
+            read = Texts.read(one for one in library_store.load_newest(conn, YARDSTICK) if one not in profile.held)
         return find_least(profile.interest.measure(read))
 
     def measure_days(

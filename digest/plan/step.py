@@ -208,7 +208,7 @@ class Drafts:
         """Say what of a digest comes first and last, and what is near to what its reader keeps and likes."""
         wanted = due.subscription
         near = self._interests.judge(conn, due, entries)
-        is_owner = self._site.config.find_reader(wanted) is not None
+        is_owner = bool(near) and self._site.config.find_reader(wanted) is not None
         reasons = {id_: say_near(one, is_owner=is_owner) for id_, one in near.items() if one.is_top}
         if reasons:
             entries = [replace(entry, near=reasons.get(entry.paper.id, "")) for entry in entries]

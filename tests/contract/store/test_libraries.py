@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from digest.config import load_config
 from digest.interest.libraries import read_libraries
+from digest.interest.step import Interests
 from digest.match.step import match
 from digest.model.clock import ManualClock
 from digest.model.libraries import LibraryPaper, Opinion
@@ -38,8 +39,17 @@ from digest.store.libraries import (
     save_like,
     write_likes_source,
 )
-from digest.store.subscriptions import sync_subscriptions
-from tests.contract.store.made import DAY, NOW, AlwaysDue, make_paper, make_subscription, store_papers, subscribe
+from digest.store.subscriptions import load_subscriptions, sync_subscriptions
+from tests.contract.store.made import (
+    DAY,
+    NOW,
+    AlwaysDue,
+    make_paper,
+    make_subscription,
+    recording,
+    store_papers,
+    subscribe,
+)
 
 CONSOLE = Destination(DestinationKind.CONSOLE)
 
@@ -196,3 +206,13 @@ def test_what_the_top_tenth_of_a_day_was_is_forgotten_for_whom_it_has_changed(st
     assert "other" not in who_forgets(
         lambda conn: sync_subscriptions(conn, [edited, other], FILE, NOW, AlwaysDue(NOW))
     )
+
+
+def test_who_has_no_library_and_likes_nothing_costs_no_statement_each(store: Store) -> None:
+    subscribe(store, *(make_subscription(f"plain-{number}") for number in range(20)))
+    interests = Interests(load_config(None, {}))
+    with store.read() as conn:
+        dues = load_subscriptions(conn)
+        with recording(store) as statements:
+            assert [interests.find(conn, due) for due in dues] == [None] * 20
+    assert len(statements) == 2
