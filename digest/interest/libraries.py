@@ -98,7 +98,7 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
 
 def take_library(site: Site, polled: PollReport, source: str, reading: LibraryReading | None) -> None:
     """Store one library, if it has changed since it was stored, completed from fetched papers and by arXiv."""
-    if reading is not None:  # without all papers, it is to be completed the next time as well
+    if reading is not None:  # without all papers, the next call must complete it as well
         _save(site, source, replace(reading, version="") if polled.failures else reading, site.clock.now())
     if not polled.failures:
         _ask_arxiv(site, LibraryReport(), source)
@@ -106,9 +106,12 @@ def take_library(site: Site, polled: PollReport, source: str, reading: LibraryRe
 
 
 def _save(site: Site, source: str, reading: LibraryReading, now: datetime) -> None:
+    with site.store.read() as conn:
+        papers = join_doubles(complete(conn, reading.papers))
     with site.store.begin() as conn:
-        papers, version, troubles = join_doubles(complete(conn, reading.papers)), reading.version, reading.troubles
-        library_store.save_library(conn, source, papers, at=now, version=version, troubles=troubles)
+        library_store.save_library(
+            conn, source, papers, at=now, version=reading.version, troubles=reading.troubles
+        )
 
 
 def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
