@@ -47,7 +47,7 @@ def find_missed(
     texts = [(paper.title, paper.abstract) for paper in near]
     if not near:
         hint = "Give papers with titles, or with ids at arXiv. If arXiv did not answer, call this again later."
-        raise UsageError("of no paper in this library the title is known", hint=hint)
+        raise UsageError("the titles of the papers in this library are not known", hint=hint)
     names = {name for paper in library for name in (paper.arxiv_id, paper.doi, fold_title(paper.title))}
     known = names - {None, ""}
     found, now = list[tuple[int, ArxivId, int, Paper]](), site.clock.now()
@@ -68,17 +68,15 @@ def find_missed(
     last = latest_mailing(reach.until if reach else read_until)
     papers, held = list[PaperView](), 0
     for *_, key, paper in found:
-        text = (paper.title, paper.abstract)
-        alike = interest.compare(Texts.read([text]))[0]
-        if known.isdisjoint((paper.id, fold_title(paper.title), *map(str.lower, paper.dois))):
-            if len(papers) < asked["limit"] and alike.max() >= _LEAST_NEAR:
-                why = ", ".join(word for word, _ in interest.explain(text))
-                entry = DigestEntry(
-                    Kind.NEW, paper, "", (), (), days[key], near=show_plain(near[alike.argmax()].title)
-                )
-                papers.append(PaperView(entry, len(papers) + 1, why_first=why))
-        else:
+        if not known.isdisjoint((paper.id, fold_title(paper.title), *map(str.lower, paper.dois))):
             held += 1
+        elif len(papers) < asked["limit"]:
+            text = (paper.title, paper.abstract)
+            alike = interest.compare(Texts.read([text]))[0]
+            if alike.max() >= _LEAST_NEAR:
+                words, title = interest.explain(text), show_plain(near[alike.argmax()].title)
+                entry = DigestEntry(Kind.NEW, paper, "", (), (), days[key], near=title)
+                papers.append(PaperView(entry, len(papers) + 1, why_first=", ".join(word for word, _ in words)))
     return MissedContext(
         **asked,
         span=(first, latest_mailing(now)),

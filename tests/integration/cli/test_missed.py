@@ -187,7 +187,7 @@ def test_what_cannot_be_done_is_said_with_the_usual_exit_codes(
 
 def test_a_library_of_which_no_title_is_known_says_so(outside: Outside, digest: Shell) -> None:
     outside.write("dois.txt", "10.1103/PhysRevLett.116.061102\n")
-    assert "the title is known" in digest("missed", "dois.txt", expect=2).err
+    assert "are not known" in digest("missed", "dois.txt", expect=2).err
 
 
 def test_two_calls_do_not_fetch_at_once(outside: Outside, digest: Shell) -> None:
