@@ -209,7 +209,7 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.pass_context
 def remove(ctx: click.Context, name: str, ids: tuple[str, ...]) -> None:
-    """Take back what was said of the papers ID in SUBSCRIPTION."""
+    """Undo what was said of the papers ID in SUBSCRIPTION."""
     wanted = list(map(ArxivId.parse, ids))
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here.config, conn, name)

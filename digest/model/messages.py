@@ -151,7 +151,7 @@ class DigestEntry:
 
     @property
     def tells_change(self) -> bool:
-        """Whether what changed is told in place of the paper: its reader knows it, or it was withdrawn."""
+        """Whether what changed is shown in place of the paper: its reader knows it, or it was withdrawn."""
         return self.is_withdrawn or self.before is not None
 
     @property

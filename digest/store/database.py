@@ -394,11 +394,7 @@ def _copy_file(path: Path, copy: Path) -> None:
 
 
 def _finish(copy: Path, name: str, change: Callable[[Connection], None] | None = None) -> dict[str, int]:
-    """Check all of a copy, change it, and wait until it is on the disk as one file.
-
-    Args:
-        change: changes what it holds, in one transaction; None for nothing.
-    """
+    """Check all of a copy, change it in one transaction if asked, and wait until it is on the disk as one file."""
     with closing(open_store(f"sqlite:///{copy}")) as store, store.begin() as conn:
         _refuse_violations(conn, name)
         if change is not None:

@@ -57,7 +57,7 @@ class StoredLibraryPaper:
 
     @property
     def is_unasked(self) -> bool:
-        """Whether arXiv is to be asked for its abstract."""
+        """Whether arXiv must still be asked for its abstract."""
         return self.asked_at is None and self.paper.arxiv_id is not None and not self.paper.abstract
 
 
@@ -194,7 +194,7 @@ def save_like(
 
 
 def delete_like(conn: Connection, subscription_id: int, arxiv_id: ArxivId, reader: str = "") -> bool:
-    """Take back what a reader, or the operator, said of a paper; False if nothing was said."""
+    """Forget what a reader, or the operator, said of a paper; False if nothing was said."""
     key = _require_library(conn, write_likes_source(subscription_id, reader))
     forget_days(conn, subscriptions.c.id == subscription_id)
     return bool(conn.execute(delete(library_papers).where(_find_like(key, arxiv_id))).rowcount)

@@ -114,7 +114,7 @@ def link(request: Request) -> Response:
 
 
 def show_link(shell: Shell, page: str, address: str, *, status: int = 200, **more: Any) -> Response:  # noqa: ANN401 - the context's own
-    """Answer with the form that asks for a link, or with what comes of it."""
+    """Answer with the form that asks for a link, or say that a mail is on its way."""
     config = shell.site.config
     if not (config.web.base_url and config.mail.from_address):
         return shell.pages.fail(404)  # no mail could link to a page

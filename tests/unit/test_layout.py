@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 32}
-MOST_FILES, MOST_LINES = 217, {"digest": 50_024, "tests": 58_860}
+MOST_FILES, MOST_LINES = 217, {"digest": 50_023, "tests": 58_880}
 HEAVY = (
     "alembic",
     "anyio",
