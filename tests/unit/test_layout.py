@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST = 700
 FULLEST = {"digest/cli": 32}
-MOST_FILES, MOST_LINES = 217, {"digest": 50_023, "tests": 58_880}
+MOST_FILES, MOST_LINES = 224, {"digest": 50_600, "tests": 58_900}
 HEAVY = (
     "alembic",
     "anyio",
