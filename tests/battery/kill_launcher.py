@@ -11,7 +11,7 @@ import click
 from digest.cli import run_cli
 from digest.deliver import dispatch
 from digest.store import outbox, outbox_sends
-from tests.battery import planted
+from tests.simulator import planted
 
 
 def shorten_leases(seconds: float) -> None:

@@ -27,13 +27,13 @@ from digest.poll.installation import Site
 from digest.render import Renderer
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
-from tests.acceptance.dying import Point, find
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.simulator.dying import Point, find
 
 TEXTS: dict[str, Callable[[Any], bool]] = {
     "cat:cs.PF": lambda paper: "cs.PF" in paper.categories,
