@@ -226,22 +226,6 @@ def test_words_that_may_be_a_name_are_offered_as_a_person(site: Site) -> None:
     assert {one.change for one in desk.try_text("Bo Nobody").variants} == {"without nobody"}
 
 
-@pytest.mark.parametrize(
-    ("pasted", "reading"),
-    [
-        ("https://arxiv.org/list/cs.PF/new", "the paper is in cs.PF"),
-        ("https://arxiv.org/list/cs.PF/recent?skip=0&show=50", "the paper is in cs.PF"),
-        ("arxiv.org/a/warner_s_1", 'an author is "warner, s"'),
-        ("https://rss.arxiv.org/rss/cs.PF+cs.DC", "the paper is in cs.PF or cs.DC"),
-        ("search_query=ti:gpu&start=0", 'the title has "gpu"'),
-    ],
-)
-def test_addresses_of_arxiv_are_taken_and_said(site: Site, pasted: str, reading: str) -> None:
-    trial = TrialDesk(site).try_text(pasted)
-    assert trial.reading == reading
-    assert "read as" in trial.notes[0]
-
-
 def test_two_wordings_are_compared_over_the_same_days(site: Site) -> None:
     gained = [make_paper(number, title=f"Clocks {number}") for number in range(1, 8)]
     store_month(site.store, [*gained, make_paper(9, title="Tail"), make_paper(10, title="Tail clocks")], NOW)

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 import feedparser
 import pytest
@@ -15,7 +13,7 @@ from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
 from digest.web import feeds
 from tests.integration.web.conftest import Desk
-from tests.integration.web.world import EVENING, LATER, PAPERS, SUNDAY, TO
+from tests.integration.web.world import PAPERS, TO
 
 REPEATED = ("ETag", "Last-Modified", "Cache-Control", "Vary", "Referrer-Policy", "X-Robots-Tag")
 
@@ -71,65 +69,6 @@ def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Des
     assert answer.headers["ETag"] == plain.headers["ETag"]
     assert gzip.decompress(packed) == plain.content
     assert packed == gzip.compress(plain.content, mtime=0)
-
-
-def show(desk: Desk, suffix: str = "atom") -> dict[str, str]:
-    """Return the titles of a feed's entries by their ids."""
-    body = desk.http.get(desk.feed_path(suffix)).content
-    if suffix == "json":
-        return {item["id"]: item["title"] for item in json.loads(body)["items"]}
-    return {entry.id: entry.title for entry in feedparser.parse(body).entries}
-
-
-def live_until(desk: Desk, moment: datetime, *, query: str, kinds: str = '["new", "cross-listed"]') -> None:
-    """Let the next pass read an edited file at a moment."""
-    file = desk.world.folder / "digest.toml"
-    text = file.read_text().replace('perf = "cat:cs.PF"', f"perf = '{query}'")
-    file.write_text(text.replace("[defaults]\n", f"[defaults]\nkinds = {kinds}\n"))
-    desk.world.clock.sleep((moment - desk.world.clock.now()).total_seconds())
-    site = desk.world.open()
-    run_pass(site, poll_anyway=True)
-    site.close()
-    desk.world.write_config()
-
-
-@pytest.mark.usefixtures("look_always")
-def test_a_feed_shows_each_paper_once_whatever_is_edited_meanwhile(desk: Desk) -> None:
-    first = show(desk)
-    assert first == show(desk, "json")
-    live_until(desk, EVENING + timedelta(hours=3), query="ti:GPUs OR ti:stopwatches")
-    assert show(desk) == first, "an edited query shows nothing again"
-    desk.world.arxiv.replace(PAPERS[0].id, submitted=EVENING + timedelta(hours=12), title="Another title")
-    desk.world.arxiv.add(LATER)
-    live_until(desk, SUNDAY, query="ti:GPUs OR ti:stopwatches")
-    later = show(desk)
-    assert later == show(desk, "json")
-    assert {id_: later.pop(id_) for id_ in first} == first, "nor does a replacement that nobody asked for"
-    assert list(later.values()) == [LATER.title]
-
-
-@pytest.mark.usefixtures("look_always")
-def test_a_replacement_that_was_asked_for_is_the_same_entry_with_another_text(desk: Desk) -> None:
-    kinds = '["new", "replaced"]'
-    live_until(desk, EVENING + timedelta(hours=2), query="cat:cs.PF", kinds=kinds)
-    first = show(desk)
-    desk.world.arxiv.replace(PAPERS[0].id, submitted=EVENING + timedelta(hours=12), title="Another title")
-    live_until(desk, SUNDAY, query="cat:cs.PF", kinds=kinds)
-    changed = {id_: title for id_, title in show(desk).items() if first[id_] != title}
-    assert list(changed.values()) == ["Another title"]
-
-
-def test_a_feed_nobody_has_is_not_found_and_every_such_answer_is_the_same(shared: Desk) -> None:
-    paths = [
-        "/f/AAAAAAAAAAAAAAAAAAAAAA.atom",
-        "/f/x.json",
-        f"{shared.feed_path()}x",
-        "/f/%00.atom",
-        "/f/noöne.atom",
-    ]
-    answers = [shared.http.get(path) for path in paths]
-    assert {answer.status_code for answer in answers} == {404}
-    assert len({answer.content for answer in answers}) == 1
 
 
 @pytest.mark.usefixtures("look_always")
