@@ -9,8 +9,8 @@ from sqlalchemy import update
 
 from digest.deliver.feeds import load_feed
 from digest.serve.steps import run_pass
-from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
+from digest.store.subscriptions import bump_feed_generation, load_subscriptions, revoke_feed
 from digest.web import feeds
 from tests.integration.web.conftest import Desk
 from tests.integration.web.world import PAPERS, TO
@@ -40,7 +40,7 @@ def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> 
         here, config=replace(here.config, web=replace(here.config.web, base_url="https://moved.example"))
     )
     with here.store.read() as conn:
-        (due, *_) = subscription_store.load_subscriptions(conn)
+        (due, *_) = load_subscriptions(conn)
         first, second = load_feed(conn, here, due), load_feed(conn, elsewhere, due)
     assert first.entries
     assert [entry.id for entry in first.entries] == [entry.id for entry in second.entries]
@@ -75,13 +75,13 @@ def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Des
 def test_a_revoked_feed_is_gone_and_a_new_address_works(desk: Desk) -> None:
     assert desk.http.get(desk.feed_path()).status_code == 200
     with desk.site.store.begin() as conn:
-        (due,) = subscription_store.load_subscriptions(conn, names=["perf-team"])
-        subscription_store.revoke_feed(conn, due.id, desk.world.clock.now())
+        (due,) = load_subscriptions(conn, names=["perf-team"])
+        revoke_feed(conn, due.id, desk.world.clock.now())
     answer = desk.http.get(desk.feed_path())
     assert answer.status_code == 410
     assert answer.headers["Cache-Control"] == "no-store"
     with desk.site.store.begin() as conn:
-        generation = subscription_store.bump_feed_generation(conn, due.id)
+        generation = bump_feed_generation(conn, due.id)
     assert desk.http.get(desk.feed_path(generation=generation)).status_code == 200
     assert desk.http.get(desk.feed_path(generation=0)).status_code == 410
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from digest.deliver.unsubscribe import resubscribe
+from digest.deliver.unsubscribe import resubscribe_to
 from digest.model.subscriptions import Destination
 from digest.serve.steps import run_pass
 from digest.store.schema import consents, suppressions
@@ -76,7 +76,7 @@ def test_who_has_left_is_told_what_and_asked_no_more(desk: Desk) -> None:
     )
     assert 'value="leave"' not in again.text
     with desk.site.store.begin() as conn:
-        resubscribe(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
+        resubscribe_to(conn, Destination.parse(READER), "perf-team", how="operator", at=desk.world.clock.now())
     assert "Unsubscribe from Perf team?" in desk.http.get(path).text
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from digest.deliver import people
+from digest.deliver.people import erase_person, export_records
 from digest.model.announcements import Kind
 from digest.model.subscriptions import Abstracts
 from digest.store.digests import load_frozen
@@ -145,7 +145,7 @@ def test_an_address_that_is_nobodys_is_answered_with_the_same_page_whatever_it_w
     links = house.world.links(house.site)
     paths = [path, "/p/x", f"/p/{links.web_token(TEAM, 'run:2')}", f"/p/{links.feed_token(TEAM, 0)}"]
     with house.site.store.begin() as conn:
-        people.erase(conn, house.site.config, ME, at=house.world.clock.now())
+        erase_person(conn, house.site.config, ME, at=house.world.clock.now())
     answers = [house.http.get(path) for path in paths] + [house.http.get(f"{path}/query")]
     token = dict(house.open(other).forms[0].fields)["token"]
     assert {(answer.status_code, answer.content) for answer in answers} == {(404, answers[0].content)}
@@ -418,8 +418,8 @@ def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
         if has_page:
             page.press("more", TAIL)
             with house.site.store.begin() as conn:
-                assert len(people.export(conn, READER)["stored"]["library_papers"]) == 1  # type: ignore[index]
-                people.erase(conn, house.site.config, READER, at=house.world.clock.now())
+                assert len(export_records(conn, READER)["stored"]["library_papers"]) == 1  # type: ignore[index]
+                erase_person(conn, house.site.config, READER, at=house.world.clock.now())
             assert "Tail latency" not in re.sub(r"INSERT INTO \"?(?!librar).*", "", house.dump())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from digest.inspect.stored import STORED
 from digest.model.subscriptions import Destination
-from digest.store import people as people_store
+from digest.store.people import load_person
 from tests.integration.web.conftest import Desk
 from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house, read_text
 from tests.integration.web.world import LATER, served
@@ -161,7 +161,7 @@ def test_after_moving_everything_comes_to_the_new_address_alone(house: House) ->
     assert house.http.get(path).status_code == 404
     assert house.open(house.path(NEW)).has("save")
     with house.site.store.read() as conn:
-        assert people_store.load_person(conn, ME) is None
+        assert load_person(conn, ME) is None
     assert [(address, LATER.title in text) for address, text in house.live(hours=9)] == [(NEW, True)]
     token = re.search(r'name="token" value="([\w-]+)"', house.http.get(leave).text)
     assert token is not None
