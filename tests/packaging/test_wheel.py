@@ -36,6 +36,7 @@ def test_the_wheel_holds_exactly_the_package_and_the_templates(listing: set[str]
     assert listing == tracked("digest") | {f"digest/{name}" for name in tracked("templates")}
 
 
-def test_the_wheel_holds_templates_and_migrations(listing: set[str]) -> None:
+def test_the_wheel_says_that_it_is_typed_and_holds_templates_and_migrations(listing: set[str]) -> None:
+    assert "digest/py.typed" in listing
     assert any(name.startswith("digest/templates/email/") for name in listing)
     assert any("/migrations/versions/" in name for name in listing)
