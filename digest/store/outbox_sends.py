@@ -296,9 +296,7 @@ _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
 _OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 
 
-def retry_delivery(
-    conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = False
-) -> DeliveryState | None:
+def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = False) -> DeliveryState | None:
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
     What may have arrived is searched for first where the other side can be asked. The parts given up because of
@@ -324,7 +322,7 @@ def retry_delivery(
     return to
 
 
-def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
+def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Never send it, nor the parts after it, on the operator's word: from `ready`, `held`, `unknown` or `dead`.
 
     Raises:
@@ -335,7 +333,7 @@ def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
     return take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
-def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
+def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts behind it go on.
 
     Returns:

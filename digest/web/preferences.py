@@ -17,18 +17,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from digest.config import Config
+from digest.deliver import people
 from digest.deliver.letters import take_request
-from digest.deliver.people import (
-    Preferences,
-    list_read_alone,
-    load_preferences,
-    pause_own,
-    require_own,
-    resume_own,
-    save_query,
-    save_wish,
-    undo_unsubscription,
-)
+from digest.deliver.people import Preferences
 from digest.deliver.unsubscribe import PAGE
 from digest.model import secrets
 from digest.model.announcements import Kind
@@ -51,11 +42,11 @@ from digest.plan.links import make_links
 from digest.render.contexts import PageContext, PreferencesContext, QueryContext
 from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.text import name_zone, show_plain, write_long_day
-from digest.store.database import TokenPurpose, load_token
+from digest.store import database as token_store
+from digest.store import libraries as library_store
+from digest.store import people as people_store
+from digest.store import subscribers as subscriber_store
 from digest.store.digests import load_digest, load_frozen
-from digest.store.libraries import delete_like, load_likes, save_like
-from digest.store.people import end_links
-from digest.store.subscribers import save_unsubscription
 from digest.web.connections import as_search
 from digest.web.endpoints import mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
@@ -90,7 +81,7 @@ class Visit:
 
     def save(self, wish: Wish) -> None:
         """Bring what they get in line with what they want."""
-        save_wish(self.conn, make_links(self.conn, self.config), self.found.person, wish, at=self.at)
+        people.save_wish(self.conn, make_links(self.conn, self.config), self.found.person, wish, at=self.at)
 
 
 Act = Callable[[Visit], str]
@@ -127,9 +118,9 @@ def change(
 
 def _find(conn: Connection, request: Request, _form: Form | None = None) -> Preferences:
     """Return what the person gets whose link was followed; whatever is nobody's link looks the same."""
-    stored, found = load_token(conn, secrets.token_hash(request.path_params["token"])), None
-    if stored is not None and stored.purpose is TokenPurpose.PREFERENCES:
-        found = load_preferences(conn, Destination.parse(stored.destination).address)
+    stored, found = token_store.load_token(conn, secrets.token_hash(request.path_params["token"])), None
+    if stored is not None and stored.purpose is token_store.TokenPurpose.PREFERENCES:
+        found = people.load_preferences(conn, Destination.parse(stored.destination).address)
     if found is None:
         raise refuse_link(request)
     return found
@@ -142,7 +133,7 @@ def refuse_link(request: Request) -> UnknownName:
 
 
 def _save(visit: Visit) -> str:
-    require_own(visit.found)
+    people.require_own(visit.found)
     wish = _read_wish(visit.found.wish, visit.form)
     visit.save(replace(wish, cadence=write_cadence(*_read_when(visit.form))))
     return "Saved."
@@ -171,30 +162,30 @@ def _read_wish(wish: Wish, form: Form) -> Wish:
 
 
 def _pause(visit: Visit) -> str:
-    own, day = require_own(visit.found), visit.form.get("until").strip()
+    own, day = people.require_own(visit.found), visit.form.get("until").strip()
     try:
         until = read_pause_end(day, _zone_of(own)) if day else None
     except ConfigurationError as error:
         raise UsageError(error.message, hint=error.hint) from error
-    pause_own(visit.conn, visit.found, until, at=visit.at)
+    people.pause(visit.conn, visit.found, until, at=visit.at)
     return "Paused."
 
 
 def _resume(visit: Visit) -> str:
-    resume_own(visit.conn, visit.found, at=visit.at)
+    people.resume(visit.conn, visit.found, at=visit.at)
     return "Resumed."
 
 
 def _leave(visit: Visit) -> str:
     name, title = _read_subscription(visit)
     person = visit.found.person
-    save_unsubscription(visit.conn, person.destination, name, how=PAGE, at=visit.at)
+    subscriber_store.leave(visit.conn, person.destination, name, how=PAGE, at=visit.at)
     return f"You are unsubscribed from {title}."
 
 
 def _undo(visit: Visit) -> str:
     name, title = _read_subscription(visit)
-    undo_unsubscription(visit.conn, visit.found, name, at=visit.at)
+    people.undo(visit.conn, visit.found, name, at=visit.at)
     return f"You are subscribed to {title} again."
 
 
@@ -224,11 +215,11 @@ def _like(visit: Visit) -> str:
     paper = papers.get(visit.form.get("paper"))
     if paper is None:
         raise UnknownName("this paper is not in the digest", hint="Press a button of its page.")
-    known = {one.paper.arxiv_id for one in load_likes(visit.conn, due.id, _name_reader(visit.found))}
+    known = {one.paper.arxiv_id for one in library_store.load_likes(visit.conn, due.id, _name_reader(visit.found))}
     if len(known) >= MOST_LIKES and paper.id not in known:
         raise UsageError(f"you said this of {MOST_LIKES} papers, and nobody may of more", hint="Undo some first.")
     liked, opinion = LibraryPaper(paper.title, paper.abstract, paper.id), Opinion(visit.form.get("action"))
-    save_like(visit.conn, due.id, liked, opinion, visit.at, reader=_name_reader(visit.found))
+    library_store.save_like(visit.conn, due.id, liked, opinion, visit.at, reader=_name_reader(visit.found))
     return ""
 
 
@@ -237,11 +228,11 @@ def _name_reader(found: Preferences) -> str:
 
 
 def _forget(visit: Visit) -> str:
-    due = list_read_alone(visit.config, visit.found).get(visit.form.get("subscription"))
+    due = people.list_read_alone(visit.config, visit.found).get(visit.form.get("subscription"))
     if due is None:
         raise UnknownName("this subscription is none of yours", hint="Open the page again.")
     paper = ArxivId.parse(visit.form.get("paper"))
-    delete_like(visit.conn, due.id, paper, _name_reader(visit.found))
+    library_store.delete_like(visit.conn, due.id, paper, _name_reader(visit.found))
     return "Undone."
 
 
@@ -252,7 +243,7 @@ def _fresh(visit: Visit) -> str:
 
 
 def _end(visit: Visit) -> str:
-    end_links(visit.conn, visit.found.person.destination)
+    people_store.end_links(visit.conn, visit.found.person.destination)
     said = "A mail with a new link comes within minutes, unless you got three with a link today."
     return visit.ask(Ask.LINK, visit.found.person.address, Wish(), said)
 
@@ -372,7 +363,7 @@ def _save_query(name: str, visit: Visit) -> str:
     text = visit.form.get("q").strip()
     if not text:
         raise UsageError("nothing is typed", hint="Type what you follow.")
-    save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
+    people.save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
     return "Saved."
 
 
@@ -381,10 +372,10 @@ def _view_likes(
 ) -> Iterator[tuple[str, str, str, tuple[tuple[str, str, str], ...]]]:
     """Show of which papers they want more or less, by subscription."""
     maker = make_links(conn, config)
-    for name, due in list_read_alone(config, found).items():
+    for name, due in people.list_read_alone(config, found).items():
         slots = (row.slot for row, content in load_frozen(conn, name, limit=5) if content["entries"])
         last = next((f"{page}/d/{maker.web_token(name, slot)}" for slot in slots), "")
-        likes = reversed(load_likes(conn, due.id, _name_reader(found)))
+        likes = reversed(library_store.load_likes(conn, due.id, _name_reader(found)))
         papers = ((str(one.paper.arxiv_id), str(one.opinion), show_plain(one.paper.title)) for one in likes)
         yield name, due.subscription.title, last, tuple(papers)
 
@@ -399,7 +390,7 @@ def serve_likes(request: Request) -> Response:
     with shell.site.store.read() as conn:
         found = _find(conn, request)
         due, digest = _find_digest(conn, shell.site.config, found, page)
-        likes = load_likes(conn, due.id, _name_reader(found))
+        likes = library_store.load_likes(conn, due.id, _name_reader(found))
     context = PageContext(
         view_digest(digest),
         group_papers(digest, view_papers(digest)),
@@ -415,8 +406,8 @@ def _find_digest(
     conn: Connection, config: Config, found: Preferences, page: str
 ) -> tuple[DueSubscription, Digest]:
     """Return a digest that nobody but this person got, by the token of its page, and its subscription."""
-    stored = load_token(conn, secrets.token_hash(page))
-    due = list_read_alone(config, found).get(stored.subscription) if stored else None
+    stored = token_store.load_token(conn, secrets.token_hash(page))
+    due = people.list_read_alone(config, found).get(stored.subscription) if stored else None
     if stored is None or due is None or stored.digest_id is None:
         raise UnknownName("this is no digest that you alone get", hint="Open the page again, from a mail to you.")
     return due, load_digest(conn, stored.digest_id)

@@ -22,21 +22,23 @@ from digest.deliver import step
 from digest.deliver.dispatch import Lane
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
-from digest.match.step import BATCH, MatchReport, _match_batch
+from digest.match import step as matching_step
+from digest.match.step import BATCH, MatchReport
 from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt
+from digest.plan import step as planning_step
 from digest.plan.step import Drafts
 from digest.plan.turns import next_due
 from digest.poll import record
 from digest.poll.installation import Site
 from digest.serve.jobs import Jobs
-from digest.store.matches import load_due_turns, load_matched_mark, load_pending_matches, set_matched_mark
-from digest.store.outbox_sends import begin_sending, mark_sent, take_unknown
-from digest.store.papers import load_changes_after
+from digest.store import matches
+from digest.store import outbox_sends as outbox
+from digest.store import papers as paper_store
+from digest.store import subscriptions as subscription_store
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
-from digest.store.subscriptions import load_subscriptions, set_next_due
 from tests.battery.kill_plan import wanted
 
 _WINDOW = 30.0
@@ -80,29 +82,29 @@ class Fault:
 
 @contextmanager
 def _move_mark_first() -> Iterator[None]:
-    original = _match_batch
+    original = matching_step._match_batch
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         with site.store.begin() as conn:
-            mark = load_matched_mark(conn)
-            found = load_changes_after(conn, mark, BATCH)
+            mark = matches.load_matched_mark(conn)
+            found = paper_store.load_changes_after(conn, mark, BATCH)
             if not found:
                 return False
-            set_matched_mark(conn, found[-1].id, expected=mark)
+            matches.set_matched_mark(conn, found[-1].id, expected=mark)
         between()
         with (
-            patch("digest.match.step.load_matched_mark", lambda *_, **__: mark),
-            patch("digest.match.step.set_matched_mark", lambda *_, **__: None),
+            patch.object(matches, "load_matched_mark", lambda *_, **__: mark),
+            patch.object(matches, "set_matched_mark", lambda *_, **__: None),
         ):
             return original(site, report)
 
-    with patch("digest.match.step._match_batch", match_batch):
+    with patch.object(matching_step, "_match_batch", match_batch):
         yield
 
 
 @contextmanager
 def _move_mark_last() -> Iterator[None]:
-    match_batch, plan, deliver = _match_batch, Jobs.plan, Jobs.deliver
+    match_batch, plan, deliver = matching_step._match_batch, Jobs.plan, Jobs.deliver
     moves: list[tuple[int, int]] = []
     planned: list[int] = []
 
@@ -111,7 +113,7 @@ def _move_mark_last() -> Iterator[None]:
             moves.append((to, expected))
 
         if not moves:
-            with patch("digest.match.step.set_matched_mark", note):
+            with patch.object(matches, "set_matched_mark", note):
                 match_batch(site, report)
         return False
 
@@ -125,12 +127,12 @@ def _move_mark_last() -> Iterator[None]:
         if moves and planned and planned[-1]:  # a death before the digest is frozen would double nothing
             between()
             with jobs._site.store.begin() as conn:
-                set_matched_mark(conn, moves[0][0], expected=moves[0][1])
+                matches.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
             moves.clear()
             planned.clear()
 
     with (
-        patch("digest.match.step._match_batch", match_once),
+        patch.object(matching_step, "_match_batch", match_once),
         patch.object(Jobs, "plan", plan_and_note),
         patch.object(Jobs, "deliver", deliver_and_move),
     ):
@@ -140,7 +142,7 @@ def _move_mark_last() -> Iterator[None]:
 @contextmanager
 def move_mark_in_its_own_turn() -> Iterator[None]:
     """Do the same within one pass, where nothing is delivered in between."""
-    original, move = _match_batch, set_matched_mark
+    original, move = matching_step._match_batch, matches.set_matched_mark
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         moves: list[tuple[int, int]] = []
@@ -148,7 +150,7 @@ def move_mark_in_its_own_turn() -> Iterator[None]:
         def note(_: object, to: int, *, expected: int) -> None:
             moves.append((to, expected))
 
-        with patch("digest.match.step.set_matched_mark", note):
+        with patch.object(matches, "set_matched_mark", note):
             has_matched = original(site, report)
         between()
         for to, expected in moves:
@@ -156,7 +158,7 @@ def move_mark_in_its_own_turn() -> Iterator[None]:
                 move(conn, to, expected=expected)
         return has_matched
 
-    with patch("digest.match.step._match_batch", match_batch):
+    with patch.object(matching_step, "_match_batch", match_batch):
         yield
 
 
@@ -186,16 +188,16 @@ def _miss_late_papers() -> Iterator[None]:
 
 @contextmanager
 def _mark_before_sending() -> Iterator[None]:
-    begin = begin_sending
+    begin = outbox.begin_sending
 
-    def begin_and_mark(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+    def begin_sending(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         state = begin(conn, delivery, message, now, **options)
         if state is DeliveryState.SENDING:
-            mark_sent(conn, delivery, Receipt("planted"), now)
+            outbox.mark_sent(conn, delivery, Receipt("planted"), now)
         return state
 
     with (
-        patch("digest.deliver.step.begin_sending", begin_and_mark),
+        patch.object(outbox, "begin_sending", begin_sending),
         patch.object(SmtpTransport, "send", _expose(SmtpTransport.send)),
         patch.object(SlackTransport, "send", _expose(SlackTransport.send)),
     ):
@@ -212,7 +214,7 @@ def _expose(send: Callable[..., Receipt]) -> Callable[..., Receipt]:
 
 @contextmanager
 def _number_keys() -> Iterator[None]:
-    render, take = step._render, take_unknown
+    render, take = step._render, outbox.take_unknown
 
     def rewrite(message: Message, delivery: Delivery) -> Message:
         keys = [_key_of(delivery, attempt) for attempt in range(delivery.attempts + 1)]
@@ -224,16 +226,13 @@ def _number_keys() -> Iterator[None]:
     def render_numbered(site: Site, delivery: Delivery, **how: Any) -> Message:  # noqa: ANN401 - passed on
         return rewrite(render(site, delivery, **how), delivery)
 
-    def take_rewritten(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+    def take_unknown(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         return [
             replace(unknown, message=rewrite(unknown.message, unknown.delivery))
             for unknown in take(conn, now, **options)
         ]
 
-    with (
-        patch.object(step, "_render", render_numbered),
-        patch("digest.deliver.dispatch.take_unknown", take_rewritten),
-    ):
+    with patch.object(step, "_render", render_numbered), patch.object(outbox, "take_unknown", take_unknown):
         yield
 
 
@@ -263,8 +262,8 @@ def _advance_first() -> Iterator[None]:
     def begin_drafts(site: Site) -> Drafts:
         now = site.clock.now()
         with site.store.read() as conn:
-            come = [turn.id for turn in load_due_turns(conn, now, _ADVANCED)]
-            dues = load_subscriptions(conn, come)
+            come = [turn.id for turn in matches.load_due_turns(conn, now, _ADVANCED)]
+            dues = subscription_store.load_subscriptions(conn, come)
         waiting = [
             due
             for due in dues
@@ -273,20 +272,20 @@ def _advance_first() -> Iterator[None]:
         if waiting:
             with site.store.begin() as conn:
                 for due in waiting:
-                    set_next_due(conn, due.id, next_due(due.subscription, now))
+                    subscription_store.set_next_due(conn, due.id, next_due(due.subscription, now))
             between()
             with site.store.begin() as conn:
                 for due in waiting:
-                    set_next_due(conn, due.id, due.next_due_at)
+                    subscription_store.set_next_due(conn, due.id, due.next_due_at)
         return Drafts(site)
 
-    with patch("digest.plan.step.Drafts", begin_drafts):
+    with patch.object(planning_step, "Drafts", begin_drafts):
         yield
 
 
 def _load_waiting(site: Site, subscription_id: int) -> bool:
     with site.store.read() as conn:
-        return bool(load_pending_matches(conn, subscription_id))
+        return bool(matches.load_pending_matches(conn, subscription_id))
 
 
 FAULTS = {
