@@ -13,8 +13,8 @@ from digest.compare import content_hash
 from digest.model.announcements import Change, Kind, StoredChange, earliest_mailing, latest_mailing
 from digest.model.papers import Paper
 from digest.store import Store
-from digest.store import papers as paper_store
-from digest.store import runs as run_store
+from digest.store.papers import MATCHED, STORED, assign_mailings, load_known, load_mark, save_changes
+from digest.store.runs import finish_run, move_cursor, start_run
 from digest.store.schema import marks
 
 _AT_ONCE: Final = 1_000
@@ -49,18 +49,18 @@ def store_month(
     """
     with store.begin() as conn:
         window = since or (now - _LOOK_BACK).date()
-        run_id = run_store.start_run(conn, source="harvest", at=now, window_from=window, is_bootstrap=True)
+        run_id = start_run(conn, source="harvest", at=now, window_from=window, is_bootstrap=True)
         stored: list[StoredChange] = []
         for start in range(0, len(papers), _AT_ONCE):
             chunk = papers[start : start + _AT_ONCE]
-            known = paper_store.load_known(conn, [paper.id for paper in chunk])
+            known = load_known(conn, [paper.id for paper in chunk])
             changes = [Change(kind, paper, known.get(paper.id)) for paper in chunk]
-            stored += paper_store.save_changes(conn, changes, content_hash, run_id=run_id, at=now)
+            stored += save_changes(conn, changes, content_hash, run_id=run_id, at=now)
         days = {one.paper_key: min(earliest_mailing(one.paper.published), latest_mailing(now)) for one in stored}
         if kind is Kind.NEW:
-            paper_store.assign_mailings(conn, {key: max(day, first or day) for key, day in days.items()})
+            assign_mailings(conn, {key: max(day, first or day) for key, day in days.items()})
         figures = {"pages": 1, "papers": len(papers), "new": len(papers), "changed": 0}
-        run_store.finish_run(conn, run_id, outcome="complete", at=now, **figures)
-        run_store.move_cursor(conn, source="harvest", run_id=run_id, started_at=now, mark=(202611, 2))
-        matched = paper_store.load_mark(conn, paper_store.STORED)
-        conn.execute(update(marks).where(marks.c.name == paper_store.MATCHED).values(value=matched))
+        finish_run(conn, run_id, outcome="complete", at=now, **figures)
+        move_cursor(conn, source="harvest", run_id=run_id, started_at=now, mark=(202611, 2))
+        matched = load_mark(conn, STORED)
+        conn.execute(update(marks).where(marks.c.name == MATCHED).values(value=matched))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from digest import config as configuration
 from digest.cli.commands import CommandGroup
 from digest.cli.output import cut, json_option, print_json, print_table
 from digest.cli.saving import Manner, plan_change, save_change, saving_options
+from digest.config import find_config, open_config_or_defaults, read_environment, show_settings
 from digest.config.replacement import read_config_file, read_file_before
 
 _WIDEST_VALUE = 80
@@ -27,11 +27,11 @@ def show(ctx: click.Context, *, as_json: bool) -> None:
     It comes from the default, the file, or a variable. Secrets are never shown, only whether they
     are set. Without a file, defaults and variables count.
     """
-    config = configuration.open_config_or_defaults(ctx.obj["config_path"])
+    config = open_config_or_defaults(ctx.obj["config_path"])
     if as_json:
-        print_json({"path": config.path, "settings": configuration.show(config), "warnings": config.warnings})
+        print_json({"path": config.path, "settings": show_settings(config), "warnings": config.warnings})
         return
-    rows = [[row.key, cut(row.value, _WIDEST_VALUE) or '""', row.origin] for row in configuration.show(config)]
+    rows = [[row.key, cut(row.value, _WIDEST_VALUE) or '""', row.origin] for row in show_settings(config)]
     print_table(["SETTING", "VALUE", "FROM"], rows, empty="")
     for warning in config.warnings:
         click.echo(f"warning: {warning}", err=True)
@@ -46,5 +46,5 @@ def undo(ctx: click.Context, *, manner: Manner) -> None:
     Called again, it takes back the change before that one, up to ten. What you edited by hand since the
     change goes, too: `--dry-run` shows it.
     """
-    file = read_config_file(configuration.find_config(ctx.obj["config_path"], configuration.read_environment()))
+    file = read_config_file(find_config(ctx.obj["config_path"], read_environment()))
     save_change(ctx, plan_change(file, read_file_before(file)), manner, is_undone=True)

@@ -42,12 +42,12 @@ from digest.query import Query, parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
 from digest.store import Store, StoreGate, create_standalone, open_store
-from digest.store import queries as query_store
-from digest.store import subscriptions as subscription_store
 from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
+from digest.store.queries import load_queries
 from digest.store.subscribers import LETTERS
+from digest.store.subscriptions import load_subscriptions
 from digest.store.views import find_new_places
-from digest.store.workers import hold_file
+from digest.store.workers import lock_file
 
 _NAME = re.compile(r"[\w.-]+")
 """What may be a name: no query of more than one word."""
@@ -55,10 +55,10 @@ _NAME = re.compile(r"[\w.-]+")
 
 def describe_drift(config: Config, conn: Connection) -> str:
     """Say what of the file a run will take over: not what can't be read; "" where there is nothing."""
-    loaded = subscription_store.load_subscriptions(conn)
+    loaded = load_subscriptions(conn)
     dues = {due.subscription.name: due for due in loaded if not due.is_personal}
     live = [due.subscription for due in dues.values()]
-    stored = _list_wishes(((query.name, query.text) for query in query_store.load_queries(conn)), live)
+    stored = _list_wishes(((query.name, query.text) for query in load_queries(conn)), live)
     written = _list_wishes(((query.name, query.text) for query in config.queries), config.subscriptions)
     for one in config.subscriptions:
         if one.name in dues and find_new_places(conn, dues[one.name], one):
@@ -110,9 +110,7 @@ def require_subscription(
     config: Config, conn: Connection, name: str, *, include_ended: bool = False
 ) -> DueSubscription:
     """Return a subscription by name."""
-    stored = {
-        due.subscription.name: due for due in subscription_store.load_subscriptions(conn, include_ended=True)
-    }
+    stored = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
     written = [subscription.name for subscription in config.subscriptions]
     if name not in stored and name in written:
         raise UnknownName(f"subscription {name} is new in digest.toml", hint="`digest run` takes it over.")
@@ -306,7 +304,7 @@ def opened_client(
                 folder = Path(stack.enter_context(TemporaryDirectory(prefix="digest-")))
             store = create_standalone(folder / "try.db")
             stack.callback(store.close)
-            stack.enter_context(hold_file(folder / "try.db"))  # no installation: nobody works on it but for this
+            stack.enter_context(lock_file(folder / "try.db"))  # no installation: nobody works on it but for this
             with store.begin() as conn:
                 adopt_gate(conn, clock, passers_by=True)
         gate = StoreGate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
@@ -333,7 +331,7 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
             store = open_store(config.store.url)
             stack.callback(store.close)
             with store.read() as conn:
-                saved = {query.name: query.text for query in query_store.load_queries(conn)} | saved
+                saved = {query.name: query.text for query in load_queries(conn)} | saved
         except StoreError as error:
             if isinstance(error, SchemaMismatch):
                 click.echo(f"note: {error.message}; it is not used. {error.hint}", err=True)

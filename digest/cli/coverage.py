@@ -13,8 +13,8 @@ from digest.cli.output import as_dict, describe_guarantee, json_option, print_js
 from digest.inspect.coverage import load_ledger
 from digest.model.clock import name_zone, write_day
 from digest.model.errors import count
-from digest.store import runs as run_store
-from digest.store import views
+from digest.store.runs import load_gaps, load_last_runs
+from digest.store.views import load_quarantined, load_requests
 
 _STATES = {
     "complete": "green",
@@ -80,7 +80,7 @@ def _show_mailings(here: Installation, conn: Connection, days: int, *, as_json: 
 
 _LISTS: Mapping[str, tuple[Callable[..., Sequence[Any]], tuple[str, ...], Callable[..., list[str]], str]] = {
     "checks": (
-        run_store.load_last_runs,
+        load_last_runs,
         ("ID", "STARTED", "SOURCE", "OUTCOME", "ASKED", "PAPERS", "  NEW", "CHANGED", ""),
         lambda here, run: [
             str(run.id),
@@ -96,9 +96,7 @@ _LISTS: Mapping[str, tuple[Callable[..., Sequence[Any]], tuple[str, ...], Callab
         "No check yet: `digest run` makes the first.",
     ),
     "missing": (
-        lambda conn, limit: [
-            as_dict(one.gap) | as_dict(one, "gap") for one in run_store.load_gaps(conn, limit=limit)
-        ],
+        lambda conn, limit: [as_dict(one.gap) | as_dict(one, "gap") for one in load_gaps(conn, limit=limit)],
         ("ID", "STATE", "MISSING SINCE", "ASKED", "LAST ASKED", ""),
         lambda here, line: [
             str(line["id"]),
@@ -111,7 +109,7 @@ _LISTS: Mapping[str, tuple[Callable[..., Sequence[Any]], tuple[str, ...], Callab
         "No id is missing between the papers stored.",
     ),
     "requests": (
-        views.load_requests,
+        load_requests,
         ("AT", "STATUS", "     TIME", "     BYTES", "OUTCOME", ""),
         lambda here, request: [
             here.write(request.at),
@@ -137,7 +135,7 @@ def _show_list(here: Installation, conn: Connection, view: str, limit: int, *, a
 
 
 def _show_unreadable(here: Installation, conn: Connection, limit: int, *, as_json: bool) -> None:
-    entries = views.load_quarantined(conn, limit)
+    entries = load_quarantined(conn, limit)
     if as_json:
         print_json(entries)
         return

@@ -15,7 +15,18 @@ from digest.config.addresses import mask_password
 from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
 from digest.plan.restored import Settled, settle
-from digest.store import database, hold_worker, migrate
+from digest.store import lock_worker, migrate
+from digest.store.database import (
+    FOLDER,
+    INVARIANTS,
+    back_up,
+    copy_store,
+    count_rows,
+    default_backup,
+    load_violations,
+    prune_backups,
+    restore_backup,
+)
 
 
 @click.group(cls=CommandGroup)
@@ -33,13 +44,13 @@ def check(ctx: click.Context, *, as_json: bool) -> None:
     may go on meanwhile. Exit code 1 if anything is wrong.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
-        violations = database.load_violations(conn)
-        rows = database.count_rows(conn)
+        violations = load_violations(conn)
+        rows = count_rows(conn)
     if as_json:
         found = {violation.name: violation.count for violation in violations}
         print_json({"sound": not violations, "violations": found, "rows": rows})
     else:
-        sound = f"Sound: {len(database.INVARIANTS)} rules hold over {sum(rows.values()):,} rows."
+        sound = f"Sound: {len(INVARIANTS)} rules hold over {sum(rows.values()):,} rows."
         print_table(["ROWS", "BREAK THIS RULE"], [[f"{one.count:,}", one.name] for one in violations], empty=sound)
     if violations:
         if not as_json:
@@ -63,7 +74,7 @@ def copy(ctx: click.Context, url: str, *, as_json: bool) -> None:
     send. Links in mails sent before go on working.
     """
     with opened_store(ctx) as here, showing_progress(quiet=as_json) as tell:
-        copied = database.copy_store(here.store, url, tell)
+        copied = copy_store(here.store, url, tell)
         before = here.store.url_masked
     after = mask_password(url)
     if as_json:
@@ -94,11 +105,11 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
     if keep is not None and file is not None:
         raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
     with opened_store(ctx) as here:
-        folder = (here.store.path.parent if here.store.path else here.config.folder) / database.FOLDER
-        path = file or database.default_backup(folder, here.now)
+        folder = (here.store.path.parent if here.store.path else here.config.folder) / FOLDER
+        path = file or default_backup(folder, here.now)
         with showing_progress(quiet=as_json) as tell:
-            rows = database.back_up(here.store, path, tell, replace=force)
-        removed = database.prune_backups(folder, keep) if keep is not None else ()
+            rows = back_up(here.store, path, tell, replace=force)
+        removed = prune_backups(folder, keep) if keep is not None else ()
     size = path.stat().st_size
     if as_json:
         print_json({"file": path, "bytes": size, "rows": rows, "removed": list(removed)})
@@ -143,7 +154,7 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None, *, as_json: 
         settled.append(settle(conn, until, source=config.arxiv.source, now=now))
 
     with showing_progress(quiet=as_json) as tell:
-        report = database.restore_backup(config.store.url, file, now, tell, settle=settle_backup)
+        report = restore_backup(config.store.url, file, now, tell, settle=settle_backup)
     if as_json:
         restored = {"store": report.place, "kept": report.kept, "rows": report.rows}
         print_json(restored | {"sent_until": until} | as_dict(settled[0]))
@@ -165,7 +176,7 @@ def restored(ctx: click.Context, sent_until: str | None, *, as_json: bool) -> No
     place, and before you start anything. What was due by the moment you name counts as sent: see
     `digest db restore --help`.
     """
-    with opened_store(ctx) as here, hold_worker(here.store):
+    with opened_store(ctx) as here, lock_worker(here.store):
         until = _read_moment(sent_until, here.zone, here.now)
         with here.store.begin() as conn:
             settled = settle(conn, until, source=here.config.arxiv.source, now=here.now)

@@ -18,8 +18,16 @@ from digest.inspect.status import STATE_WORDS
 from digest.model.clock import name_zone
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
-from digest.store import outbox_sends as outbox
-from digest.store import views
+from digest.store.outbox_sends import (
+    cancel_delivery,
+    load_holds,
+    load_message,
+    load_obstacle,
+    mark_arrived,
+    may_have_arrived,
+    retry_delivery,
+)
+from digest.store.views import StoredDelivery, load_delivery, load_outbox, load_stored_deliveries
 
 LISTING = "digest delivery list"
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
@@ -59,8 +67,8 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
     meant = [DeliveryState(state) for state, word in STATE_WORDS.items() if word.replace(" ", "-") in states]
     wanted = tuple(meant) or None
     with opened_store(ctx) as here, here.store.read() as conn:
-        stored = views.list_deliveries(conn, wanted, limit=limit)
-        counts = views.load_outbox(conn, here.now).counts
+        stored = load_stored_deliveries(conn, wanted, limit=limit)
+        counts = load_outbox(conn, here.now).counts
     if as_json:
         print_json([delivery_as_json(one) for one in stored])
         return
@@ -70,7 +78,7 @@ def list_deliveries(ctx: click.Context, states: tuple[str, ...], limit: int, *, 
         click.echo(f"… {hidden:,} older ones: --limit {min(limit + hidden, _MOST_LINES)}")
 
 
-def _print_list(here: Installation, stored: Sequence[views.StoredDelivery], states: tuple[str, ...]) -> None:
+def _print_list(here: Installation, stored: Sequence[StoredDelivery], states: tuple[str, ...]) -> None:
     rows = [
         [
             str(one.delivery.id),
@@ -90,7 +98,7 @@ def _print_list(here: Installation, stored: Sequence[views.StoredDelivery], stat
     print_table(header, rows, empty=empty, whole=4)
 
 
-def _describe_moment(here: Installation, one: views.StoredDelivery) -> str:
+def _describe_moment(here: Installation, one: StoredDelivery) -> str:
     """Say when it ended, when it is tried next, or since when it waits."""
     delivery = one.delivery
     if one.ended_at is not None:
@@ -100,7 +108,7 @@ def _describe_moment(here: Installation, one: views.StoredDelivery) -> str:
     return f"since {here.write(one.sending_at or delivery.created_at)}"
 
 
-def delivery_as_json(one: views.StoredDelivery) -> dict[str, object]:
+def delivery_as_json(one: StoredDelivery) -> dict[str, object]:
     """Return a delivery by field; what only claims and receipts compare is left out."""
     return as_dict(one, "delivery") | as_dict(one.delivery, "token", "parent_remote_id")
 
@@ -112,9 +120,9 @@ def delivery_as_json(one: views.StoredDelivery) -> dict[str, object]:
 def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
     """Show the state of message ID, every attempt, and its text."""
     with opened_store(ctx) as here, here.store.read() as conn:
-        stored, attempts = views.load_delivery(conn, delivery_id)
-        message = outbox.load_message(conn, delivery_id)
-        before, is_doubtful = outbox.load_obstacle(conn, delivery_id), outbox.may_have_arrived(conn, delivery_id)
+        stored, attempts = load_delivery(conn, delivery_id)
+        message = load_message(conn, delivery_id)
+        before, is_doubtful = load_obstacle(conn, delivery_id), may_have_arrived(conn, delivery_id)
         todo = _advise(stored.delivery, before, is_doubtful=is_doubtful)
     glance = glance_at(message) if message else []
     if as_json:
@@ -132,7 +140,7 @@ def show(ctx: click.Context, delivery_id: int, *, as_json: bool) -> None:
         print_wrapped("  ", line)
 
 
-def _print_delivery(here: Installation, one: views.StoredDelivery, todo: str) -> None:
+def _print_delivery(here: Installation, one: StoredDelivery, todo: str) -> None:
     delivery = one.delivery
     remote = delivery.remote_address
     there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
@@ -199,7 +207,7 @@ def retry(
     with opened_store(ctx, warns=True) as here, here.store.begin() as conn:
         chosen, left = choose_held(conn, anyway=anyway) if all_held else (list(delivery_ids), [])
         if all_failed:  # without what was to go where nothing is sent any more: that failed no longer
-            failed = views.list_deliveries(conn, (DeliveryState.DEAD,), limit=_MOST_LINES)
+            failed = load_stored_deliveries(conn, (DeliveryState.DEAD,), limit=_MOST_LINES)
             chosen = [one.delivery.id for one in failed]
         if not chosen:
             click.echo(f"Nothing {'failed' if all_failed else 'needs you'} that could be sent.")
@@ -208,7 +216,7 @@ def retry(
         # Parts in their order: one that is taken up clears the way for the next.
         for id_ in sorted(set(chosen)):
             refuse_behind(conn, id_)
-            to = outbox.retry(conn, id_, here.now, anyway=anyway)
+            to = retry_delivery(conn, id_, here.now, anyway=anyway)
             if to is None:
                 refuse(conn, id_, "tried again")
             else:
@@ -234,7 +242,7 @@ def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in sorted(set(delivery_ids)):
-            if not outbox.take_as_arrived(conn, id_, here.now):
+            if not mark_arrived(conn, id_, here.now):
                 refuse(conn, id_, "marked as sent")
     say(f"{name_deliveries(delivery_ids)} will not be sent again. What waits behind goes on.")
 
@@ -249,9 +257,9 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
-            before, _ = views.load_delivery(conn, id_)
+            before, _ = load_delivery(conn, id_)
             # What is not sent anyway, such as a part behind another one that is named, needs no more.
-            if before.delivery.state is not DeliveryState.SUPPRESSED and not outbox.drop(conn, id_, here.now):
+            if before.delivery.state is not DeliveryState.SUPPRESSED and not cancel_delivery(conn, id_, here.now):
                 refuse(conn, id_, "canceled")
     say(f"{name_deliveries(delivery_ids)} will not be sent.")
 
@@ -305,9 +313,9 @@ def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]
 
     The parts behind one that stays held would wait for it, so they stay too.
     """
-    holds = outbox.load_holds(conn)
+    holds = load_holds(conn)
     chosen, left, closed = list[int](), list[int](), set[tuple[int, str]]()
-    stored = views.list_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
+    stored = load_stored_deliveries(conn, (DeliveryState.HELD,), limit=max(len(holds.ids), 1))
     for delivery in sorted((one.delivery for one in stored), key=lambda delivery: delivery.id):
         place = (delivery.digest_id, str(delivery.destination))
         if (delivery.id in holds.doubtful and not anyway) or place in closed:
@@ -320,7 +328,7 @@ def choose_held(conn: Connection, *, anyway: bool) -> tuple[list[int], list[int]
 
 def refuse_behind(conn: Connection, id_: int) -> None:
     """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself."""
-    before = outbox.load_obstacle(conn, id_)
+    before = load_obstacle(conn, id_)
     if before is None:
         return
     raise UsageError(
@@ -332,7 +340,7 @@ def refuse_behind(conn: Connection, id_: int) -> None:
 
 def refuse(conn: Connection, id_: int, what: str) -> None:
     """Say why a delivery can't be moved; the transaction is rolled back, so none of them was."""
-    stored, _ = views.load_delivery(conn, id_)
+    stored, _ = load_delivery(conn, id_)
     raise UsageError(
         f"delivery {id_} ({STATE_WORDS[stored.delivery.state]}) can't be {what}; nothing was changed",
         hint="`digest delivery list` shows where each stands.",

@@ -49,10 +49,10 @@ from digest.query.queries import find_spans
 from digest.render.papers import PaperView
 from digest.render.terminal import quote_places
 from digest.render.text import apply_styles, show_plain
-from digest.store import papers as paper_store
-from digest.store import subscriptions as subscription_store
 from digest.store.libraries import load_ordered
+from digest.store.papers import load_paper
 from digest.store.subscribers import destination_key, load_places
+from digest.store.subscriptions import load_subscriptions
 from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11
@@ -82,7 +82,7 @@ def command(ctx: click.Context, paper_id: str, asked: str | None, *, offline: bo
         names = {one.name for one in bench.config.subscriptions}
         if bench.store is not None:
             with bench.store.read() as conn:
-                stored = subscription_store.load_subscriptions(conn, include_ended=True)
+                stored = load_subscriptions(conn, include_ended=True)
                 names |= {due.subscription.name for due in stored}
         reader = asked if asked and asked not in names and "@" in asked and not {*asked} & {*' :"'} else None
         asked = None if reader else asked
@@ -144,7 +144,7 @@ def _follow(here: Installation, id_: ArxivId, name: str | None, *, reader: str |
         if name is not None:
             dues = [require_subscription(here.config, conn, name, include_ended=True)]
         else:
-            dues = subscription_store.load_subscriptions(conn)
+            dues = load_subscriptions(conn)
         if reader is not None:
             only = Destination.parse(destination_key(read_destination(reader)))
             dues = [due for due in dues if only in [place.destination for place in load_places(conn, due.id)]]
@@ -363,7 +363,7 @@ def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper
     """Return a paper and whether it is stored; arXiv is asked for one that is not."""
     if bench.store is not None:
         with bench.store.read() as conn:
-            known = paper_store.load_paper(conn, id_)
+            known = load_paper(conn, id_)
         if known is not None:
             return known.paper, True
     if offline:

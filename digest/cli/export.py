@@ -17,9 +17,9 @@ from digest.model.papers import ArxivId, Paper
 from digest.plan.feeds import choose_papers
 from digest.query import matches, parse_query
 from digest.render.references import write_bibtex, write_ris
-from digest.store import digests as digest_store
-from digest.store import papers as paper_store
-from digest.store import queries as query_store
+from digest.store.digests import load_digest, load_summaries
+from digest.store.papers import load_known, load_submitted
+from digest.store.queries import load_queries
 
 
 @click.command()
@@ -78,13 +78,13 @@ def command(
 
 
 def _load_digest(conn: Connection, digest_id: int) -> list[Paper]:
-    digest = digest_store.load_digest(conn, min(digest_id, LARGEST_ID))
+    digest = load_digest(conn, min(digest_id, LARGEST_ID))
     return [entry.paper for entry in digest.entries]
 
 
 def _load_last_digest(here: Installation, conn: Connection, name: str) -> list[Paper]:
     due = require_subscription(here.config, conn, name)
-    last = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1)
+    last = load_summaries(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _load_digest(conn, last[0].id)
     told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES]  # who reads it as a feed gets no digests
@@ -92,17 +92,17 @@ def _load_last_digest(here: Installation, conn: Connection, name: str) -> list[P
 
 
 def _find_papers(here: Installation, conn: Connection, text: str, days: int | None) -> list[Paper]:
-    saved = {query.name: query.text for query in query_store.load_queries(conn)}
+    saved = {query.name: query.text for query in load_queries(conn)}
     saved |= {query.name: query.text for query in here.config.queries}  # as the file means it, run or not
     query = parse_query(find_saved(text, saved) or text)
     first = datetime(1991, 1, 1, tzinfo=UTC) if days is None else here.now - timedelta(days=days)
-    found = (paper for paper in paper_store.load_submitted(conn, first, here.now) if matches(query, paper))
+    found = (paper for paper in load_submitted(conn, first, here.now) if matches(query, paper))
     return sorted(found, key=lambda paper: paper.id, reverse=True)
 
 
 def _load_papers(conn: Connection, texts: Iterable[str]) -> list[Paper]:
     wanted = [id_ for id_, _ in map(ArxivId.parse_versioned, texts)]
-    known = paper_store.load_known(conn, wanted)
+    known = load_known(conn, wanted)
     missing = ", ".join(str(id_) for id_ in wanted if id_ not in known)
     if missing:
         raise UnknownName(

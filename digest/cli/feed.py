@@ -14,9 +14,8 @@ from digest.cli.output import as_dict, json_option, print_json, print_table, say
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.model.subscriptions import DestinationKind
 from digest.plan.links import make_links
-from digest.store import queries
-from digest.store import subscriptions as subscription_store
-from digest.store.queries import FeedPlace
+from digest.store.queries import FeedPlace, load_feed_places
+from digest.store.subscriptions import bump_feed_generation, load_subscriptions, revoke_feed
 
 
 @click.group(cls=CommandGroup)
@@ -72,8 +71,8 @@ class Feed:
 
 
 def _find_feeds(here: Installation, conn: Connection) -> Iterator[Feed]:
-    places = {place.name: place for place in queries.load_feed_places(conn)}
-    for due in subscription_store.load_subscriptions(conn):
+    places = {place.name: place for place in load_feed_places(conn)}
+    for due in load_subscriptions(conn):
         one = due.subscription
         for destination in one.destinations:
             if destination.address and destination.is_pulled:
@@ -105,7 +104,7 @@ def rotate(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = require_subscription_feed(conn, name)
-        generation = subscription_store.bump_feed_generation(conn, place.key)
+        generation = bump_feed_generation(conn, place.key)
         addresses = write_addresses(here, conn, place, generation)
     if as_json:
         print_json({"subscription": place.name, **addresses})
@@ -126,13 +125,13 @@ def revoke(ctx: click.Context, name: str) -> None:
     with opened_store(ctx) as here, here.store.begin() as conn:
         place = require_subscription_feed(conn, name)
         if place.is_open:
-            subscription_store.revoke_feed(conn, place.key, here.now)
+            revoke_feed(conn, place.key, here.now)
     say(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}`")
 
 
 def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
     """Return a live subscription's feed."""
-    live = {due.subscription.name: due.subscription for due in subscription_store.load_subscriptions(conn)}
+    live = {due.subscription.name: due.subscription for due in load_subscriptions(conn)}
     with_feed = [
         subscription.name
         for subscription in live.values()
@@ -147,7 +146,7 @@ def require_subscription_feed(conn: Connection, name: str) -> FeedPlace:
         raise UnknownName(
             f"no subscription {name!r} has a feed", hint=suggest_name(name, with_feed, "digest feed list")
         )
-    return next(place for place in queries.load_feed_places(conn) if place.name == name)
+    return next(place for place in load_feed_places(conn) if place.name == name)
 
 
 def write_addresses(here: Installation, conn: Connection, place: FeedPlace, generation: int) -> dict[str, str]:

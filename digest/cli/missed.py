@@ -34,7 +34,7 @@ from digest.store import migrate, open_store
 from digest.store.libraries import StoredLibrary, load_libraries, load_states
 from digest.store.papers import load_reach
 from digest.store.runs import load_last_runs
-from digest.store.workers import hold_file
+from digest.store.workers import lock_file
 
 _HINT = "Call it again later. `digest demo` shows everything on a made-up arXiv, without a network."
 _CATEGORIES = 3
@@ -107,7 +107,7 @@ def _opened_site(bench: Workbench, first: date, progress: Lines) -> Iterator[Sit
     """Open what was fetched before, for this call alone; if it does not reach back to a day, begin anew."""
     path = find_state_folder(read_environment()) / "missed.db"
     config = replace(bench.config, store=replace(bench.config.store, url=f"sqlite:///{path}"))
-    with hold_file(path):
+    with lock_file(path):
         migrate(config.store.url)
         if not _reaches_back(config.store.url, first):
             path.unlink()

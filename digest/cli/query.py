@@ -16,8 +16,8 @@ from digest.inspect.query_volume import MATCH_SPAN, count_days, describe_matches
 from digest.model.errors import QueryError
 from digest.query import Query, to_arxiv
 from digest.query.canonical import print_outline, print_tree
-from digest.store import queries as query_store
-from digest.store import subscriptions as subscription_store
+from digest.store.queries import load_queries, load_query_counts
+from digest.store.subscriptions import load_subscriptions
 
 _LABEL = 16
 _WIDEST_TEXT = 60
@@ -34,12 +34,12 @@ def command() -> None:
 def list_queries(ctx: click.Context, *, as_json: bool) -> None:
     """List the saved queries: what each found, and who follows it."""
     with opened_store(ctx) as here, here.store.read() as conn:
-        stored = query_store.load_queries(conn)
+        stored = load_queries(conn)
         since = here.now - MATCH_SPAN
-        brought = {one.name: query_store.load_query_counts(conn, one.name, since) for one in stored}
+        brought = {one.name: load_query_counts(conn, one.name, since) for one in stored}
         volumes = {one.name: describe_matches(brought[one.name], one.created_at, here.now) for one in stored}
         followers: dict[str, list[str]] = {query.name: [] for query in stored}
-        for due in subscription_store.load_subscriptions(conn):
+        for due in load_subscriptions(conn):
             for revision in () if due.is_personal else due.revisions:
                 followers[revision.name].append(due.subscription.name)
         drift = describe_drift(here.config, conn)

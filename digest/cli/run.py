@@ -17,7 +17,7 @@ from digest.poll.installation import Site
 from digest.poll.record import PollReport
 from digest.serve.steps import PassReport, run_pass
 from digest.store.gate import Breaker, load_breaker
-from digest.store.views import load_open
+from digest.store.views import load_open_outbox
 from digest.store.workers import load_job_turns, load_workers
 
 _LONG_RUN = timedelta(minutes=15)
@@ -85,7 +85,7 @@ def _foretell(ctx: click.Context, *, as_json: bool) -> None:
 
     with opened(ctx, create=False) as site, site.store.read() as conn:
         turns, now = foretell_run(conn, site), site.clock.now()
-        ready = load_open(conn, now).counts.get(DeliveryState.READY, 0)
+        ready = load_open_outbox(conn, now).counts.get(DeliveryState.READY, 0)
         drift, slips = describe_drift(site.config, conn), list(find_slips(conn, site.config))
         here = Installation(site.config, site.store, site.clock, now, site.config.zone)
     if as_json:

@@ -26,8 +26,8 @@ from digest.serve.configuration import sync_roster
 from digest.serve.schedule import Schedule
 from digest.serve.steps import recover
 from digest.serve.telemetry import configure_logging
-from digest.store import hold_worker
-from digest.store import subscriptions as subscription_store
+from digest.store import lock_worker
+from digest.store.subscriptions import load_subscriptions
 from digest.web import WebServer, create_app, create_metrics_app
 
 LIMIT = 14.0
@@ -68,7 +68,7 @@ def command(ctx: click.Context, *, no_web: bool, grace: float) -> None:
     load(ctx, warns=True)
     with ExitStack() as stack:
         site = stack.enter_context(opened(ctx))
-        stack.enter_context(hold_worker(site.store))
+        stack.enter_context(lock_worker(site.store))
         configure_logging(logging.DEBUG if ctx.obj["verbose"] else logging.INFO)
         schedule = Schedule(site)
         webs = [] if no_web else _open_webs(site, schedule)
@@ -157,7 +157,7 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 def _describe(site: Site, webs: list[WebServer]) -> str:
     """Say where it listens and what comes next."""
     with site.store.read() as conn:
-        live = subscription_store.load_subscriptions(conn)
+        live = load_subscriptions(conn)
         next_poll_at = find_next_look(conn, site.config.arxiv.source, site.clock.now())
     turns = [(due.next_due_at, due.subscription.name) for due in live if due.next_due_at is not None]
     is_due = next_poll_at <= site.clock.now()

@@ -18,7 +18,8 @@ from digest.cli.output import as_dict, find_columns, json_option, print_json, pr
 from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
 from digest.config import Config, edits
 from digest.config.addresses import read_destination
-from digest.deliver import people, unsubscribe
+from digest.deliver.people import erase_person, export_records
+from digest.deliver.unsubscribe import resubscribe_to, unsubscribe_from
 from digest.inspect.query_volume import MATCH_SPAN, describe_matches
 from digest.match.rules import find_unreadable, read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
@@ -35,15 +36,12 @@ from digest.model.subscriptions import (
     normalise_address,
 )
 from digest.plan.turns import first_due, next_due
-from digest.store import digests as digest_store
-from digest.store import matches as match_store
-from digest.store import people as people_store
-from digest.store import subscriptions as subscription_store
-from digest.store import views
-from digest.store.digests import DigestSummary
-from digest.store.people import Person
+from digest.store.digests import DigestSummary, load_summaries
+from digest.store.matches import load_pending_matches
+from digest.store.people import Person, load_own_name, load_people
 from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, destination_key, load_places
-from digest.store.views import SubscriptionLine
+from digest.store.subscriptions import load_subscriptions, pause_subscription, resume_subscription, set_next_due
+from digest.store.views import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests, load_subscription_lines
 
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
@@ -100,10 +98,10 @@ def pause(ctx: click.Context, name: str, until: str | None) -> None:
                 hint=f"`digest subscription show {name}` says where it goes.",
             )
         moment = _read_day(until, here, due) if until else None
-        subscription_store.pause(conn, due.id, moment)
+        pause_subscription(conn, due.id, moment)
         if moment is not None:
             turn = next_due(due.subscription, here.now, due.last_slot, moment)
-            subscription_store.set_next_due(conn, due.id, turn)
+            set_next_due(conn, due.id, turn)
     say(f"{name} is paused{here.write_until(moment)}. What matches meanwhile waits for the next digest.")
     say(f"To end the pause sooner: `digest subscription resume {name}`")
 
@@ -126,9 +124,9 @@ def resume(ctx: click.Context, name: str) -> None:
     """End the pause of NAME; what waits comes with its next digest."""
     with opened_store(ctx) as here, here.store.begin() as conn:
         due = require_subscription(here.config, conn, name)
-        has_waiting = bool(match_store.load_pending_matches(conn, due.id, due.plan_after))
+        has_waiting = bool(load_pending_matches(conn, due.id, due.plan_after))
         turn = _next_turn(due, here.now, has_waiting=has_waiting)
-        has_changed = subscription_store.resume(conn, due.id, turn, here.now)
+        has_changed = resume_subscription(conn, due.id, turn, here.now)
     if not has_changed:
         say(f"{name} is not paused.")
     else:
@@ -166,7 +164,7 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
     with opened_store(ctx) as here, here.store.begin() as conn:
         destination = _find_destination(conn, here.config, name, address)
         which = EVERYTHING if everything else name
-        is_first = unsubscribe.leave(conn, destination, which, how=OPERATOR, at=here.now)
+        is_first = unsubscribe_from(conn, destination, which, how=OPERATOR, at=here.now)
     if not is_first:
         say(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
         return
@@ -189,7 +187,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     with opened_store(ctx) as here, here.store.begin() as conn:
         destination = _find_destination(conn, here.config, name, address)
         which = EVERYTHING if everything else name
-        still_left = unsubscribe.resubscribe(conn, destination, which, how=OPERATOR, at=here.now)
+        still_left = resubscribe_to(conn, destination, which, how=OPERATOR, at=here.now)
         turn = None if name == LETTERS else require_subscription(here.config, conn, name).next_due_at
     what = "everything" if everything else name
     but = f" but for {', '.join(still_left)}" if still_left else ""
@@ -227,12 +225,12 @@ def list_subscriptions(ctx: click.Context, *, as_json: bool) -> None:
     The people who subscribed by themselves come after them.
     """
     with opened_store(ctx) as here, here.store.read() as conn:
-        lines = views.load_subscription_lines(conn, here.now, span=MATCH_SPAN)
-        persons = people_store.load_people(conn)
-        dues = {due.subscription.name: due for due in subscription_store.load_subscriptions(conn)}
-        owns = [dues.get(people_store.load_own_name(conn, one)) for one in persons]
+        lines = load_subscription_lines(conn, here.now, span=MATCH_SPAN)
+        persons = load_people(conn)
+        dues = {due.subscription.name: due for due in load_subscriptions(conn)}
+        owns = [dues.get(load_own_name(conn, one)) for one in persons]
         drift = describe_drift(here.config, conn)
-        greeted = views.find_first_digests(conn, here.config.subscriptions)
+        greeted = find_first_digests(conn, here.config.subscriptions)
     here = replace(here, greeted=greeted)
     heard = {place for due in dues.values() for place in due.subscription.destinations}
     resting = {
@@ -311,7 +309,7 @@ def describe_turn(
         return "read when fetched" if line.destinations else "–"
     is_greeted = line.name in here.greeted
     if is_greeted or (line.next_due_at is not None and line.next_due_at <= here.now):
-        return f"{views.FIRST_DIGEST_NEXT if is_greeted else 'due, with the next run'}{waits}"
+        return f"{FIRST_DIGEST_NEXT if is_greeted else 'due, with the next run'}{waits}"
     if line.next_due_at is None:
         return f"as papers come{waits}"
     return (write(line.next_due_at) if write else here.write(line.next_due_at)) + waits
@@ -330,9 +328,9 @@ def show(ctx: click.Context, name: str, *, as_json: bool) -> None:
     """Show everything about NAME, and its last digests."""
     with opened_store(ctx) as here, here.store.read() as conn:
         due = require_subscription(here.config, conn, name, include_ended=True)
-        lines = views.load_subscription_lines(conn, here.now, span=MATCH_SPAN, include_ended=True)
+        lines = load_subscription_lines(conn, here.now, span=MATCH_SPAN, include_ended=True)
         places = load_places(conn, due.id)
-        digests = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=5)
+        digests = load_summaries(conn, subscription_ids=[due.id], limit=5)
     (line,) = (line for line in lines if line.name == name)
     if as_json:
         print_json({**_as_json(here, line, due), "destinations": places, "digests": digests})
@@ -475,7 +473,7 @@ def _erase(ctx: click.Context, address: str, manner: Manner) -> None:
             is_wanted = click.confirm(f"Stored: {said}. Delete all of it?", default=False)
         if is_wanted:
             with here.store.begin() as conn:
-                if people.erase(conn, here.config, found["address"], at=here.now, how=OPERATOR):
+                if erase_person(conn, here.config, found["address"], at=here.now, how=OPERATOR):
                     hint = " digest.toml still names this address. That it unsubscribed is kept."
     if manner.as_json:
         print_json({"address": found["address"], "deleted": is_wanted, "stored": counts})
@@ -497,7 +495,7 @@ def export_person(ctx: click.Context, address: str) -> None:
 
 
 def _export(conn: Connection, address: str) -> dict[str, Any]:
-    found = people.export(conn, normalise_address(address))
+    found = export_records(conn, normalise_address(address))
     if found is None:
         raise UnknownName(
             f"nothing is stored about {address}", hint="`digest subscription list` shows who there is."

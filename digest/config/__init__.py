@@ -9,7 +9,7 @@ starter, providers  a new file; mail providers it knows
 edits, replacement  changes of a file by command; putting the new one in its place
 """
 
-from digest.config.display import show
+from digest.config.display import show_settings
 from digest.config.document import (
     find_config,
     find_state_folder,
@@ -30,5 +30,5 @@ __all__ = [
     "open_config",
     "open_config_or_defaults",
     "read_environment",
-    "show",
+    "show_settings",
 ]

@@ -27,7 +27,7 @@ class SettingRow:
     origin: str
 
 
-def show(config: Config) -> tuple[SettingRow, ...]:
+def show_settings(config: Config) -> tuple[SettingRow, ...]:
     """Return every setting, saved query and subscription key."""
     return tuple(SettingRow(key, value, config.origins.get(key, "")) for key, value in _list_values(config))
 

@@ -22,9 +22,16 @@ from digest.model.errors import StoreError
 from digest.model.messages import Delivery
 from digest.model.subscriptions import DestinationKind
 from digest.poll.installation import Site
-from digest.store import Store, views
-from digest.store import outbox as outbox_module
+from digest.store import Store
+from digest.store.outbox import (
+    CLAIM_LEASE,
+    claim_deliveries,
+    next_claimable_at,
+    release_expired_claims,
+    renew_claims,
+)
 from digest.store.outbox_sends import UnknownDelivery, take_unknown
+from digest.store.views import has_deliveries
 
 _log = logging.getLogger("digest.deliver")
 
@@ -73,7 +80,7 @@ def deliver(
     """
     report, is_broken = DeliverReport(), threading.Event()
     with site.store.read() as conn:
-        if not views.has_deliveries(conn):
+        if not has_deliveries(conn):
             return report
     with ThreadPoolExecutor(len(lanes), thread_name_prefix="lane") as pool:
         passes = [
@@ -143,7 +150,7 @@ class _Pass:
             return 0
         now, asked_at = site.clock.now(), monotonic()
         with site.store.begin() as conn:
-            claimed = outbox_module.claim(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
+            claimed = claim_deliveries(conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds)
         self._leases.take(claimed, asked_at)
         for delivery in claimed:
             self._submit(self._sending, partial(self._send, delivery))
@@ -154,7 +161,7 @@ class _Pass:
         """Free what other processes let lapse, and have what may have arrived checked."""
         now = self._site.clock.now()
         with self._site.store.begin() as conn:
-            outbox_module.reap(conn, now, settle=settling_times(self._site.config))
+            release_expired_claims(conn, now, settle=settling_times(self._site.config))
             kinds, is_free = self._lane.kinds, not self._looking
             unknown = take_unknown(conn, now, limit=_LOOKS_AT_ONCE, kinds=kinds) if is_free else []
         if unknown:
@@ -197,7 +204,7 @@ class _Pass:
         """Sleep until a channel's pace lets its next part go; return False if nothing is that near."""
         now = self._site.clock.now()
         with self._site.store.read() as conn:
-            next_at = outbox_module.next_claimable_at(conn, now, kinds=self._lane.kinds)
+            next_at = next_claimable_at(conn, now, kinds=self._lane.kinds)
         if next_at is None or next_at - now > SHORT_WAIT:
             return False
         self._site.clock.sleep(max((next_at - now).total_seconds(), _LEAST_WAIT))
@@ -221,7 +228,7 @@ class Leases:
     """
 
     def __init__(
-        self, store: Store, *, beat: float = BEAT, lease: float = outbox_module.CLAIM_LEASE, margin: float = MARGIN
+        self, store: Store, *, beat: float = BEAT, lease: float = CLAIM_LEASE, margin: float = MARGIN
     ) -> None:
         self._store, self._beat, self._lease, self._margin = store, beat, lease, margin
         self._held: dict[tuple[int, int], float] = {}
@@ -270,7 +277,7 @@ class Leases:
             return
         asked_at = monotonic()
         with self._store.begin() as conn:
-            renewed = outbox_module.renew(conn, claims, self._lease)
+            renewed = renew_claims(conn, claims, self._lease)
         with self._lock:
             for claim in claims:
                 if claim[0] not in renewed:

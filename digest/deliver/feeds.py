@@ -19,19 +19,19 @@ from digest.plan.feeds import Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
 from digest.poll.installation import Site
 from digest.query import Query, parse_query
-from digest.store import database as token_store
-from digest.store import matches as match_store
-from digest.store import papers as paper_store
-from digest.store import queries
-from digest.store import subscriptions as subscription_store
+from digest.store.database import load_secret
+from digest.store.matches import load_feed_matches
+from digest.store.papers import load_changes
+from digest.store.queries import load_wordings
+from digest.store.subscriptions import load_subscriptions
 
 _SPAN = timedelta(days=FEED_DAYS)
 
 
 def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: str = "") -> Feed:
     """Make a subscription's feed from what is committed."""
-    wordings = _read_wordings(queries.load_wordings(conn, due.id))
-    scope = secrets.derive_token(token_store.load_secret(conn), "feed entries")
+    wordings = _read_wordings(load_wordings(conn, due.id))
+    scope = secrets.derive_token(load_secret(conn), "feed entries")
     name, home, refs = (scope, "subscription", str(due.id)), site.config.web.base_url, make_refs_url(site.config)
     id_, title = secrets.feed_uri(*name), due.subscription.title
     empty = Feed(id_, title, due.created_at, self_url, home, (), refs_url=refs)
@@ -40,8 +40,8 @@ def load_feed(conn: Connection, site: Site, due: DueSubscription, *, self_url: s
 
 def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
     """Return the changes a subscription's feed is made of."""
-    rows = match_store.load_feed_matches(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
-    changes = paper_store.load_changes(conn, [id_ for row in rows for id_ in row.changes])
+    rows = load_feed_matches(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
+    changes = load_changes(conn, [id_ for row in rows for id_ in row.changes])
     latest = {change.paper_key: change for _, change in sorted(changes.items())}
     exclusion = read_exclusion(due.subscription)
     excluded = {key for key, change in latest.items() if exclusion.covers(change)}
@@ -75,7 +75,7 @@ def publish_feeds(site: Site) -> FeedReport:
     """Write every feed that is a file, where its content has changed; one that can't be stops no other."""
     report = FeedReport()
     with site.store.read() as conn:
-        for due in subscription_store.load_subscriptions(conn):
+        for due in load_subscriptions(conn):
             for destination in due.subscription.destinations:
                 if destination.is_pulled and destination.kind is DestinationKind.FILE:
                     feed = load_feed(conn, site, due)

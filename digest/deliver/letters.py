@@ -20,12 +20,22 @@ from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF
 from digest.model.subscriptions import Destination
 from digest.plan.links import LinkMaker, find_generation, make_links, remember_preferences
 from digest.poll.installation import Site
-from digest.store import digests as digest_store
-from digest.store import people as people_store
-from digest.store import signups as signup_store
-from digest.store import subscribers as subscriber_store
-from digest.store.digests import DigestDraft
-from digest.store.signups import StoredSignup
+from digest.store.digests import DigestDraft, save_digests
+from digest.store.people import load_memberships
+from digest.store.signups import (
+    REFUSED,
+    StoredSignup,
+    count_request,
+    delete_signup,
+    ensure_letters,
+    find_free,
+    has_asked,
+    mark_mailed,
+    save_signup,
+    start_counting,
+    take_asked,
+)
+from digest.store.subscribers import LETTERS, load_departures
 
 if TYPE_CHECKING:
     from digest.render import MailIdentity
@@ -50,18 +60,18 @@ def take_request(
 
     Where a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
     """
-    signup_store.start_counting(conn)
+    start_counting(conn)
     limits = {"all": REQUESTS} if ask in (Ask.SUBSCRIBE, Ask.MOVE) else {}
     if "/" in network:
         wide = ip_network(network).supernet(new_prefix=16 if "." in network else 32)
         limits[count_name(maker, str(wide))] = REQUESTS_WIDE
     limits[count_name(maker, network)] = REQUESTS_OF_NETWORK
-    met = [signup_store.find_free(conn, name, limit, at) for name, limit in limits.items()]
+    met = [find_free(conn, name, limit, at) for name, limit in limits.items()]
     free_at = max((moment for moment in met if moment is not None), default=None)
-    for name in limits if free_at is None else (signup_store.REFUSED,):
-        signup_store.count_request(conn, name, at)
+    for name in limits if free_at is None else (REFUSED,):
+        count_request(conn, name, at)
     if free_at is None:
-        signup_store.save_signup(conn, ask, address, wish, at=at)
+        save_signup(conn, ask, address, wish, at=at)
     return free_at
 
 
@@ -69,17 +79,17 @@ def queue_letters(site: Site) -> int:
     """Make a letter of each new request; return how many were made."""
     now, made = site.clock.now(), 0
     with site.store.read() as conn:
-        if not signup_store.has_asked(conn):
+        if not has_asked(conn):
             return 0
     with site.store.begin() as conn:
-        asked = signup_store.take_asked(conn, _AT_ONCE)
+        asked = take_asked(conn, _AT_ONCE)
         maker = make_links(conn, site.config)
-        signup_store.start_counting(conn)
+        start_counting(conn)
         for signup in asked:
             refusal = _find_refusal(conn, maker, signup, now)
             if refusal:
                 _log.info("no letter was made for request %d: %s", signup.id, refusal)
-                signup_store.delete_signup(conn, signup.id)
+                delete_signup(conn, signup.id)
             else:
                 _make_letter(conn, maker, signup, now)
                 made += 1
@@ -93,14 +103,14 @@ def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now:
     if signup.ends_at <= now:
         return "its time is over"
     is_shared = any(one.shared and signup.destination in one.destinations for one in maker.config.subscriptions)
-    if is_shared or subscriber_store.LETTERS in subscriber_store.load_departures(conn, signup.destination):
+    if is_shared or LETTERS in load_departures(conn, signup.destination):
         return "its address wants none"
     if signup.ask in (Ask.SUBSCRIBE, Ask.MOVE) and not is_admitted:
         return "its address may not subscribe here"
-    if signup.ask in (Ask.LINK, Ask.FRESH) and not people_store.load_memberships(conn, signup.destination):
+    if signup.ask in (Ask.LINK, Ask.FRESH) and not load_memberships(conn, signup.destination):
         return "its address has no subscription"
     name = _count_mailbox(maker, signup.address)
-    if any(signup_store.find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
+    if any(find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
         return "its address got as many as it may"
     return ""
 
@@ -121,17 +131,17 @@ def _count_mailbox(maker: LinkMaker, address: str) -> str:
 
 def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> None:
     destination = signup.destination
-    signup_store.count_request(conn, _count_mailbox(maker, signup.address), now)
+    count_request(conn, _count_mailbox(maker, signup.address), now)
     if signup.ask is Ask.LINK:
         remember_preferences(conn, maker, destination, at=now)
     slot = f"{signup.ask}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
     ends_at = min(now + FRESH, signup.ends_at) if signup.ask is Ask.FRESH else signup.ends_at
     token = letter_token(maker, slot, destination)
-    signup_store.mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
-    key = secrets.idempotency_key(f"{maker.installation} {subscriber_store.LETTERS}", slot, str(destination), 0)
+    mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
+    key = secrets.idempotency_key(f"{maker.installation} {LETTERS}", slot, str(destination), 0)
     nothing = Coverage(None, is_complete=False, looked_at=0, matched=None, checked_at=None, source="")
     letter = Digest(
-        subscription=subscriber_store.LETTERS,
+        subscription=LETTERS,
         title=SUBJECTS[signup.ask],
         slot=slot,
         occasion=Occasion.LETTER,
@@ -143,8 +153,8 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
         coverage=nothing,
     )
     plan = DeliveryPlan(destination, 0, 1, key)
-    draft = DigestDraft(signup_store.ensure_letters(conn, now), letter, [plan], ())
-    digest_store.save_digests(conn, [draft], at=now)
+    draft = DigestDraft(ensure_letters(conn, now), letter, [plan], ())
+    save_digests(conn, [draft], at=now)
 
 
 def letter_token(maker: LinkMaker, slot: str, destination: Destination) -> str:

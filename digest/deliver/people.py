@@ -14,8 +14,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from digest.config import Config
-from digest.deliver import unsubscribe
-from digest.deliver.unsubscribe import PAGE
+from digest.deliver.unsubscribe import PAGE, resubscribe_to
 from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import QueryError, UnknownName, UsageError
@@ -34,14 +33,36 @@ from digest.plan import turns
 from digest.plan.links import LinkMaker, make_links, remember_preferences
 from digest.plan.turns import first_due, next_due
 from digest.query import Query, parse_query
-from digest.store import matches as match_store
-from digest.store import people as people_store
-from digest.store import queries as query_store
-from digest.store import signups as signup_store
-from digest.store import subscribers as subscriber_store
-from digest.store import subscriptions as subscription_store
-from digest.store.people import Membership, Person
-from digest.store.signups import StoredSignup
+from digest.store.matches import load_pending_matches
+from digest.store.people import (
+    Membership,
+    Person,
+    change_address,
+    close_first_digests,
+    confirm_person,
+    delete_person,
+    load_joined_names,
+    load_memberships,
+    load_own_name,
+    load_own_queries,
+    load_person,
+    load_records,
+    log_consent,
+    rename_query,
+    save_membership,
+    set_owner,
+)
+from digest.store.queries import active_revisions, sync_queries
+from digest.store.signups import StoredSignup, delete_signup
+from digest.store.subscribers import LETTERS, load_departures, save_resubscription, save_unsubscription
+from digest.store.subscriptions import (
+    load_subscriptions,
+    pause_subscription,
+    resume_subscription,
+    set_next_due,
+    start_turns,
+    sync_subscriptions,
+)
 
 TITLE = "Your papers"
 """What a person's own digests are called."""
@@ -85,14 +106,14 @@ class Preferences:
 
 def load_preferences(conn: Connection, address: str) -> Preferences | None:
     """Return what somebody with a mail address gets; None for an address nothing is known of."""
-    person = people_store.load_person(conn, address)
+    person = load_person(conn, address)
     if person is None:
         return None
-    memberships = tuple(people_store.load_memberships(conn, person.destination))
-    dues = {due.id: due for due in subscription_store.load_subscriptions(conn, [one.id for one in memberships])}
+    memberships = tuple(load_memberships(conn, person.destination))
+    dues = {due.id: due for due in load_subscriptions(conn, [one.id for one in memberships])}
     own = next((dues[one.id] for one in memberships if is_personal(one.origin)), None)
     wish = Wish(
-        queries=tuple(people_store.load_own_queries(conn, person)),
+        queries=tuple(load_own_queries(conn, person)),
         joins=tuple(one.name for one in memberships if one.is_joined and one.left_at is None),
     )
     if own is not None:
@@ -104,7 +125,7 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
             abstracts=stored.abstracts,
             has_feed=any(place.kind is DestinationKind.FEED for place in stored.destinations),
         )
-    has_left_everything = EVERYTHING in subscriber_store.load_departures(conn, person.destination)
+    has_left_everything = EVERYTHING in load_departures(conn, person.destination)
     return Preferences(person, wish, own, memberships, dues, has_left_everything)
 
 
@@ -179,14 +200,14 @@ def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *,
         UsageError: see `check_wish`; or arXiv's search is asked for as many saved queries as it may be.
     """
     check_wish(wish)
-    were_off = {query.name for query in people_store.load_own_queries(conn, person) if not query.is_on}
+    were_off = {query.name for query in load_own_queries(conn, person) if not query.is_on}
     texts = {query.name: (query.text, parse_query(query.text).canonical, "") for query in wish.queries}
     if maker.config.arxiv.source == "query":
-        active = {revision.canonical for revision in query_store.active_revisions(conn)}
+        active = {revision.canonical for revision in active_revisions(conn)}
         wanted = active.union(canonical for _, canonical, _ in texts.values())
         if wanted > active and len(wanted) > MOST_SEARCHED:
             raise UsageError("no more saved queries are possible here", hint="Ask who runs this service.")
-    query_store.sync_queries(conn, texts, person.origin, at)
+    sync_queries(conn, texts, person.origin, at)
     feed = (Destination(DestinationKind.FEED),) if wish.has_feed else ()
     own = Subscription(
         name=own_name(conn, maker, person, at=at),
@@ -197,9 +218,9 @@ def save_wish(conn: Connection, maker: LinkMaker, person: Person, wish: Wish, *,
         abstracts=wish.abstracts,
         title=TITLE,
     )
-    subscription_store.sync_subscriptions(conn, [own] if wish.queries else [], person.origin, at, turns)
-    people_store.set_owner(conn, person)
-    people_store.close_first_digests(conn, person, were_off)
+    sync_subscriptions(conn, [own] if wish.queries else [], person.origin, at, turns)
+    set_owner(conn, person)
+    close_first_digests(conn, person, were_off)
 
 
 def save_query(
@@ -225,13 +246,13 @@ def save_query(
     if name and twin != name:
         raise UsageError("you have this saved query already", hint="Go back, and delete one of the two.")
     if twin:
-        edited = OwnQuery(people_store.rename_query(conn, person, twin, text), text)
+        edited = OwnQuery(rename_query(conn, person, twin, text), text)
         wish = replace(wish, queries=tuple(edited if one.name == twin else one for one in wish.queries))
     else:
         wish = wish.add_query(text)
     save_wish(conn, maker, person, wish, at=at)
     if preferences.own is None:
-        people_store.log_consent(conn, person, own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
+        log_consent(conn, person, own_name(conn, maker, person, at=at), "confirmed", how=PAGE, at=at)
 
 
 def own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
@@ -240,10 +261,10 @@ def own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime
     Links are made of it, and a database may give a person's number again: the moment is a part of it.
     """
     fresh = secrets.derive_token(maker.secret, "person", str(person.id), at.isoformat())
-    return people_store.load_own_name(conn, person) or f"p-{secrets.token_hash(fresh)[:10]}"
+    return load_own_name(conn, person) or f"p-{secrets.token_hash(fresh)[:10]}"
 
 
-def confirm(
+def confirm_signup(
     conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, *, at: datetime
 ) -> Preferences:
     """Do what a confirmed request asks for, and forget the request; return what the person gets now.
@@ -258,7 +279,7 @@ def confirm(
         _move(conn, maker, signup, at)
     else:
         _subscribe(conn, config, maker, signup, at)
-    signup_store.delete_signup(conn, signup.id)
+    delete_signup(conn, signup.id)
     found = load_preferences(conn, signup.address)
     assert found is not None  # noqa: S101 - stored just now
     remember_preferences(conn, maker, found.person.destination, at=at)
@@ -268,7 +289,7 @@ def confirm(
 def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, at: datetime) -> None:
     if not config.web.signup.admits(signup.address):
         raise UsageError("this address may no longer subscribe here", hint="Ask who runs this service.")
-    person = people_store.confirm_person(conn, signup.address, how=PAGE, at=at)  # first: two at once take turns
+    person = confirm_person(conn, signup.address, how=PAGE, at=at)  # first: two at once take turns
     before, wish = load_preferences(conn, signup.address), signup.wish
     offered = {one.name for one in list_offered(config)}
     joins = tuple(name for name in wish.joins if name in offered)
@@ -279,11 +300,11 @@ def _subscribe(conn: Connection, config: Config, maker: LinkMaker, signup: Store
     name = own_name(conn, maker, person, at=at)
     _come_back(conn, person, {*joins, *([name] if wish.queries else [])}, at)
     if wish.queries:
-        subscriber_store.resubscribe(conn, person.destination, name, how=PAGE, at=at)
+        save_resubscription(conn, person.destination, name, how=PAGE, at=at)
         save_wish(conn, maker, person, _merge(before, wish), at=at)
-        people_store.log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
+        log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
     for joined in joins:
-        join(conn, config, person, joined, at=at)
+        join_subscription(conn, config, person, joined, at=at)
 
 
 def _merge(before: Preferences | None, wish: Wish) -> Wish:
@@ -310,11 +331,11 @@ def _merge(before: Preferences | None, wish: Wish) -> Wish:
 
 def _come_back(conn: Connection, person: Person, asked: Collection[str], at: datetime) -> None:
     """Let somebody who left everything have what they ask for now, by name; whatever else there was stays left."""
-    if EVERYTHING in subscriber_store.load_departures(conn, person.destination):
-        for other in people_store.load_names(conn, person.destination):
+    if EVERYTHING in load_departures(conn, person.destination):
+        for other in load_joined_names(conn, person.destination):
             if other not in asked:
-                subscriber_store.leave(conn, person.destination, other, how=PAGE, at=at)
-        subscriber_store.resubscribe(conn, person.destination, EVERYTHING, how=PAGE, at=at)
+                save_unsubscription(conn, person.destination, other, how=PAGE, at=at)
+        save_resubscription(conn, person.destination, EVERYTHING, how=PAGE, at=at)
 
 
 def _canonical(text: str) -> str:
@@ -327,25 +348,25 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
         raise UsageError(
             "the address to move from is not stored any more", hint="Subscribe anew on the first page."
         )
-    if people_store.load_person(conn, signup.address) is not None:
+    if load_person(conn, signup.address) is not None:
         raise UsageError(
             "this address has subscriptions of its own already",
             hint="Unsubscribe there first, or keep both.",
         )
-    for left in subscriber_store.load_departures(conn, before.person.destination) - {subscriber_store.LETTERS}:
-        subscriber_store.leave(conn, signup.destination, left, how="moved", at=at)
-    people_store.change_address(conn, before.person, signup.address, at=at)
-    person = people_store.load_person(conn, signup.address)
+    for left in load_departures(conn, before.person.destination) - {LETTERS}:
+        save_unsubscription(conn, signup.destination, left, how="moved", at=at)
+    change_address(conn, before.person, signup.address, at=at)
+    person = load_person(conn, signup.address)
     assert person is not None  # noqa: S101 - stored just now
     if before.wish.queries:
         save_wish(conn, maker, person, before.wish, at=at)
-    people_store.log_consent(conn, person, EVERYTHING, "moved", how=PAGE, at=at)
+    log_consent(conn, person, EVERYTHING, "moved", how=PAGE, at=at)
 
 
 def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> None:
     """End it for good: nobody's request brings a mail to this address any more. The operator can lift it."""
-    subscriber_store.leave(conn, signup.destination, subscriber_store.LETTERS, how="not me", at=at)
-    signup_store.delete_signup(conn, signup.id)
+    save_unsubscription(conn, signup.destination, LETTERS, how="not me", at=at)
+    delete_signup(conn, signup.id)
 
 
 def list_offered(config: Config) -> tuple[Subscription, ...]:
@@ -353,7 +374,7 @@ def list_offered(config: Config) -> tuple[Subscription, ...]:
     return tuple(one for one in config.subscriptions if one.joinable)
 
 
-def join(conn: Connection, config: Config, person: Person, name: str, *, at: datetime) -> None:
+def join_subscription(conn: Connection, config: Config, person: Person, name: str, *, at: datetime) -> None:
     """Make a person a reader of an offered subscription; twice is as once.
 
     Raises:
@@ -361,18 +382,18 @@ def join(conn: Connection, config: Config, person: Person, name: str, *, at: dat
     """
     if name not in {one.name for one in list_offered(config)}:
         raise UnknownName(f"{name[:60]} is not offered", hint="Choose from the list on the first page.")
-    found = subscription_store.load_subscriptions(conn, names=[name])
+    found = load_subscriptions(conn, names=[name])
     if not found:
         raise UnknownName(f"{name} is new and not ready yet", hint="Try again in a minute.")
     (due,) = found
-    subscriber_store.resubscribe(conn, person.destination, name, how=PAGE, at=at)
-    people_store.join(conn, due.id, person.destination, at=at)
+    save_resubscription(conn, person.destination, name, how=PAGE, at=at)
+    save_membership(conn, due.id, person.destination, at=at)
     if not due.subscription.has_digests:
-        subscription_store.start_turns(conn, due.id, next_due(due.subscription, at, due.last_slot, None))
-    people_store.log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
+        start_turns(conn, due.id, next_due(due.subscription, at, due.last_slot, None))
+    log_consent(conn, person, name, "confirmed", how=PAGE, at=at)
 
 
-def pause(conn: Connection, preferences: Preferences, until: datetime | None, *, at: datetime) -> None:
+def pause_own(conn: Connection, preferences: Preferences, until: datetime | None, *, at: datetime) -> None:
     """Pause a person's own subscription; what matches meanwhile waits.
 
     Raises:
@@ -381,12 +402,12 @@ def pause(conn: Connection, preferences: Preferences, until: datetime | None, *,
     own = require_own(preferences)
     if until is not None and until <= at:
         raise UsageError("this day is over already", hint="Choose a later day.")
-    subscription_store.pause(conn, own.id, until)
+    pause_subscription(conn, own.id, until)
     if until is not None:
-        subscription_store.set_next_due(conn, own.id, next_due(own.subscription, at, own.last_slot, until))
+        set_next_due(conn, own.id, next_due(own.subscription, at, own.last_slot, until))
 
 
-def resume(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
+def resume_own(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
     """Let a person's own subscription go on; what waited comes with its next digest.
 
     Raises:
@@ -395,9 +416,9 @@ def resume(conn: Connection, preferences: Preferences, *, at: datetime) -> None:
     own = require_own(preferences)
     turn = next_due(own.subscription, at, own.last_slot)
     is_at_once = own.subscription.cadence.kind is CadenceKind.AT_ONCE
-    if turn is None and is_at_once and match_store.load_pending_matches(conn, own.id, own.plan_after):
+    if turn is None and is_at_once and load_pending_matches(conn, own.id, own.plan_after):
         turn = first_due(own.subscription, at, own.last_slot)
-    subscription_store.resume(conn, own.id, turn, at)
+    resume_subscription(conn, own.id, turn, at)
 
 
 def require_own(preferences: Preferences) -> DueSubscription:
@@ -421,7 +442,7 @@ def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSu
     return {due.subscription.name: due for due in dues if config.find_reader(due.subscription) == reader}
 
 
-def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
+def undo_unsubscription(conn: Connection, preferences: Preferences, name: str, *, at: datetime) -> None:
     """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`.
 
     Raises:
@@ -430,19 +451,19 @@ def undo(conn: Connection, preferences: Preferences, name: str, *, at: datetime)
     found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
     if found is None or not preferences.can_undo(found, at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
-    left = subscriber_store.load_departures(conn, preferences.person.destination)
+    left = load_departures(conn, preferences.person.destination)
     which = EVERYTHING if EVERYTHING in left else name
-    unsubscribe.resubscribe(conn, preferences.person.destination, which, how=PAGE, at=at)
+    resubscribe_to(conn, preferences.person.destination, which, how=PAGE, at=at)
 
 
-def export(conn: Connection, address: str) -> dict[str, Any] | None:
+def export_records(conn: Connection, address: str) -> dict[str, Any] | None:
     """Return everything stored about an address, by table; None where nothing is."""
-    person = people_store.load_person(conn, address)
-    found = people_store.load_everything(conn, address, person.id if person else 0)
+    person = load_person(conn, address)
+    found = load_records(conn, address, person.id if person else 0)
     return {"address": address, "stored": found} if any(found.values()) else None
 
 
-def erase(conn: Connection, config: Config, address: str, *, at: datetime, how: str = PAGE) -> bool:
+def erase_person(conn: Connection, config: Config, address: str, *, at: datetime, how: str = PAGE) -> bool:
     """Delete everything stored about an address; return whether the operator's file still names it.
 
     Then one row stays: that this address left. Without it the file would have it written to again.
@@ -450,12 +471,12 @@ def erase(conn: Connection, config: Config, address: str, *, at: datetime, how: 
     Raises:
         UnknownName: nothing is stored about it.
     """
-    if export(conn, address) is None:
+    if export_records(conn, address) is None:
         raise UnknownName(f"nothing is stored about {address}")
-    person, destination = people_store.load_person(conn, address), Destination(DestinationKind.MAIL, address)
+    person, destination = load_person(conn, address), Destination(DestinationKind.MAIL, address)
     is_named = any(destination in one.destinations for one in config.subscriptions)
-    subscriber_store.leave(conn, destination, EVERYTHING, how=how, at=at)
+    save_unsubscription(conn, destination, EVERYTHING, how=how, at=at)
     if person is not None:
-        subscription_store.sync_subscriptions(conn, [], person.origin, at, turns)
-    people_store.erase(conn, address, person.id if person else 0, keep_suppressions=is_named)
+        sync_subscriptions(conn, [], person.origin, at, turns)
+    delete_person(conn, address, person.id if person else 0, keep_suppressions=is_named)
     return is_named

@@ -25,10 +25,25 @@ from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occa
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.poll.installation import Site
-from digest.store import digests as digest_store
-from digest.store import outbox_sends as outbox
-from digest.store import subscribers, views
-from digest.store.outbox_sends import UnknownDelivery
+from digest.store.digests import load_digest
+from digest.store.outbox_sends import (
+    UnknownDelivery,
+    begin_sending,
+    hold_failed,
+    load_message,
+    mark_sent,
+    mark_unsent,
+    settle_held,
+    settle_ready,
+)
+from digest.store.subscribers import (
+    REFUSED,
+    block_destination,
+    load_last_failures,
+    remember_address,
+    save_unsubscription,
+)
+from digest.store.views import count_tries
 
 if TYPE_CHECKING:
     from digest.render import MailIdentity
@@ -148,8 +163,8 @@ def _begin(site: Site, report: DeliverReport, delivery: Delivery, address: str) 
     now = site.clock.now()  # before the database is held: a test's clock takes its time
     with site.store.begin() as conn:
         if is_news:
-            subscribers.remember_address(conn, delivery.destination, address)
-        state = outbox.begin_sending(conn, delivery, message, now)
+            remember_address(conn, delivery.destination, address)
+        state = begin_sending(conn, delivery, message, now)
     if state is DeliveryState.SUPPRESSED:
         report.note_suppressed()
     return (delivery, message) if state is DeliveryState.SENDING else None
@@ -177,10 +192,10 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
     """Return the bytes of the first attempt, or make them."""
     with site.store.read() as conn:
         if delivery.attempts and not anew:
-            stored = outbox.load_message(conn, delivery.id)
+            stored = load_message(conn, delivery.id)
             if stored is not None:
                 return stored
-        digest = digest_store.load_digest(conn, delivery.digest_id)
+        digest = load_digest(conn, delivery.digest_id)
         if digest.occasion is Occasion.LETTER:
             return write_letter(conn, site, digest, delivery, mail_identity(site, digest.planned_at))
         maker, to = make_links(conn, site.config), delivery.destination
@@ -209,9 +224,9 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
     def mark() -> None:
         now = site.clock.now()
         with site.store.begin() as conn:
-            is_marked = outbox.mark_sent(conn, delivery, receipt, now)
+            is_marked = mark_sent(conn, delivery, receipt, now)
             if delivery.destination.kind in SLACK_KINDS:
-                subscribers.block_destination(conn, delivery.destination, now + SLACK_SPACING)
+                block_destination(conn, delivery.destination, now + SLACK_SPACING)
         if not is_marked:
             _log.warning("%s took delivery %d, which another process has", delivery.destination, delivery.id)
 
@@ -239,7 +254,7 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             next_step = decide_failure(
                 error,
                 settling=settling_times(site.config).get(kind, timedelta(0)),
-                tries=Tries(*views.count_tries(conn, delivery)),
+                tries=Tries(*count_tries(conn, delivery)),
                 now=now,
                 jitter=jitter,
                 can_shorten=shorter is not None,
@@ -247,15 +262,15 @@ def _mark_failure(site: Site, report: DeliverReport, delivery: Delivery, error: 
             steps.append(next_step.step)
             blocked_until = next_step.blocked_until
             to, not_before = _LEADS_TO[next_step.step], next_step.not_before
-            outbox.mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter)
+            mark_unsent(conn, delivery, to, reason, now, not_before=not_before, shorter=shorter)
             if to is DeliveryState.DEAD and rules.names_recipient(reason):
-                name, last = subscribers.load_last_failures(conn, delivery.id, _REFUSALS)
+                name, last = load_last_failures(conn, delivery.id, _REFUSALS)
                 if len(last) == _REFUSALS and all(map(rules.names_recipient, last)):
-                    subscribers.leave(conn, delivery.destination, name, how=subscribers.REFUSED, at=now)
+                    save_unsubscription(conn, delivery.destination, name, how=REFUSED, at=now)
             if kind in SLACK_KINDS and next_step.step in (Step.SHORTEN, Step.ASK):
                 blocked_until = now + SLACK_SPACING  # it may have come, and counts for the pace
             if blocked_until is not None:
-                subscribers.block_destination(conn, delivery.destination, blocked_until)
+                block_destination(conn, delivery.destination, blocked_until)
 
     _mark_stubbornly(site, delivery, mark)
     line = f"{delivery.destination}: {error.message}"
@@ -268,7 +283,7 @@ def hold_refused_alike(site: Site, report: DeliverReport, since: datetime) -> No
     refused = [line for line in report.dead if line.startswith(f"{mail}:")]
     if mail not in report.sent and rules.is_of_all([line.removeprefix(f"{mail}:") for line in refused]):
         with site.store.begin() as conn:
-            outbox.hold_failed(conn, mail, site.owner, since)
+            hold_failed(conn, mail, site.owner, since)
         report.held += refused
         report.dead = [line for line in report.dead if line not in refused]
 
@@ -366,10 +381,10 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
     )
     with site.store.begin() as conn:
         if receipt is not None:
-            outbox.mark_sent(conn, delivery, receipt, now)
+            mark_sent(conn, delivery, receipt, now)
         elif next_step is Step.RETRY:
-            outbox.settle_ready(conn, delivery, now, f"{reason}; sent again", is_repeat=not is_harmless)
-        elif outbox.settle_held(conn, delivery, now, reason, is_missing=is_missing):
+            settle_ready(conn, delivery, now, f"{reason}; sent again", is_repeat=not is_harmless)
+        elif settle_held(conn, delivery, now, reason, is_missing=is_missing):
             report.note_failure(Step.HOLD, f"{delivery.destination}: {reason}")
 
 

@@ -16,9 +16,16 @@ from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
 from digest.model.subscriptions import EVERYTHING, Destination, write_title
 from digest.plan.turns import next_due
-from digest.store import database as token_store
-from digest.store import subscribers as subscriber_store
-from digest.store import subscriptions as subscription_store
+from digest.store.database import TokenPurpose, load_token
+from digest.store.subscribers import (
+    LETTERS,
+    load_departures,
+    load_left_alone,
+    load_undoable,
+    save_resubscription,
+    save_unsubscription,
+)
+from digest.store.subscriptions import load_subscriptions, set_next_due
 
 ONE_CLICK = "one-click"
 """How somebody left who pressed the button of their mail program (RFC 8058)."""
@@ -50,40 +57,42 @@ class Departure:
 
 def find_departure(conn: Connection, token: str) -> Departure | None:
     """Return what the link with this token unsubscribes from; None where there is no such link."""
-    stored = token_store.load_token(conn, secrets.token_hash(token))
-    if stored is None or stored.purpose is not token_store.TokenPurpose.LEAVE:
+    stored = load_token(conn, secrets.token_hash(token))
+    if stored is None or stored.purpose is not TokenPurpose.LEAVE:
         return None
-    found = subscription_store.load_subscriptions(conn, names=[stored.subscription], include_ended=True)
+    found = load_subscriptions(conn, names=[stored.subscription], include_ended=True)
     title = found[0].subscription.title if found else ""
     destination = Destination.parse(stored.destination)
-    left = subscriber_store.load_departures(conn, destination)
+    left = load_departures(conn, destination)
     has_left = stored.subscription in left or EVERYTHING in left
-    since = subscriber_store.load_undoable(conn, destination, stored.subscription) if has_left else None
+    since = load_undoable(conn, destination, stored.subscription) if has_left else None
     undo_until = since + UNDO if since else None
     return Departure(
         destination, stored.subscription, title or write_title(stored.subscription), has_left, undo_until
     )
 
 
-def leave_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Departure | None:
+def unsubscribe_by_link(conn: Connection, token: str, *, how: str, at: datetime) -> Departure | None:
     """Unsubscribe from what a link names, and return it; None where there is no such link. Twice is as once."""
     departure = find_departure(conn, token)
     if departure is None:
         return None
-    subscriber_store.leave(conn, departure.destination, departure.subscription, how=how, at=at)
+    save_unsubscription(conn, departure.destination, departure.subscription, how=how, at=at)
     return find_departure(conn, token)
 
 
-def undo_by_link(conn: Connection, token: str, *, at: datetime) -> Departure | None:
+def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Departure | None:
     """Resubscribe to what a link names where that is still offered; return what holds now. Twice is as once."""
     departure = find_departure(conn, token)
     if departure is None or not departure.can_undo(at):
         return departure
-    resubscribe(conn, departure.destination, departure.subscription, how=PAGE, at=at)
+    resubscribe_to(conn, departure.destination, departure.subscription, how=PAGE, at=at)
     return find_departure(conn, token)
 
 
-def leave(conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime) -> bool:
+def unsubscribe_from(
+    conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
+) -> bool:
     """Stop sending to a destination from this commit on; False where it had unsubscribed already.
 
     Args:
@@ -93,14 +102,14 @@ def leave(conn: Connection, destination: Destination, subscription: str, *, how:
     Raises:
         UnknownName: there is no such subscription.
     """
-    is_named = subscription not in (EVERYTHING, subscriber_store.LETTERS)
-    if is_named and not subscription_store.load_subscriptions(conn, names=[subscription], include_ended=True):
+    is_named = subscription not in (EVERYTHING, LETTERS)
+    if is_named and not load_subscriptions(conn, names=[subscription], include_ended=True):
         hint = "`digest subscription list` shows all names."
         raise UnknownName(f"there is no subscription {subscription}", hint=hint)
-    return subscriber_store.leave(conn, destination, subscription, how=how, at=at)
+    return save_unsubscription(conn, destination, subscription, how=how, at=at)
 
 
-def resubscribe(
+def resubscribe_to(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> tuple[str, ...]:
     """Resubscribe, because the person who unsubscribed asks for it; what was matched meanwhile is not sent.
@@ -115,8 +124,8 @@ def resubscribe(
     Raises:
         UsageError: it never unsubscribed, or did so from everything and would resubscribe only to a part.
     """
-    left = subscriber_store.load_departures(conn, destination)
-    if subscription not in (EVERYTHING, subscriber_store.LETTERS) and EVERYTHING in left:
+    left = load_departures(conn, destination)
+    if subscription not in (EVERYTHING, LETTERS) and EVERYTHING in left:
         raise UsageError(
             f"{destination} unsubscribed from everything, not only from {subscription}",
             hint="Resubscribe to everything first:"
@@ -127,10 +136,10 @@ def resubscribe(
             f"{destination} has not unsubscribed from {subscription or 'anything'}",
             hint="For a new destination, name it in digest.toml.",
         )
-    subscriber_store.resubscribe(conn, destination, subscription, how=how, at=at)
+    save_resubscription(conn, destination, subscription, how=how, at=at)
     names = None if subscription == EVERYTHING else [subscription]
-    for due in subscription_store.load_subscriptions(conn, names=names):
+    for due in load_subscriptions(conn, names=names):
         if due.next_due_at is None and due.subscription.has_digests:  # it had stopped, since nobody received it
             turn = next_due(due.subscription, at, due.last_slot, due.paused_until)
-            subscription_store.set_next_due(conn, due.id, turn)
-    return tuple(subscriber_store.load_left_alone(conn, destination)) if subscription == EVERYTHING else ()
+            set_next_due(conn, due.id, turn)
+    return tuple(load_left_alone(conn, destination)) if subscription == EVERYTHING else ()

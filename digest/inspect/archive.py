@@ -16,7 +16,7 @@ from digest.render.contexts import PastView
 from digest.render.digests import view_digest
 from digest.render.papers import PaperView
 from digest.render.text import write_long_day
-from digest.store.digests import find_texts, load_frozen, thaw
+from digest.store.digests import find_texts, load_frozen, thaw_digest
 from digest.store.papers import load_versions
 
 PAGE, _TITLES, _BATCH = 50, 3, 10
@@ -70,7 +70,7 @@ def _view(
     row, content = frozen
     shown = places[: _TITLES if reasons is None else MOST_FOUND]
     part = {**content, "entries": [content["entries"][place] for place in shown]}
-    digest = thaw(row, part, load_versions(conn, find_texts(part)))
+    digest = thaw_digest(row, part, load_versions(conn, find_texts(part)))
     papers = []
     for place, entry in zip(shown, digest.entries, strict=True):
         why = entry.reasons if reasons is None else reasons[content["entries"][place]["text"]]

@@ -12,15 +12,15 @@ from sqlalchemy import Connection
 from digest.model.announcements import mailing_moment, mailings_between, next_mailing
 from digest.model.polls import PollSummary, Source
 from digest.poll.rules import REQUESTS_A_DAY, assess_coverage, is_late
-from digest.store import papers as mailing_store
-from digest.store import queries as query_store
-from digest.store import runs as run_store
-from digest.store import views
+from digest.store.papers import count_announced
+from digest.store.queries import active_revisions
+from digest.store.runs import GapState, count_gaps, load_cursor, load_polls_since
+from digest.store.views import count_requests
 
 
 def is_checked(conn: Connection, source: str) -> bool:
     """Whether arXiv is checked at all: not if it is searched, and there is no saved query."""
-    return source == "harvest" or bool(query_store.active_revisions(conn))
+    return source == "harvest" or bool(active_revisions(conn))
 
 
 _MARGIN = timedelta(days=5)
@@ -39,19 +39,19 @@ class Ledger:
 
     source: str
     mailings: tuple[MailingLine, ...]
-    gaps: dict[run_store.GapState, int]
+    gaps: dict[GapState, int]
     requests: int
     allowed: int = REQUESTS_A_DAY
 
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
     """Say what was checked of the announcements of the last days."""
-    first_at = run_store.load_cursor(conn, source).bootstrapped_at
+    first_at = load_cursor(conn, source).bootstrapped_at
     return Ledger(
         source=source,
         mailings=tuple(load_mailings(conn, source, now, first_at=first_at, days=days)),
-        gaps=run_store.count_gaps(conn),
-        requests=views.count_requests(conn, now - timedelta(hours=24)),
+        gaps=count_gaps(conn),
+        requests=count_requests(conn, now - timedelta(hours=24)),
     )
 
 
@@ -60,9 +60,9 @@ def load_mailings(
 ) -> list[MailingLine]:
     """Say what became of each announcement of the last days, the newest first (see `assess_mailings`)."""
     since = now - timedelta(days=days) - _MARGIN
-    polls = run_store.load_polls_since(conn, source, since)
-    checks = run_store.load_polls_since(conn, Source.GAPS, since)
-    counts = mailing_store.count_announced(conn, since.date(), now.date())
+    polls = load_polls_since(conn, source, since)
+    checks = load_polls_since(conn, Source.GAPS, since)
+    counts = count_announced(conn, since.date(), now.date())
     return assess_mailings(polls, checks, counts, first_at=first_at, days=days, now=now)
 
 

@@ -17,7 +17,8 @@ from digest.model.clock import Clock, read_rfc_date, write_age
 from digest.model.errors import ArxivError, ArxivThrottled, ConfigurationError, OutsideError, StoreBusy, count
 from digest.model.libraries import ZOTERO
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store import database, open_store
+from digest.store import open_store
+from digest.store.database import try_writing
 from digest.store.engine import head_revision
 from digest.wire import ExchangeError, ask_status
 
@@ -45,7 +46,7 @@ def check_database(config: Config) -> Iterator[Finding]:
     store = open_store(config.store.url)
     try:
         with store.begin() as conn:
-            database.try_writing(conn)
+            try_writing(conn)
     except StoreBusy as error:
         yield Finding(Verdict.WARNING, "database", error.message, error.hint)
         return

@@ -35,13 +35,13 @@ from digest.model.subscriptions import (
 )
 from digest.plan.feeds import choose_papers
 from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
-from digest.store import digests as digest_store
-from digest.store import matches as match_store
-from digest.store import papers
-from digest.store import views as trail_store
+from digest.store.digests import load_digest
+from digest.store.matches import find_rows, load_matched_mark
 from digest.store.outbox import IN_DOUBT
+from digest.store.papers import load_earlier_changes, load_forgotten, load_newest_paper, load_paper
 from digest.store.queries import load_feed_places
 from digest.store.subscribers import DestinationState, Place, load_places
+from digest.store.views import Attempt, StoredDelivery, find_outcomes, find_welcomes, load_deliveries
 
 
 class Verdict(StrEnum):
@@ -255,7 +255,7 @@ class DigestTrail:
 
     digest: Digest
     place: int
-    deliveries: tuple[tuple[trail_store.StoredDelivery, tuple[trail_store.Attempt, ...]], ...]
+    deliveries: tuple[tuple[StoredDelivery, tuple[Attempt, ...]], ...]
 
     @property
     def hiding(self) -> tuple[Destination, ...]:
@@ -335,21 +335,21 @@ def explain_paper(
         due: the subscription, also one that has ended.
         only: the reader of whom alone it tells; None for all.
     """
-    newest = papers.load_newest(conn)
-    known = papers.load_paper(conn, id_)
+    newest = load_newest_paper(conn)
+    known = load_paper(conn, id_)
     left = tuple(place for place in load_places(conn, due.id) if place.state is DestinationState.LEFT)
     if only is not None:
         left = tuple(place for place in left if place.destination == only)
         theirs = tuple(place for place in due.subscription.destinations if place == only)
         due = replace(due, subscription=replace(due.subscription, destinations=theirs))
     if known is None:
-        gone = papers.load_forgotten(conn, [id_]).get(id_)
+        gone = load_forgotten(conn, [id_]).get(id_)
         at = gone.forgotten_at if gone else None
         return Trail(id_, due, None, (), (), None, newest[0] if newest else None, left=left, forgotten_at=at)
-    history = papers.load_earlier_changes(conn, [known.key]).get(known.key, ())
-    rows = match_store.find_rows(conn, due.id, [change.id for change in history])
+    history = load_earlier_changes(conn, [known.key]).get(known.key, ())
+    rows = find_rows(conn, due.id, [change.id for change in history])
     planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}
-    ids = sorted(planned | trail_store.find_welcomes(conn, due.id))
+    ids = sorted(planned | find_welcomes(conn, due.id))
     loaded = {digest_id: _load_digest(conn, digest_id, id_, only) for digest_id in ids}
     digests = {
         key: told
@@ -406,8 +406,8 @@ def _follow(
     source: str,
 ) -> Iterator[ChangeTrail]:
     ids = [change.id for change in history]
-    mark = match_store.load_matched_mark(conn)
-    outcomes = trail_store.find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
+    mark = load_matched_mark(conn)
+    outcomes = find_outcomes(conn, [revision.query_id for revision in due.revisions], ids)
     by_name = {name: met for met, name in _OUTCOMES.items()}
     met = {(query_id, change_id): by_name[name] for query_id, change_id, name in outcomes}
     overtaken = find_overtaken(conn, source, history)
@@ -434,8 +434,8 @@ def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEV
 
 
 def _load_digest(conn: Connection, digest_id: int, id_: ArxivId, only: Destination | None) -> DigestTrail:
-    digest = digest_store.load_digest(conn, digest_id)
+    digest = load_digest(conn, digest_id)
     places = (place for place, entry in enumerate(digest.entries, start=1) if entry.paper.id == id_)
-    every = trail_store.load_deliveries(conn, digest_id)
+    every = load_deliveries(conn, digest_id)
     theirs = ((stored, tuple(tries)) for stored, tries in every if only in (None, stored.delivery.destination))
     return DigestTrail(digest, next(places, 0), tuple(theirs))

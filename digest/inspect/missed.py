@@ -19,8 +19,8 @@ from digest.poll.installation import Site
 from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
-from digest.store import papers as paper_store
 from digest.store.libraries import StoredLibrary
+from digest.store.papers import load_announced, load_newest_paper, load_reach, load_versions
 
 _HELD_BACK = timedelta(days=100)
 """So long before its announcement almost every paper was submitted at the earliest, and no id was given before."""
@@ -55,14 +55,14 @@ def find_missed(
     with site.store.read() as conn:
         days, interest = _load_days(conn, first, now), Interest(load_weights(conn), texts)
         for start in range(0, len(days), _AT_ONCE):
-            some = paper_store.load_versions(conn, islice(days, start, start + _AT_ONCE))
+            some = load_versions(conn, islice(days, start, start + _AT_ONCE))
             measured = interest.measure([(paper.title, paper.abstract) for paper in some.values()])
             found += [
                 (-one, paper.id, key, paper) for one, (key, paper) in zip(measured, some.items(), strict=True)
             ]
             found = sorted(found)[: asked["limit"] + len(library)]  # its own papers are nearest
             site.progress.update(f"{start + len(some):,} of {len(days):,} papers")
-        reach, newest = paper_store.load_reach(conn), paper_store.load_newest(conn, is_harvested=True)
+        reach, newest = load_reach(conn), load_newest_paper(conn, is_harvested=True)
     site.progress.end("compare", "done")
     read_until = datetime.combine(newest[1], time.max, tzinfo=UTC) if newest and newest[1] else now
     last = latest_mailing(reach.until if reach else read_until)
@@ -94,7 +94,7 @@ def find_missed(
 def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
     """Return when papers were announced, by their texts' keys, from the order of ids; only those since a day."""
     since = mailing_moment(first) - _HELD_BACK
-    announced = paper_store.load_announced(conn, first, since, with_held_back=True)
+    announced = load_announced(conn, first, since, with_held_back=True)
     stored = [(key, paper.published) for key, _, paper in announced]
     days = estimate_mailings([submitted for _, submitted in stored], [*mailings_between(since, now)])
     return {key: day for (key, _), day in zip(stored, days, strict=True) if day >= first}

@@ -31,9 +31,9 @@ from digest.poll.installation import Progress, Site
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import Or, PaperIndex, Query, to_arxiv
 from digest.query.wording import note_other_words
-from digest.store import digests as digest_store
-from digest.store import matches as match_store
-from digest.store import papers
+from digest.store.digests import load_digest, load_summaries
+from digest.store.matches import load_pending_matches, load_unplanned_looks
+from digest.store.papers import load_reach, load_submitted
 from digest.store.subscriptions import load_subscriptions
 from digest.store.views import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests, load_subscription_lines
 
@@ -46,7 +46,7 @@ _MOST_DIGESTS = 1_000
 
 def foretell(conn: Connection, site: Site, due: DueSubscription) -> Digest | None:
     """Make the digest that a subscription would get if its turn came now; None where nothing waits for it."""
-    rows = leave_out_excluded(conn, due, match_store.load_pending_matches(conn, due.id, due.plan_after))
+    rows = leave_out_excluded(conn, due, load_pending_matches(conn, due.id, due.plan_after))
     if not rows:
         return None
     drafts = Drafts(site)
@@ -82,7 +82,7 @@ class Turn:
 
 def foretell_run(conn: Connection, site: Site) -> list[Turn]:
     """Say what a run would plan now; arXiv is not asked, and nothing is changed."""
-    now, first = site.clock.now(), match_store.load_unplanned_looks(conn)
+    now, first = site.clock.now(), load_unplanned_looks(conn)
     dues = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
     written = {one.name: one for one in site.config.subscriptions}
     added = find_first_digests(conn, site.config.subscriptions)
@@ -118,10 +118,10 @@ def find_digest(conn: Connection, due: DueSubscription, day: date | None, zone: 
         day: the day its slot is named after, or it was planned on; None for the last one.
         zone: where that day is a day; None for the machine's own.
     """
-    listed = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=_MOST_DIGESTS)
+    listed = load_summaries(conn, subscription_ids=[due.id], limit=_MOST_DIGESTS)
     for one in listed:
         if day is None or day.isoformat() in one.slot or one.planned_at.astimezone(zone).date() == day:
-            return digest_store.load_digest(conn, one.id)
+            return load_digest(conn, one.id)
     return None
 
 
@@ -131,7 +131,7 @@ def load_numbered(conn: Connection, due: DueSubscription, digest_id: int) -> Dig
     Raises:
         UnknownName: there is none of this number, or it is another's.
     """
-    digest = digest_store.load_digest(conn, digest_id)
+    digest = load_digest(conn, digest_id)
     if digest.subscription != due.subscription.name:
         raise UnknownName(f"digest {digest_id} is one of {digest.subscription}, not of {due.subscription.name}")
     return digest
@@ -266,7 +266,7 @@ _AT_ONCE: Final = 1_000
 
 def find_stored_days(conn: Connection, now: datetime, days: int) -> tuple[DaySpan, datetime] | None:
     """Return those of the last days of which everything announced is stored, and when arXiv was last checked."""
-    reach = papers.load_reach(conn)
+    reach = load_reach(conn)
     if reach is None:
         return None
     until = min(reach.until, now)
@@ -284,7 +284,7 @@ def find_stored(conn: Connection, query: Query | Or, span: DaySpan, progress: Pr
     first, last = span.dates[0], span.dates[-1]
     begin, end = datetime.combine(first, time.min, tzinfo=UTC), datetime.combine(last, time.max, tzinfo=UTC)
     found: list[Paper] = []
-    coming = papers.load_submitted(conn, begin, end)
+    coming = load_submitted(conn, begin, end)
     while some := list(islice(coming, _AT_ONCE)):
         (met,) = PaperIndex(some).find([query])
         found += [some[number] for number in met]

@@ -36,15 +36,35 @@ from digest.model.messages import Coverage, Delivery, DeliveryState
 from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_look_at
 from digest.query import parse_query
-from digest.store import Store, views
-from digest.store import queries as query_store
-from digest.store import runs as run_store
-from digest.store import workers as alarm_store
+from digest.store import Store
 from digest.store.gate import Breaker, load_breaker
 from digest.store.libraries import load_states
 from digest.store.outbox_sends import load_holds
+from digest.store.queries import load_queries, load_watches
+from digest.store.runs import load_cursor, load_first_start, load_last_looks, load_last_runs
 from digest.store.signups import is_refusing
 from digest.store.subscribers import load_refused
+from digest.store.views import (
+    Outbox,
+    SubscriptionLine,
+    count_papers,
+    count_quarantined,
+    count_requests,
+    load_outbox,
+    load_stored_deliveries,
+    load_subscription_lines,
+    measure_size,
+)
+from digest.store.workers import (
+    Worker,
+    load_failed_deliveries,
+    load_job_turns,
+    load_overdue_deliveries,
+    load_overdue_digests,
+    load_stored_alarms,
+    load_trouble,
+    load_workers,
+)
 
 _READ = 500
 """Stuck deliveries read at most; they are shown by destination, so more would not be more lines."""
@@ -126,7 +146,7 @@ def find_troubles(
             yield Trouble(describe_trouble(config, library, now), "`digest run` reads it again once it is mended.")
     if intake:
         yield Trouble("; ".join(one.what for one in intake), intake[0].remedy)
-    set_aside = views.count_quarantined(conn, since=now - _REMEMBERED)
+    set_aside = count_quarantined(conn, since=now - _REMEMBERED)
     if set_aside:
         entries = count(set_aside, "entry", "entries")
         what = f"{entries} of arXiv's pages can't be read and were set aside in the last {_REMEMBERED.days} days"
@@ -139,7 +159,7 @@ def find_stuck(
     """Yield messages that failed, need the operator, or are retried: one line for each state and cause."""
     doubtful = set(load_holds(conn).doubtful)
     for state in states:
-        stored = views.list_deliveries(conn, (state,), limit=_READ)
+        stored = load_stored_deliveries(conn, (state,), limit=_READ)
         is_retried = state is DeliveryState.READY
         for group in _group(one.delivery for one in stored if one.delivery.last_error or not is_retried):
             remedy = f"`digest delivery show {group[0].id}` says what to do."
@@ -205,7 +225,7 @@ def _describe_group(group: list[Delivery], state: DeliveryState, now: datetime) 
 
 def find_slips(conn: Connection, config: Config) -> Iterator[Trouble]:
     """Yield which queries of the file, as it is now, can't be read or bring nothing."""
-    used = {query.name for query in query_store.load_queries(conn) if query.canonical}
+    used = {query.name for query in load_queries(conn) if query.canonical}
     for query in config.queries:
         try:
             if why := parse_query(query.text).futility:
@@ -230,8 +250,8 @@ def _find_intake_troubles(
         yield Trouble(what, f"{remedy} {_say_retried(has_worker=has_worker)}")
     if not is_checked(conn, source):
         return
-    complete = run_store.load_cursor(conn, source).last_complete_at
-    runs = run_store.load_last_runs(conn, source, 1)
+    complete = load_cursor(conn, source).last_complete_at
+    runs = load_last_runs(conn, source, 1)
     if not breaker.seconds and runs and runs[0].failure:
         remedy = _say_retried(has_worker=has_worker, command="digest run --now")
         yield Trouble(f"the last check of arXiv failed: {runs[0].failure}", remedy)
@@ -277,12 +297,12 @@ class Status:
     next_mailing: date
     next_poll_at: datetime
     requests: int
-    subscriptions: tuple[views.SubscriptionLine, ...]
-    outbox: views.Outbox
+    subscriptions: tuple[SubscriptionLine, ...]
+    outbox: Outbox
     papers: int
     dialect: str
     size: int
-    workers: tuple[alarm_store.Worker, ...]
+    workers: tuple[Worker, ...]
     alarms: tuple[Alarm, ...]
     untold: tuple[AlarmName, ...]
 
@@ -306,14 +326,14 @@ class Status:
 def load_status(config: Config, store: Store, clock: Clock) -> Status:
     """Gather the screen's facts."""
     now = clock.now()
-    size = views.measure_size(store)
+    size = measure_size(store)
     with store.read() as conn:
-        workers = tuple(alarm_store.load_workers(conn))
+        workers = tuple(load_workers(conn))
         has_worker = any(not worker.is_gone for worker in workers)
-        outbox = views.load_outbox(conn, now)
+        outbox = load_outbox(conn, now)
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)
-        told_at = {alarm.name: alarm.told_at for alarm in alarm_store.load_alarms(conn)}
+        told_at = {alarm.name: alarm.told_at for alarm in load_stored_alarms(conn)}
         troubles = [
             *find_troubles(conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker),
             *_find_job_troubles(conn, workers),
@@ -321,7 +341,7 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         next_poll_at = max(
             find_next_look(conn, config.arxiv.source, now), now + timedelta(seconds=breaker.seconds)
         )
-        lines = views.load_subscription_lines(conn, now, span=MATCH_SPAN)
+        lines = load_subscription_lines(conn, now, span=MATCH_SPAN)
         bound = [one.name for one in config.subscriptions if one.cadence.kind is CadenceKind.ANNOUNCEMENT]
         for at, one in enumerate(lines):  # none of these can go out before the check that finds its announcement
             if one.name in bound and one.next_due_at and one.next_due_at > now:
@@ -333,10 +353,10 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
             breaker=breaker,
             next_mailing=next_mailing(now),
             next_poll_at=next_poll_at,
-            requests=views.count_requests(conn, now - timedelta(hours=24)),
+            requests=count_requests(conn, now - timedelta(hours=24)),
             subscriptions=tuple(lines),
             outbox=outbox,
-            papers=views.count_papers(conn),
+            papers=count_papers(conn),
             dialect=store.dialect,
             size=size,
             workers=workers,
@@ -345,11 +365,11 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
         )
 
 
-def _find_job_troubles(conn: Connection, workers: Iterable[alarm_store.Worker]) -> Iterator[Trouble]:
+def _find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
     """Yield what makes a process at work not ready, besides what is shown already: its jobs."""
     living = {worker.owner for worker in workers if not worker.is_gone}
     moment = SystemClock().now()  # jobs have their turns in real time, whatever the installation's clock says
-    for turn in alarm_store.load_job_turns(conn):
+    for turn in load_job_turns(conn):
         if turn.owner not in living:
             continue
         if turn.trouble:
@@ -363,7 +383,7 @@ def find_next_look(conn: Connection, source: str, now: datetime) -> datetime:
     """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
     if not is_checked(conn, source):
         return now
-    return max(now, next_look_at(run_store.load_last_looks(conn, source)) or now)
+    return max(now, next_look_at(load_last_looks(conn, source)) or now)
 
 
 def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: str = "") -> tuple[Alarm, ...]:
@@ -372,12 +392,12 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
     Args:
         planning: what could not be planned just now, and why; "" leaves that to what the processes say.
     """
-    digests = alarm_store.load_overdue_digests(conn, now - DIGEST_LIMIT)
+    digests = load_overdue_digests(conn, now - DIGEST_LIMIT)
     facts = AlarmFacts(
         _load_mailing(conn, config.arxiv.source, now),
-        digests=digests and replace(digests, reason=planning or alarm_store.load_trouble(conn, "plan")),
-        deliveries=alarm_store.load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
-        failed=alarm_store.load_failed_deliveries(conn, now - FAILURE_SHOWN),
+        digests=digests and replace(digests, reason=planning or load_trouble(conn, "plan")),
+        deliveries=load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
+        failed=load_failed_deliveries(conn, now - FAILURE_SHOWN),
         is_refusing=is_refusing(conn, now),
     )
     return tuple(find_alarms(facts, partial(write_with_zone, zone=config.zone, today=now)))
@@ -386,8 +406,8 @@ def load_alarms(conn: Connection, config: Config, now: datetime, *, planning: st
 def _load_mailing(conn: Connection, source: str, now: datetime) -> MailingLine | None:
     """Say what became of the announcement that must be fetched; None where no saved query asked for it."""
     mailing = find_due_mailing(now)
-    sent, first_at = mailing_moment(mailing), run_store.load_first_start(conn)
-    if not any(source == "harvest" or watch.since <= sent for watch in query_store.load_watches(conn)):
+    sent, first_at = mailing_moment(mailing), load_first_start(conn)
+    if not any(source == "harvest" or watch.since <= sent for watch in load_watches(conn)):
         return None
     lines = load_mailings(conn, source, now, first_at=first_at, days=(now - sent).days + 1)
     return next((line for line in lines if line.mailing == mailing), None)

@@ -34,7 +34,15 @@ from digest.query.wording import describe_query, guess_person, note_other_words
 from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialView, VariantView
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
-from digest.store import papers as paper_store
+from digest.store.papers import (
+    MATCHED,
+    Reach,
+    load_announced,
+    load_cross_lists,
+    load_mark,
+    load_reach,
+    load_versions,
+)
 
 DAYS, SHOWN = 30, 10
 """How far back a trial looks, and how many papers it shows as today's digest."""
@@ -201,24 +209,24 @@ class Edition:
     def load(self, conn: Connection, numbers: Iterable[int]) -> list[tuple[Kept, Paper]]:
         """Return papers by their numbers, but those whose texts are stored no more."""
         kept = [self.kept[number] for number in numbers]
-        texts = paper_store.load_versions(conn, [one.key for one in kept])
+        texts = load_versions(conn, [one.key for one in kept])
         return [(one, texts[one.key]) for one in kept if one.key in texts]
 
 
-def read_edition(conn: Connection, reach: paper_store.Reach, now: datetime) -> Edition:
+def read_edition(conn: Connection, reach: Reach, now: datetime) -> Edition:
     """Read the papers of the last days, which takes some seconds."""
-    mark = paper_store.load_mark(conn, paper_store.MATCHED)
+    mark = load_mark(conn, MATCHED)
     kept: list[Kept] = []
     first, last = list_days(now)[0], latest_mailing(now)
 
     def read() -> Iterator[Paper]:
         ids = set()
-        for key, mailing, paper in paper_store.load_announced(conn, first, mailing_moment(first) - _HELD_BACK):
+        for key, mailing, paper in load_announced(conn, first, mailing_moment(first) - _HELD_BACK):
             ids.add(paper.id)
             day = min(mailing or earliest_mailing(paper.published), last)
             kept.append(Kept(key, day, sys.intern(paper.primary_category)))
             yield paper
-        changes = {change.paper.id: change for change in paper_store.load_cross_lists(conn, mailing_moment(first))}
+        changes = {change.paper.id: change for change in load_cross_lists(conn, mailing_moment(first))}
         old = [change for change in changes.values() if change.previous and change.paper.id not in ids]
         for before, change in enumerate(old, len(kept) + len(old)):
             was = change.previous.categories if change.previous else ()
@@ -279,15 +287,15 @@ class TrialDesk:
     def _open(self, conn: Connection) -> Edition | None:
         """Return the papers as they were read last; where others are stored now, begin to read them anew."""
         edition = self._edition
-        is_stale = edition is None or edition.mark != paper_store.load_mark(conn, paper_store.MATCHED)
-        if is_stale and (reach := paper_store.load_reach(conn)):
+        is_stale = edition is None or edition.mark != load_mark(conn, MATCHED)
+        if is_stale and (reach := load_reach(conn)):
             with self._starting:
                 if self._reader is None or not self._reader.is_alive():
                     self._reader = threading.Thread(target=self._read, args=(reach,), name="trial", daemon=True)
                     self._reader.start()
         return edition
 
-    def _read(self, reach: paper_store.Reach) -> None:
+    def _read(self, reach: Reach) -> None:
         if self._edition is not None and len(self._edition.kept) > MEANWHILE:
             self._edition = None
             with suppress(AttributeError):  # glibc gives free memory back only when asked

@@ -32,9 +32,25 @@ from digest.poll.installation import Site
 from digest.poll.record import PollReport
 from digest.query.words import cut_words, read_word
 from digest.store import Store
-from digest.store import libraries as library_store
 from digest.store.dialect import make_storable
-from digest.store.libraries import LIKES, StoredLibrary, StoredLibraryPaper
+from digest.store.libraries import (
+    LIKES,
+    StoredLibrary,
+    StoredLibraryPaper,
+    delete_libraries,
+    find_known,
+    load_counts,
+    load_day_texts,
+    load_libraries,
+    load_newest_texts,
+    load_sources,
+    load_states,
+    load_unasked,
+    recall_answers,
+    save_answers,
+    save_counts,
+    save_library,
+)
 from digest.store.papers import count_announced
 from digest.store.views import count_papers
 from digest.tex import to_plain
@@ -79,8 +95,8 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
     """
     report, now = LibraryReport(), site.clock.now()
     with site.store.read() as conn:
-        named = library_store.load_sources(conn)
-        held = library_store.load_states(conn)
+        named = load_sources(conn)
+        held = load_states(conn)
     for source in named:
         library = held.get(source, StoredLibrary(0, source))
         if _is_due(library, now, asks_again=asks_again):
@@ -88,7 +104,7 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
     unnamed = [source for source in held if source not in named and not source.startswith(LIKES)]
     if unnamed:
         with site.store.begin() as conn:
-            library_store.delete_libraries(conn, unnamed)
+            delete_libraries(conn, unnamed)
     if not polled.failures and (polled.was_due or report.read):
         _ask_arxiv(site, report)
     if named or any(source.startswith(LIKES) for source in held):
@@ -109,9 +125,7 @@ def _save(site: Site, source: str, reading: LibraryReading, now: datetime) -> No
     with site.store.read() as conn:
         papers = join_doubles(complete(conn, reading.papers))
     with site.store.begin() as conn:
-        library_store.save_library(
-            conn, source, papers, at=now, version=reading.version, troubles=reading.troubles
-        )
+        save_library(conn, source, papers, at=now, version=reading.version, troubles=reading.troubles)
 
 
 def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
@@ -130,7 +144,7 @@ def _read(site: Site, report: LibraryReport, had: StoredLibrary, now: datetime) 
         _save(site, had.source, reading, now)
     elif trouble != had.trouble or had.source.startswith(ZOTERO):
         with site.store.begin() as conn:
-            library_store.save_library(conn, had.source, None, at=now, trouble=trouble)
+            save_library(conn, had.source, None, at=now, trouble=trouble)
 
 
 def _try_reading(config: Config, clock: Clock, had: StoredLibrary) -> tuple[LibraryReading | None, str]:
@@ -189,7 +203,7 @@ def describe_trouble(config: Config, library: StoredLibrary, now: datetime) -> s
 
 def complete(conn: Connection, papers: Sequence[LibraryPaper]) -> list[LibraryPaper]:
     """Return papers of a library with the title, abstract and id under which they are stored, if they are."""
-    known = library_store.find_known(conn, papers)
+    known = find_known(conn, papers)
     found = ((paper, known.get(str(paper.arxiv_id or "")) or known.get(paper.doi)) for paper in papers)
     return [
         replace(stored, doi=paper.doi, collection=paper.collection) if stored else paper for paper, stored in found
@@ -219,7 +233,7 @@ def fold_title(title: str) -> str:
 def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
     """Ask for papers of which only the id or the title is known. The answers belong to the libraries alone."""
     with site.store.read() as conn:
-        ids = library_store.load_unasked(conn, _REQUESTS * IDS_LIMIT, source)
+        ids = load_unasked(conn, _REQUESTS * IDS_LIMIT, source)
     if not ids:
         return
     site.progress.begin("poll", f"{count(len(ids), 'paper')} of libraries, for their abstracts")
@@ -233,7 +247,7 @@ def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
             break
         found += len(papers)
         with site.store.begin() as conn:
-            library_store.save_answers(conn, some, papers, site.clock.now())
+            save_answers(conn, some, papers, site.clock.now())
     site.progress.end("poll", f"{found:,} of {len(ids):,} found")
 
 
@@ -246,26 +260,26 @@ def fetch_texts(client: ArxivClient, ids: Sequence[ArxivId]) -> dict[ArxivId, Li
 def _count_words(site: Site, now: datetime, *, again: bool) -> None:
     """Count words if it was not done; `again` if that is long ago, or was over half of what is stored now."""
     with site.store.read() as conn:
-        row = library_store.load_counts(conn)
+        row = load_counts(conn)
         if row is not None and not again:
             return
         stored = count_papers(conn)
         is_due = row is None or now - row.made_at >= _COUNTS_LAST or stored >= 2 * row.papers
-        texts = library_store.load_newest(conn, _COUNTED) if is_due else ()
+        texts = load_newest_texts(conn, _COUNTED) if is_due else ()
     if texts:
         from digest.interest.nearness import Weights  # noqa: PLC0415 - only who has a library pays for numpy
 
         site.progress.begin("match", "how rare words are")
         counts = Weights().count(texts).to_bytes()
         with site.store.begin() as conn:
-            library_store.save_counts(conn, counts, stored, now)
+            save_counts(conn, counts, stored, now)
         site.progress.end("match", "counted")
 
 
 def read_anew(config: Config, clock: Clock, store: Store | None, source: str) -> StoredLibrary:
     """Return a library as a run would store it now. Zotero is asked only before its first reading."""
     with store.read() if store else nullcontext() as conn:
-        held = library_store.load_libraries(conn, [source]) if conn else {}
+        held = load_libraries(conn, [source]) if conn else {}
         had = held.get(source, StoredLibrary(0, source))
         if source.startswith(ZOTERO) and had.read_at:
             return had
@@ -273,7 +287,7 @@ def read_anew(config: Config, clock: Clock, store: Store | None, source: str) ->
         if reading is None:
             return replace(had, trouble=trouble)
         papers = join_doubles(complete(conn, reading.papers) if conn else reading.papers)
-        kept = library_store.recall_answers(conn, papers) if conn else map(StoredLibraryPaper, papers)
+        kept = recall_answers(conn, papers) if conn else map(StoredLibraryPaper, papers)
         return replace(had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(kept))
 
 
@@ -295,7 +309,7 @@ def check_library(
         raise UsageError("a check needs two papers in the library, and stored papers", hint=hint)
     announced = count_announced(conn, date.min, date.max)
     day = max((day for day, papers in announced.items() if papers >= FEW), default=None)
-    compared = library_store.load_day(conn, day) if day else library_store.load_newest(conn, YARDSTICK)
+    compared = load_day_texts(conn, day) if day else load_newest_texts(conn, YARDSTICK)
     least = find_least(Interest(weights, texts).measure(compared))
     others = leave_out(weights, texts)
     return day, [(paper, near >= least) for paper, near in zip(held, others, strict=True)]

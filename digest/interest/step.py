@@ -15,8 +15,16 @@ from digest.model.libraries import LibraryPaper, Near, Opinion
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import DueSubscription
-from digest.store import libraries as library_store
-from digest.store.libraries import StoredLibrary, write_likes_source
+from digest.store.libraries import (
+    StoredLibrary,
+    load_counts,
+    load_day_texts,
+    load_least,
+    load_libraries,
+    load_newest_texts,
+    load_ordered,
+    write_likes_source,
+)
 from digest.store.papers import count_announced
 from digest.store.subscriptions import load_subscriptions
 
@@ -35,7 +43,7 @@ def load_weights(conn: Connection) -> Weights:
     """Return what words weigh by what was counted last; all the same before that."""
     from digest.interest.nearness import Weights  # noqa: PLC0415 - only who has a library pays for numpy
 
-    row = library_store.load_counts(conn)
+    row = load_counts(conn)
     return Weights.from_bytes(row.counts) if row else Weights()
 
 
@@ -71,14 +79,14 @@ class Interests:
     def find(self, conn: Connection, due: DueSubscription) -> _Profile | None:
         """Return what a subscription's reader keeps and likes; None for nothing, as for most."""
         if self._ordered is None:
-            self._ordered = frozenset(library_store.load_ordered(conn))
+            self._ordered = frozenset(load_ordered(conn))
         if due.id not in self._ordered:
             return None
         subscription = due.subscription
         readers = {"", self._config.find_reader(subscription) or ""}  # what a reader likes counts for them alone
         likes = sorted(write_likes_source(due.id, reader) for reader in readers)
         unknown = {*subscription.library, *subscription.not_like, *likes} - self._libraries.keys()
-        self._libraries |= dict.fromkeys(unknown) | library_store.load_libraries(conn, unknown)
+        self._libraries |= dict.fromkeys(unknown) | load_libraries(conn, unknown)
         said = tuple(source for source in likes if self._libraries[source])
         key = subscription.library, subscription.not_like, said
         if key not in self._profiles:
@@ -133,7 +141,7 @@ class Interests:
         profile = self.find(conn, due)
         if profile is None or profile.holds(paper):
             return None
-        text, texts = (paper.title, paper.abstract), library_store.load_day(conn, day) if is_new else []
+        text, texts = (paper.title, paper.abstract), load_day_texts(conn, day) if is_new else []
         nearness, *others = profile.interest.measure([text, *texts])
         title = profile.name_nearest(text)
         words = tuple((word, round(100 * share)) for word, share in profile.interest.explain(text) if title)
@@ -142,7 +150,7 @@ class Interests:
         return Near(nearness, is_top, title, words, place, len(others))
 
     def _find_least(self, conn: Connection, due: DueSubscription, profile: _Profile, day: date) -> int:
-        stored = library_store.load_least(conn, due.id, day)
+        stored = load_least(conn, due.id, day)
         return self._measure_day(conn, profile, day) if stored is None else stored
 
     def _measure_day(self, conn: Connection, profile: _Profile, day: date) -> int:
@@ -150,11 +158,11 @@ class Interests:
         from digest.interest.nearness import Texts, find_least  # noqa: PLC0415 - as above
 
         if day not in self._days:
-            texts = library_store.load_day(conn, day)
+            texts = load_day_texts(conn, day)
             self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
         if (read := self._days[day]) is None:
             # Where few papers are stored, those of the library are many of them.
-            read = Texts.read(one for one in library_store.load_newest(conn, YARDSTICK) if one not in profile.held)
+            read = Texts.read(one for one in load_newest_texts(conn, YARDSTICK) if one not in profile.held)
         return find_least(profile.interest.measure(read))
 
     def measure_days(
@@ -166,7 +174,7 @@ class Interests:
             days: the new papers of each, by their numbers in the index.
             index: papers that were read already; an announcement that was stored in parts is read anew.
         """
-        dues = load_subscriptions(conn, library_store.load_ordered(conn)) if days else []
+        dues = load_subscriptions(conn, load_ordered(conn)) if days else []
         profiles = [(due.id, profile) for due in dues if (profile := self.find(conn, due))]
         leasts: dict[date, Mapping[int, int]] = {}
         if not profiles:

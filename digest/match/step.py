@@ -34,13 +34,23 @@ from digest.model.messages import Occasion
 from digest.model.polls import Source
 from digest.poll.installation import Site
 from digest.query import PaperIndex
-from digest.store import matches as match_store
-from digest.store import papers as paper_store
-from digest.store import queries as query_store
-from digest.store import runs as cursor_store
-from digest.store import subscriptions as subscription_store
 from digest.store.libraries import load_ordered, save_least
-from digest.store.matches import FirstDigest
+from digest.store.matches import (
+    FirstDigest,
+    begin_match_run,
+    close_first_digest,
+    load_first_digests,
+    load_first_runs,
+    load_matched_mark,
+    load_seen_papers,
+    save_matches,
+    save_query_matches,
+    set_matched_mark,
+)
+from digest.store.papers import load_changes_after, load_latest_changes
+from digest.store.queries import active_revisions
+from digest.store.runs import load_cursors
+from digest.store.subscriptions import load_askers, load_subscriptions, make_due
 
 _PAPERS_AT_ONCE: Final = 4_000
 """Stored papers held against the queries together."""
@@ -50,7 +60,7 @@ def give_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
     """Make every first digest that is owed and can be made now."""
     at = site.clock.now()
     with site.store.read() as conn:
-        owed = match_store.load_first_digests(conn)
+        owed = load_first_digests(conn)
         looks = _find_ready(conn, site, [look for look in owed if look.revision.canonical not in awaiting])
         candidates = _find_candidates(conn, looks, at) if looks else []
         ordered = load_ordered(conn) if looks else []
@@ -62,7 +72,7 @@ def give_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
             every = {change.paper_key: change for chosen in lists for change in chosen}
             newest = choose_first_digest(every.values(), together[0][0].days, at)
             with site.store.read() as conn:
-                for due in subscription_store.load_subscriptions(conn, [id_]):
+                for due in load_subscriptions(conn, [id_]):
                     lists = interests.sort(conn, due, newest) or lists
         sample = {change.id for change in choose_sample(lists)}
         with site.store.begin() as conn:
@@ -73,7 +83,7 @@ def give_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
 def _find_ready(conn: Connection, site: Site, owed: Sequence[FirstDigest]) -> list[FirstDigest]:
     """Return those whose source was read to its end: an empty first digest would be the only one."""
     source = Source(site.config.arxiv.source)
-    looked = {key for key, cursor in cursor_store.load_cursors(conn, source).items() if cursor.last_complete_at}
+    looked = {key for key, cursor in load_cursors(conn, source).items() if cursor.last_complete_at}
     if "" in looked:
         return list(owed)
     return [look for look in owed if source is Source.QUERY and look.revision.canonical in looked]
@@ -86,12 +96,12 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetim
     if not wanted:
         return kept
     queries = {revision.canonical: query for revision, query in readable(look.revision for _, look in wanted)}
-    theirs = subscription_store.load_subscriptions(conn, sorted({look.subscription_id for _, look in wanted}))
+    theirs = load_subscriptions(conn, sorted({look.subscription_id for _, look in wanted}))
     exclusions = {stored.id: read_exclusion(stored.subscription) for stored in theirs}
     by_text: dict[str, list[int]] = {}
     for number, look in wanted:
         by_text.setdefault(look.revision.canonical, []).append(number)
-    latest = paper_store.load_latest_changes(conn)
+    latest = load_latest_changes(conn)
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
         index = PaperIndex(change.paper for change in batch)
         for text, met in zip(queries, index.find(queries.values()), strict=True):
@@ -106,7 +116,7 @@ def _find_candidates(conn: Connection, looks: Sequence[FirstDigest], at: datetim
 
 
 def _drop_seen(conn: Connection, look: FirstDigest, found: Sequence[StoredChange]) -> list[StoredChange]:
-    seen = match_store.load_seen_papers(conn, look.subscription_id, [change.paper_key for change in found])
+    seen = load_seen_papers(conn, look.subscription_id, [change.paper_key for change in found])
     return [change for change in found if change.paper_key not in seen]
 
 
@@ -114,17 +124,17 @@ def _give(
     conn: Connection, look: FirstDigest, candidates: Sequence[StoredChange], report: MatchReport, at: datetime
 ) -> None:
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
-    mark = match_store.load_matched_mark(conn, hold=True)
-    if match_store.load_first_runs(conn, look.subscription_id).get(look.query_id, 0) is not None:
+    mark = load_matched_mark(conn, hold=True)
+    if load_first_runs(conn, look.subscription_id).get(look.query_id, 0) is not None:
         return
     # What this subscription was shown meanwhile, for another saved query or by another process, stays out.
     chosen = _drop_seen(conn, look, candidates)
     occasion = Occasion.FIRST_DIGEST
-    run_id = match_store.begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
+    run_id = begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
     ids = tuple(sorted(change.id for change in chosen))
     if ids:
-        match_store.save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
-    match_store.close_first_digest(conn, look, run_id)
+        save_matches(conn, run_id, {look.subscription_id: ids}, at=at, occasion=occasion)
+    close_first_digest(conn, look, run_id)
     report.first_digests += bool(ids)
     report.looked_back.update(change.paper_key for change in chosen)
 
@@ -200,9 +210,9 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     edited, nothing is kept, and the next call works it out anew.
     """
     with site.store.read() as conn:
-        mark = match_store.load_matched_mark(conn)
-        changes = paper_store.load_changes_after(conn, mark, BATCH)
-        revisions = query_store.active_revisions(conn)
+        mark = load_matched_mark(conn)
+        changes = load_changes_after(conn, mark, BATCH)
+        revisions = active_revisions(conn)
     if not changes:
         return False
     index = index_changes(changes)
@@ -215,16 +225,14 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         leasts = Interests(site.config).measure_days(conn, days, index)
     at = site.clock.now()
     with site.store.begin() as conn:
-        now_at = match_store.load_matched_mark(conn, hold=True)
+        now_at = load_matched_mark(conn, hold=True)
         met = [revision.query_id for revision in revisions if revision.id in outcomes]
-        askers = subscription_store.load_subscriptions(conn, subscription_store.load_askers(conn, met))
+        askers = load_subscriptions(conn, load_askers(conn, met))
         # Last: on PostgreSQL an edit may come between two readings, and what was read before it is what counts.
-        if now_at != mark or query_store.active_revisions(conn) != revisions:
+        if now_at != mark or active_revisions(conn) != revisions:
             return True
-        run_id = match_store.begin_match_run(
-            conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
-        )
-        match_store.save_query_matches(conn, run_id, outcomes)
+        run_id = begin_match_run(conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll")
+        save_query_matches(conn, run_id, outcomes)
         for day, least in leasts.items():
             save_least(conn, day, least)
         kind_of = {change.id: change.kind for change in changes}
@@ -241,14 +249,14 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
                 report.excluded.update(by_id[id_].paper_key for id_ in {*unfiltered} - {*ids})
             if ids:
                 chosen[stored.id] = ids
-        match_store.save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
+        save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
         at_once = [
             stored.id
             for stored in askers
             if stored.subscription.cadence.kind is CadenceKind.AT_ONCE and stored.subscription.has_digests
         ]
-        subscription_store.make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
-        match_store.set_matched_mark(conn, changes[-1].id, expected=mark)
+        make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
+        set_matched_mark(conn, changes[-1].id, expected=mark)
     report.changes += len(changes)
     names = {revision.id: revision.name for revision in revisions}
     for revision_id, outcome in outcomes.items():
@@ -262,7 +270,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
 
 def find_overtaken(conn: Connection, source: str, changes: Iterable[StoredChange]) -> frozenset[int]:
     """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody checked."""
-    cursors = cursor_store.load_cursors(conn, source).values()
+    cursors = load_cursors(conn, source).values()
     began = min((cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None)
     marks = [(cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST]
     mark = max(marks, default=(0, 0))

@@ -14,7 +14,7 @@ from digest.config import Config
 from digest.model import secrets
 from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Destination, DestinationKind, DueSubscription
-from digest.store import database as token_store
+from digest.store.database import TokenPurpose, load_secret, load_token, make_token_row, save_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +89,22 @@ def make_refs_url(config: Config) -> str:
 
 def make_links(conn: Connection, config: Config) -> LinkMaker:
     """Return the maker of this installation's addresses, with the secret that the store made."""
-    return LinkMaker(config, token_store.load_secret(conn))
+    return LinkMaker(config, load_secret(conn))
 
 
 def find_generation(conn: Connection, maker: LinkMaker, destination: Destination) -> int:
     """Return the generation of the links to one person's preferences: the first that was not ended."""
     tokens = (maker.preferences_token(destination, number) for number in count())
-    stored = (token_store.load_token(conn, secrets.token_hash(token)) for token in tokens)
-    ended = (found is not None and found.purpose is token_store.TokenPurpose.ENDED for found in stored)
+    stored = (load_token(conn, secrets.token_hash(token)) for token in tokens)
+    ended = (found is not None and found.purpose is TokenPurpose.ENDED for found in stored)
     return next(number for number, is_ended in enumerate(ended) if not is_ended)
 
 
 def remember_preferences(conn: Connection, maker: LinkMaker, destination: Destination, *, at: datetime) -> str:
     """Make the address answer where one person changes what comes to them; return its token."""
     token = maker.preferences_token(destination, find_generation(conn, maker, destination))
-    row = token_store.make_token_row(secrets.token_hash(token), "preferences", destination=str(destination))
-    token_store.remember_tokens(conn, [row], at=at)
+    row = make_token_row(secrets.token_hash(token), "preferences", destination=str(destination))
+    save_tokens(conn, [row], at=at)
     return token
 
 
@@ -121,14 +121,14 @@ def remember_tokens(
         subscription = due.subscription
         name = subscription.name
         web = secrets.token_hash(maker.web_token(name, slot))
-        rows.append(token_store.make_token_row(web, "web", subscription=name, digest_id=digest_id))
+        rows.append(make_token_row(web, "web", subscription=name, digest_id=digest_id))
         archive = secrets.token_hash(maker.archive_token(name))
-        rows.append(token_store.make_token_row(archive, "archive", subscription=name))
+        rows.append(make_token_row(archive, "archive", subscription=name))
         for destination in subscription.destinations:
             if destination.kind is mail:
                 leave = secrets.token_hash(maker.leave_token(destination, name))
                 place = str(destination)
-                rows.append(token_store.make_token_row(leave, "leave", destination=place, subscription=name))
+                rows.append(make_token_row(leave, "leave", destination=place, subscription=name))
                 mine = secrets.token_hash(maker.preferences_token(destination))
-                rows.append(token_store.make_token_row(mine, "preferences", destination=place))
-    token_store.remember_tokens(conn, rows, at=at)
+                rows.append(make_token_row(mine, "preferences", destination=place))
+    save_tokens(conn, rows, at=at)

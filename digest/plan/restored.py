@@ -20,9 +20,17 @@ from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.plan.digests import plan_digest
 from digest.plan.turns import first_due, is_taken, latest_slot, next_due, take_slot
 from digest.poll.coverage import load_coverage
-from digest.store import database, matches, papers
-from digest.store import digests as digest_store
-from digest.store import subscriptions as subscription_store
+from digest.store.database import load_sent_until, mark_taken_as_sent, set_sent_until
+from digest.store.digests import DigestDraft, save_digests
+from digest.store.matches import (
+    MatchRow,
+    load_pending_matches,
+    load_pending_of_many,
+    load_seen_versions,
+    split_sent,
+)
+from digest.store.papers import load_changes
+from digest.store.subscriptions import end_pauses, load_subscriptions, take_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +46,16 @@ def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> 
 
     Pauses that were over by then have ended, and turns that had come were taken.
     """
-    database.set_sent_until(conn, until)
-    subscription_store.end_pauses(conn, until)
+    set_sent_until(conn, until)
+    end_pauses(conn, until)
     turns = {}
-    for due in subscription_store.load_subscriptions(conn):
+    for due in load_subscriptions(conn):
         is_active = due.state == SubscriptionState.ACTIVE
         if is_active and due.next_due_at is not None and due.next_due_at <= until:
             taken = _take_turn(due, until)
             turns[due.id] = next_due(due.subscription, until, taken), taken
-    subscription_store.take_turns(conn, turns)
-    return Settled(database.take_as_sent(conn, until, now), take_all_as_sent(conn, source, now))
+    take_turns(conn, turns)
+    return Settled(mark_taken_as_sent(conn, until, now), take_all_as_sent(conn, source, now))
 
 
 def _take_turn(due: DueSubscription, until: datetime) -> str:
@@ -65,17 +73,17 @@ def take_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
     Returns:
         How many papers that were, each counted once for each subscription; 0 if nothing was ever restored.
     """
-    if database.load_sent_until(conn) is None:
+    if load_sent_until(conn) is None:
         return 0
     active = {
         due.id: due.plan_after
-        for due in subscription_store.load_subscriptions(conn)
+        for due in load_subscriptions(conn)
         if due.state == SubscriptionState.ACTIVE and due.subscription.has_digests
     }
-    return take_as_sent(conn, matches.load_pending_of_many(conn, active), source, now)
+    return take_as_sent(conn, load_pending_of_many(conn, active), source, now)
 
 
-def take_as_sent(conn: Connection, pending: dict[int, list[matches.MatchRow]], source: str, now: datetime) -> int:
+def take_as_sent(conn: Connection, pending: dict[int, list[MatchRow]], source: str, now: datetime) -> int:
     """Record what was due by the moment that is kept as a digest that goes nowhere.
 
     So its feed keeps these papers, later versions of them are known as such, and their history says what became
@@ -84,15 +92,15 @@ def take_as_sent(conn: Connection, pending: dict[int, list[matches.MatchRow]], s
     Args:
         pending: what waits, by subscription; without what was taken as sent afterwards.
     """
-    until = database.load_sent_until(conn)
+    until = load_sent_until(conn)
     if until is None or not pending:
         return 0
-    changes = papers.load_changes(conn, {id_ for rows in pending.values() for row in rows for id_ in row.changes})
+    changes = load_changes(conn, {id_ for rows in pending.values() for row in rows for id_ in row.changes})
     announced = {id_: find_announced(change) for id_, change in changes.items()}
     early = {id_ for id_, moment in announced.items() if moment <= until}
     concerned = [id_ for id_, rows in pending.items() if any(early.intersection(row.changes) for row in rows)]
     count = 0
-    for due in subscription_store.load_subscriptions(conn, concerned):
+    for due in load_subscriptions(conn, concerned):
         sent = {
             id_
             for row in pending[due.id]
@@ -106,19 +114,19 @@ def take_as_sent(conn: Connection, pending: dict[int, list[matches.MatchRow]], s
         if not sent:
             continue
         count += len({changes[id_].paper_key for id_ in sent})
-        consumed = matches.split_sent(conn, due.id, sent, pending[due.id])
+        consumed = split_sent(conn, due.id, sent, pending[due.id])
         record = plan_digest(
             due,
             [changes[id_] for id_ in sent],
             {revision.name: query for revision, query in readable(due.revisions)},
-            matches.load_seen_versions(conn, due.id, {changes[id_].paper_key for id_ in sent}),
+            load_seen_versions(conn, due.id, {changes[id_].paper_key for id_ in sent}),
             load_coverage(conn, source, now),
             slot=f"restored:{max(consumed)}",
             occasion=Occasion.ALREADY_SENT,
             now=now,
         )
-        digest_store.save_digests(conn, [digest_store.DigestDraft(due.id, record, (), consumed)], at=now)
-        left = matches.load_pending_matches(conn, due.id, due.plan_after)
+        save_digests(conn, [DigestDraft(due.id, record, (), consumed)], at=now)
+        left = load_pending_matches(conn, due.id, due.plan_after)
         pending.pop(due.id)
         if left:
             pending[due.id] = left

@@ -37,11 +37,35 @@ from digest.poll.coverage import load_coverage, reach_back
 from digest.poll.installation import Site
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
-from digest.store import database, matches, papers, views
-from digest.store import digests as digest_store
-from digest.store import subscriptions as subscription_store
-from digest.store.digests import DigestDraft
-from digest.store.matches import DueTurn, MatchRow, let_go
+from digest.store.database import load_sent_until
+from digest.store.digests import DigestDraft, load_earlier_digests, load_summaries, save_digests
+from digest.store.matches import (
+    DueTurn,
+    MatchRow,
+    let_go,
+    load_due_turns,
+    load_feed_matches,
+    load_first_digests,
+    load_first_runs,
+    load_matched_mark,
+    load_pending_matches,
+    load_pending_of_many,
+    load_seen_versions,
+    load_stored_mark,
+    load_undue_subscriptions,
+    load_unplanned_looks,
+    sent_somewhere,
+)
+from digest.store.papers import load_changes, load_earlier_changes, load_versions
+from digest.store.subscriptions import (
+    end_pauses,
+    load_subscriptions,
+    load_unwelcomed,
+    make_due,
+    take_turns,
+    welcome,
+)
+from digest.store.views import find_recorded, has_turns
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -78,7 +102,7 @@ class Drafts:
         """Return what makes this installation's addresses."""
         if self._maker is None:
             self._maker = make_links(conn, self._site.config)
-            self._scope = f"{self._maker.installation}{database.load_sent_until(conn) or ''}"
+            self._scope = f"{self._maker.installation}{load_sent_until(conn) or ''}"
         return self._maker
 
     def load_coverage(self, conn: Connection, moment: datetime | None = None) -> Coverage:
@@ -90,7 +114,7 @@ class Drafts:
         at = moment or self.now
         if at not in self._coverages:
             coverage = load_coverage(conn, self.source, at)
-            if matches.load_matched_mark(conn) < matches.load_stored_mark(conn):
+            if load_matched_mark(conn) < load_stored_mark(conn):
                 coverage = replace(coverage, is_complete=False, is_settled=False)
             self._coverages[at] = coverage
         return self._coverages[at]
@@ -113,12 +137,12 @@ class Drafts:
                 sent = mailing_moment(mailing)
                 covered_until = covered_since(due.subscription, due.last_slot) or sent
                 since[due.id] = mailing_moment(next(mailings_between(covered_until, sent), mailing))
-        return digest_store.load_earlier(conn, since)
+        return load_earlier_digests(conn, since)
 
     def read(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
         """Read the changes that a batch of matches is about, before it is drafted."""
         ids = {id_ for row in rows for id_ in row.changes}
-        self._changes = papers.load_changes(conn, ids)
+        self._changes = load_changes(conn, ids)
         if len(self._ready) > _KEPT_PAPERS:
             self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
         if len(self._entries) > _KEPT_ENTRIES:
@@ -200,7 +224,7 @@ class Drafts:
             scope=f"{self._scope}:{due.id}",
         )
         consumed = [row.match_run_id for row in rows]
-        return digest_store.DigestDraft(due.id, digest, plans, consumed)
+        return DigestDraft(due.id, digest, plans, consumed)
 
     def _judge(
         self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]
@@ -263,27 +287,27 @@ def _read_recorded(conn: Connection, due: DueSubscription, change_ids: Collectio
     Which of those that it follows no more brought a change to it is not kept.
     """
     followed = [revision.query_id for revision in due.revisions]
-    return _read_queries([one for _, one in views.find_recorded(conn, change_ids, followed)])
+    return _read_queries([one for _, one in find_recorded(conn, change_ids, followed)])
 
 
 def _load_seen(conn: Connection, due: DueSubscription, changes: Collection[StoredChange]) -> dict[int, Seen]:
     """Return what the reader saw before; of papers that were never stored before, that is nothing."""
     known = [change.paper_key for change in changes if change.previous is not None or change.kind is Kind.KNOWN]
-    seen = matches.load_seen_versions(conn, due.id, known) if known else {}
-    texts = papers.load_versions(conn, {one.key for one in seen.values()}) if seen else {}
+    seen = load_seen_versions(conn, due.id, known) if known else {}
+    texts = load_versions(conn, {one.key for one in seen.values()}) if seen else {}
     return {key: replace(one, paper=texts[one.key]) for key, one in seen.items()}
 
 
 def _load_later(conn: Connection, changes: Collection[StoredChange]) -> dict[int, tuple[StoredChange, ...]]:
     """Return what was found of papers after these changes, by paper."""
     latest = {change.paper_key: change.id for change in sorted(changes, key=lambda change: change.id)}
-    histories = papers.load_earlier_changes(conn, latest.keys())
+    histories = load_earlier_changes(conn, latest.keys())
     return {key: tuple(change for change in histories[key] if change.id > id_) for key, id_ in latest.items()}
 
 
 def _is_untold(conn: Connection, due: DueSubscription, mailing: date) -> bool:
     """Whether no digest of a subscription covers an announcement yet; one of a failed check does not."""
-    since = digest_store.load_earlier(conn, {due.id: mailing_moment(mailing)})
+    since = load_earlier_digests(conn, {due.id: mailing_moment(mailing)})
     told_until = find_told_until(since.get(due.id, ()))
     return told_until is None or mailing > told_until
 
@@ -339,14 +363,14 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
     """
     report, now = PlanReport(), site.clock.now()
     with site.store.read() as conn:
-        if not views.has_turns(conn, now):
+        if not has_turns(conn, now):
             return report
     with site.store.begin() as conn:
         make_due_what_waits(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
-        joined = subscription_store.load_subscriptions(conn, ids=subscription_store.load_unwelcomed(conn))
-        first_digests = subscription_store.load_subscriptions(conn, ids=matches.load_unplanned_looks(conn))
+        joined = load_subscriptions(conn, ids=load_unwelcomed(conn))
+        first_digests = load_subscriptions(conn, ids=load_unplanned_looks(conn))
     for step, dues in ((_plan_welcome, joined), (_plan_first_digest, first_digests)):
         for due in dues:
             if leave_quiet(due.subscription.cadence, due.subscription.quiet_hours, now) <= now:
@@ -357,12 +381,12 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
 
 def make_due_what_waits(conn: Connection, now: datetime) -> None:
     """Let subscriptions that wait for no turn tell what was found in a pause, or while they still had turns."""
-    subscription_store.end_pauses(conn, now)
-    waiting = subscription_store.load_subscriptions(conn, matches.load_undue_subscriptions(conn))
+    end_pauses(conn, now)
+    waiting = load_subscriptions(conn, load_undue_subscriptions(conn))
     for due in waiting:
         if due.subscription.has_digests:
             at = first_due(due.subscription, now, due.last_slot)
-            subscription_store.make_due(conn, [due.id], at)
+            make_due(conn, [due.id], at)
 
 
 def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelta | None) -> None:
@@ -372,7 +396,7 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
         batch: list[DueTurn] = []
         try:
             with site.store.begin() as conn:
-                batch = matches.load_due_turns(conn, drafts.now, BATCH, after=after, lock=True)
+                batch = load_due_turns(conn, drafts.now, BATCH, after=after, lock=True)
                 part = _plan_turns(conn, drafts, batch, patience)
         except DigestError as error:
             is_away = isinstance(error, StoreError) and not isinstance(error, StoreBusy)
@@ -403,11 +427,11 @@ def _attempt(site: Site, report: PlanReport, name: str, step: Callable[[Connecti
 
 def _plan_welcome(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
     """Send a sample of what a subscription had to those of its places alone that came later."""
-    places = tuple(place for place in subscription_store.welcome(conn, due.id) if not place.is_pulled)
+    places = tuple(place for place in welcome(conn, due.id) if not place.is_pulled)
     span = timedelta(days=due.subscription.look_back)
     had = [
         row
-        for row in matches.load_feed_matches(conn, due.id, span=span, at_least=FIRST_DIGEST_PAPERS)
+        for row in load_feed_matches(conn, due.id, span=span, at_least=FIRST_DIGEST_PAPERS)
         if row.digest_id is not None or row.match_run_id <= due.plan_after  # the rest is yet to come to all
     ]
     rows = leave_out_excluded(conn, due, had)
@@ -426,14 +450,14 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     looks = [row for row in pending if row.occasion == Occasion.FIRST_DIGEST]
     if not looks:
         return PlanReport()
-    begun, runs = matches.load_first_runs(conn, due.id), {row.match_run_id for row in looks}
+    begun, runs = load_first_runs(conn, due.id), {row.match_run_id for row in looks}
     late = [f"“{one.name}”" for one in due.revisions if begun.get(one.query_id, 0) is None]
     remark = f"Those for {', '.join(late)} come later." if late else ""
     # A reader's very first digest has the new papers too, unless its own turn has come: it may be days away, and
     # new papers wait for it only where there were digests before. A later one tells of the new queries alone.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
     rows = pending
-    is_known = bool(digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1))
+    is_known = bool(load_summaries(conn, subscription_ids=[due.id], limit=1))
     if has_turn or due.last_slot or is_known:
         due = replace(due, revisions=tuple(one for one in due.revisions if begun.get(one.query_id) in runs))
         rows = looks
@@ -449,7 +473,7 @@ def leave_out_excluded(conn: Connection, due: DueSubscription, rows: Sequence[Ma
     exclusion = read_exclusion(due.subscription)
     if not exclusion:
         return list(rows)
-    changes = papers.load_changes(conn, {id_ for row in rows for id_ in row.changes})
+    changes = load_changes(conn, {id_ for row in rows for id_ in row.changes})
     excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
     kept = [replace(row, changes=tuple(id_ for id_ in row.changes if id_ not in excluded)) for row in rows]
     return [row for row in kept if row.changes]
@@ -457,7 +481,7 @@ def leave_out_excluded(conn: Connection, due: DueSubscription, rows: Sequence[Ma
 
 def _plan_turn(drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection) -> PlanReport:
     """Plan the turn of one subscription, unless somebody took it meanwhile."""
-    found = matches.load_due_turns(conn, drafts.now, 1, lock=True, only=subscription_id)
+    found = load_due_turns(conn, drafts.now, 1, lock=True, only=subscription_id)
     return _plan_turns(conn, drafts, found, patience)
 
 
@@ -466,7 +490,7 @@ def _plan_turns(
 ) -> PlanReport:
     """Plan the turns of subscriptions that this transaction has locked."""
     report = PlanReport()
-    heard = matches.sent_somewhere(conn, [turn.id for turn in batch])
+    heard = sent_somewhere(conn, [turn.id for turn in batch])
     come = [turn for turn in batch if turn.id in heard]
     coverage = drafts.load_coverage(conn)
     pending = _load_pending(
@@ -504,10 +528,10 @@ def _plan_turns(
             case TurnOutcome.POSTPONE:
                 report.resting.append(turn.name)
     drafts.read(conn, (row for id_ in told for row in pending.get(id_, ())))
-    whole = {due.id: due for due in subscription_store.load_subscriptions(conn, told)}
+    whole = {due.id: due for due in load_subscriptions(conn, told)}
     quiet = [due for id_, due in whole.items() if id_ not in pending]
     earlier = drafts.load_earlier(conn, quiet)
-    owed = {look.subscription_id for look in matches.load_first_digests(conn)} if quiet else set()
+    owed = {look.subscription_id for look in load_first_digests(conn)} if quiet else set()
     for due in quiet:
         had, has_note = earlier.get(due.id, ()), due.subscription.when_empty is WhenEmpty.NOTE
         is_greeted = due.id in owed or any(one.occasion.is_sample for one in had)
@@ -530,14 +554,14 @@ def _plan_turns(
         for id_, turn in told.items()
     ]
     taken |= {turn.id: (None, turn.last_slot) for turn in batch if turn.id not in heard}  # nobody is written to
-    subscription_store.take_turns(conn, taken)
+    take_turns(conn, taken)
     report.add(_save(conn, drafts, chosen))
     return report
 
 
 def _load_pending(
     conn: Connection, drafts: Drafts, plan_after: Mapping[int, int], excluding: Iterable[int]
-) -> dict[int, list[matches.MatchRow]]:
+) -> dict[int, list[MatchRow]]:
     """Return what waits to be planned, by those who have anything, without what was excluded since or sent before.
 
     Args:
@@ -545,17 +569,17 @@ def _load_pending(
         plan_after: subscription -> only match runs after this one.
         excluding: those among them that exclude anything.
     """
-    pending = matches.load_pending_of_many(conn, plan_after)
+    pending = load_pending_of_many(conn, plan_after)
     concerned = [id_ for id_ in excluding if id_ in pending]
-    for due in subscription_store.load_subscriptions(conn, concerned) if concerned else ():
+    for due in load_subscriptions(conn, concerned) if concerned else ():
         exclusion, rows = read_exclusion(due.subscription), pending[due.id]
         if not exclusion:
             continue
-        changes = papers.load_changes(conn, {id_ for row in rows for id_ in row.changes})
+        changes = load_changes(conn, {id_ for row in rows for id_ in row.changes})
         excluded = {id_ for id_, change in changes.items() if exclusion.covers(change)}
         if excluded:
             let_go(conn, due.id, excluded, rows)
-            left = matches.load_pending_matches(conn, due.id, due.plan_after)
+            left = load_pending_matches(conn, due.id, due.plan_after)
             if left:
                 pending[due.id] = left
             else:
@@ -564,11 +588,9 @@ def _load_pending(
     return pending
 
 
-def _save(
-    conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, digest_store.DigestDraft]]
-) -> PlanReport:
+def _save(conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, DigestDraft]]) -> PlanReport:
     """Store digests that were drafted, with their deliveries and addresses."""
-    ids = digest_store.save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
+    ids = save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
     saved = [(due, draft) for due, draft in chosen if due.id in ids]  # the others' slots have their digests
     maker = drafts.maker(conn)
     remember_tokens(conn, maker, [(due, draft.digest.slot, ids[due.id]) for due, draft in saved], at=drafts.now)

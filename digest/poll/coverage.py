@@ -11,16 +11,16 @@ from digest.model.announcements import latest_mailing, mailing_moment, mailings_
 from digest.model.messages import Coverage
 from digest.model.polls import Source
 from digest.poll.rules import assess_coverage
-from digest.store import papers as mailing_store
-from digest.store import runs as run_store
+from digest.store.papers import count_announced
+from digest.store.runs import load_recent_polls
 
 
 def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
     """Say what has been checked of the last announcement: each check is for all saved queries."""
     mailing = latest_mailing(now)
-    new = mailing_store.count_announced(conn, mailing, mailing).get(mailing, 0)
-    polls = run_store.load_recent_polls(conn, source, now)
-    checks = run_store.load_recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
+    new = count_announced(conn, mailing, mailing).get(mailing, 0)
+    polls = load_recent_polls(conn, source, now)
+    checks = load_recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
     return assess_coverage(polls, now, checks=checks, new=new)
 
 
@@ -40,7 +40,7 @@ def reach_back(
         first = next(mailings_between(covered_until, mailing_moment(coverage.mailing)), None)
     if first is None or first >= coverage.mailing:
         return coverage
-    counts = mailing_store.count_announced(conn, first, coverage.mailing)
+    counts = count_announced(conn, first, coverage.mailing)
     day_before = mailing_moment(first) - timedelta(seconds=1)
     expected = sum(1 for _ in mailings_between(day_before, mailing_moment(coverage.mailing)))
     return replace(coverage, since=first, new=sum(counts.values()), mailings=expected)

@@ -35,10 +35,31 @@ from digest.model.polls import Source
 from digest.poll import rules
 from digest.poll.installation import Site
 from digest.query import Query, analyse, matches, parse_query
-from digest.store import papers as mailing_store
-from digest.store import runs
+from digest.store.papers import (
+    STORED,
+    assign_mailings,
+    load_days_before,
+    load_forgotten,
+    load_known,
+    load_mark,
+    load_newest_paper,
+    load_unassigned,
+    save_changes,
+)
 from digest.store.queries import Watch, load_watches
-from digest.store.runs import Cursor, PollRun
+from digest.store.runs import (
+    Cursor,
+    PollRun,
+    finish_run,
+    load_cursor,
+    load_cursors,
+    load_last_runs,
+    load_last_total,
+    move_cursor,
+    note_progress,
+    quarantine_entries,
+    start_run,
+)
 
 Judge: TypeAlias = "Callable[[Paper], Horizon]"
 """By what a check decides what is new: the horizon of each paper."""
@@ -108,8 +129,8 @@ def _find_floor(horizon: Horizon) -> datetime | None:
 
 def load_horizons(conn: Connection) -> Horizons:
     """Return the horizons of the harvest and of all saved queries in force."""
-    harvest = runs.load_cursor(conn, Source.HARVEST)
-    searched = runs.load_cursors(conn, Source.QUERY)
+    harvest = load_cursor(conn, Source.HARVEST)
+    searched = load_cursors(conn, Source.QUERY)
     horizons = Horizons(horizon_of(harvest))
     for watch in load_watches(conn):
         text, cursor = watch.canonical, searched.get(watch.canonical)
@@ -285,10 +306,10 @@ class RecordedRun:
         self._highest = ArxivId.parse(resumed.highest_id) if resumed and resumed.highest_id else None
         self._window_from = window_from
         with site.store.begin() as conn:
-            newest = mailing_store.load_newest(conn, is_harvested=True)
-            before = runs.load_last_runs(conn, self._source, 1)
-            last_total = runs.load_last_total(conn, self._source)
-            self._id = runs.start_run(
+            newest = load_newest_paper(conn, is_harvested=True)
+            before = load_last_runs(conn, self._source, 1)
+            last_total = load_last_total(conn, self._source)
+            self._id = start_run(
                 conn,
                 source=self._source,
                 query_key=self._query_key,
@@ -327,7 +348,7 @@ class RecordedRun:
         """Note that nothing was found, and that it is searched for since an earlier day; return that day."""
         self._window_from, self._was_widened = window_from, True
         with self._site.store.begin() as conn:
-            runs.note_progress(conn, self._id, window_from=window_from)
+            note_progress(conn, self._id, window_from=window_from)
         return window_from
 
     def note_shortfall(self, reason: str, told: str = "") -> None:
@@ -345,7 +366,7 @@ class RecordedRun:
         if not (begins or self._totals[text]):
             return
         with self._site.store.begin() as conn:
-            runs.move_cursor(
+            move_cursor(
                 conn,
                 source=self._source,
                 query_key=text,
@@ -367,11 +388,9 @@ class RecordedRun:
                 conn, papers, self._judge, run_id=self._id, at=at, as_of=page.page.response_date
             )
             set_aside = ((entry.position, entry.error, entry.snippet) for entry in quarantined)
-            runs.quarantine_entries(
-                conn, self._id, self._pages, set_aside, at, readable=[paper.id for paper in papers]
-            )
+            quarantine_entries(conn, self._id, self._pages, set_aside, at, readable=[paper.id for paper in papers])
             self._count(papers, changes, len(quarantined))
-            runs.note_progress(
+            note_progress(
                 conn,
                 self._id,
                 pages=self._pages,
@@ -432,7 +451,7 @@ class RecordedRun:
         outcome = ("partial" if self._pages else "failed") if failure else "complete" if self.papers else "empty"
         with self._site.store.begin() as conn:
             self._report.mailings |= _assign_mailings(conn, self._source, self._started)
-            runs.finish_run(
+            finish_run(
                 conn,
                 self._id,
                 outcome=outcome,
@@ -443,7 +462,7 @@ class RecordedRun:
                 requests=requests,
             )
             if not failure:
-                runs.move_cursor(
+                move_cursor(
                     conn,
                     source=self._source,
                     query_key=self._query_key,
@@ -471,13 +490,13 @@ def store_changes(
         as_of: arXiv's own time of it (UTC).
     """
     # Who stores the same papers at once waits, and finds them known.
-    mailing_store.load_mark(conn, mailing_store.STORED, hold=True)
-    known = mailing_store.load_known(conn, [paper.id for paper in papers])
-    gone = mailing_store.load_forgotten(conn, [paper.id for paper in papers if paper.id not in known])
+    load_mark(conn, STORED, hold=True)
+    known = load_known(conn, [paper.id for paper in papers])
+    gone = load_forgotten(conn, [paper.id for paper in papers if paper.id not in known])
     changes = _compare_by_horizon([paper for paper in papers if paper.id not in gone], known, judge, as_of)
     for paper in keep_latest(paper for paper in papers if paper.id in gone):
         changes += compare_forgotten(paper, gone[paper.id].forgotten_version, gone[paper.id].forgotten_hash)
-    mailing_store.save_changes(conn, changes, content_hash, run_id=run_id, at=at, as_of=as_of)
+    save_changes(conn, changes, content_hash, run_id=run_id, at=at, as_of=as_of)
     return changes
 
 
@@ -487,16 +506,16 @@ def _assign_mailings(conn: Connection, source: Source, until: datetime) -> Count
     Ids that were missing came with their neighbours. Everything else was not there to be seen by the last
     complete check. `until` is when this check began (UTC).
     """
-    submitted = mailing_store.load_unassigned(conn)
+    submitted = load_unassigned(conn)
     if source is Source.GAPS:
-        mailings = mailing_store.load_days_before(conn, submitted)
+        mailings = load_days_before(conn, submitted)
     else:
         source = Source.QUERY if source is Source.QUERY else Source.HARVEST
-        last = runs.load_cursor(conn, source).last_complete_at or until
+        last = load_cursor(conn, source).last_complete_at or until
         candidates = list(mailings_between(last - rules.VISIBLE_AFTER[source], until)) or [latest_mailing(until)]
         days = estimate_mailings([*submitted.values()], candidates)
         mailings = dict(zip(submitted, days, strict=True))
-    mailing_store.assign_mailings(conn, mailings)
+    assign_mailings(conn, mailings)
     return Counter(mailings.values())
 
 

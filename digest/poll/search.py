@@ -27,11 +27,18 @@ from digest.poll import rules
 from digest.poll.installation import Site
 from digest.poll.record import Horizons, Judge, PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.query import analyse, matches, parse_query, to_arxiv
-from digest.store import matches as match_store
-from digest.store import papers as paper_store
-from digest.store import queries as query_store
-from digest.store import runs as run_store
-from digest.store.matches import FirstDigest
+from digest.store.matches import FirstDigest, load_first_digests
+from digest.store.papers import load_latest_changes
+from digest.store.queries import active_revisions
+from digest.store.runs import (
+    ABANDONED,
+    load_cursor,
+    load_cursors,
+    load_last_looks,
+    load_last_reaching,
+    load_last_runs,
+    load_polls_since,
+)
 
 BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 """arXiv's first month: a first check asks for the newest papers, however old."""
@@ -52,7 +59,7 @@ def look_back(site: Site, report: PollReport) -> None:
     """
     now = site.clock.now()
     with site.store.read() as conn:
-        pending = {look.revision.canonical: look for look in match_store.load_first_digests(conn) if look.days}
+        pending = {look.revision.canonical: look for look in load_first_digests(conn) if look.days}
         if not pending:
             return
         if site.config.arxiv.source == "query":
@@ -61,9 +68,9 @@ def look_back(site: Site, report: PollReport) -> None:
             return
         if report.is_cut_short:
             return
-        judge = make_judge(horizon_of(run_store.load_cursor(conn, Source.HARVEST)))
+        judge = make_judge(horizon_of(load_cursor(conn, Source.HARVEST)))
         thin = _find_thin(conn, pending)
-        made_today = len(run_store.load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24)))
+        made_today = len(load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24)))
     left = thin[: max(0, rules.MOST_LOOK_UPS - made_today)]
     unanswered: list[str] = []
     while left and len(unanswered) < _FAILURES and site.clock.now() - now < rules.LONGEST_LOOK_UP:
@@ -75,9 +82,9 @@ def look_back(site: Site, report: PollReport) -> None:
 
 def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     """Return the queries that match too little of what is stored, and were not asked for their newest papers."""
-    asked = run_store.load_cursors(conn, Source.FIRST_DIGEST)
+    asked = load_cursors(conn, Source.FIRST_DIGEST)
     queries = {text: parse_query(text) for text in texts if text not in asked}
-    stored = [analyse(change.paper) for change in paper_store.load_latest_changes(conn)] if queries else []
+    stored = [analyse(change.paper) for change in load_latest_changes(conn)] if queries else []
     return [
         text
         for text, query in queries.items()
@@ -123,11 +130,9 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     now = site.clock.now()
     with site.store.read() as conn:
         horizons = load_horizons(conn)
-        texts = sorted({revision.canonical for revision in query_store.active_revisions(conn)})
-        last = run_store.load_last_looks(conn, Source.QUERY)
-        reaching = {
-            days: run_store.load_last_reaching(conn, Source.QUERY, days) for days, _ in rules.SEARCH_LOOKBACKS
-        }
+        texts = sorted({revision.canonical for revision in active_revisions(conn)})
+        last = load_last_looks(conn, Source.QUERY)
+        reaching = {days: load_last_reaching(conn, Source.QUERY, days) for days, _ in rules.SEARCH_LOOKBACKS}
     has_new = not last.failures and any(text not in horizons.searched for text in texts)
     if not texts or not (even_if_not_due or has_new or rules.is_poll_due(last, now)):
         report.why_not = rules.describe_pause(last, now, site.config.zone) if texts else ""
@@ -201,11 +206,9 @@ def stand_in_for_harvest(
     if is_unwanted or last.complete is None or last.complete >= poll_time:
         return
     with site.store.read() as conn:
-        harvests = run_store.load_last_runs(conn, Source.HARVEST, _RUNS_SEARCHED)
-        before = run_store.load_last_runs(conn, Source.FALLBACK, 1)
-    failed = [
-        run for run in takewhile(lambda run: not run.is_complete, harvests) if run.failure != run_store.ABANDONED
-    ]
+        harvests = load_last_runs(conn, Source.HARVEST, _RUNS_SEARCHED)
+        before = load_last_runs(conn, Source.FALLBACK, 1)
+    failed = [run for run in takewhile(lambda run: not run.is_complete, harvests) if run.failure != ABANDONED]
     is_first = not before or before[0].started_at < poll_time
     if not (failed and is_first and now - failed[-1].started_at >= rules.FALLBACK_AFTER):
         return

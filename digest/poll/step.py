@@ -23,10 +23,22 @@ from digest.poll import rules
 from digest.poll.installation import Site
 from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.search import poll_queries, stand_in_for_harvest
-from digest.store import papers as mailing_store
-from digest.store import runs as run_store
-from digest.store import views
-from digest.store.runs import PollRun
+from digest.store.papers import load_newest_paper
+from digest.store.runs import (
+    PollRun,
+    abandon_running,
+    close_found_gaps,
+    give_up_gaps,
+    load_announced_numbers,
+    load_cursor,
+    load_last_looks,
+    load_last_reaching,
+    load_last_runs,
+    load_open_gaps,
+    mark_gaps_asked,
+    save_gaps,
+)
+from digest.store.views import count_requests
 
 RESERVED = 2
 """Requests of a run for ids never asked for yet, whatever else was asked that day: an announcement is not complete
@@ -39,16 +51,16 @@ def check_gaps(site: Site, report: PollReport) -> None:
         return
     now = site.clock.now()
     with site.store.begin() as conn:
-        cursor = run_store.load_cursor(conn, Source.HARVEST)
-        stored, mark = run_store.load_numbers(conn), (cursor.mark_month, cursor.mark_number)
+        cursor = load_cursor(conn, Source.HARVEST)
+        stored, mark = load_announced_numbers(conn), (cursor.mark_month, cursor.mark_number)
         missing = list(rules.find_missing(stored, mark))
         if rules.is_sparse(stored, missing, mark):
-            run_store.give_up_gaps(conn, [(gap, rules.SPARSE) for gap in run_store.load_open(conn)], now)
+            give_up_gaps(conn, [(gap, rules.SPARSE) for gap in load_open_gaps(conn)], now)
         else:
-            run_store.note_missing(conn, missing, now)
-        found = run_store.close_found(conn, now)
-        due = rules.choose_due(run_store.load_open(conn), now)
-        made_today = views.count_requests(conn, now - timedelta(hours=24))
+            save_gaps(conn, missing, now)
+        found = close_found_gaps(conn, now)
+        due = rules.choose_due(load_open_gaps(conn), now)
+        made_today = count_requests(conn, now - timedelta(hours=24))
     is_untold = any(gap.asked_at is None for gap in due)
     in_run = max(0, rules.REQUESTS_A_RUN - report.requests)
     in_budget, reserved = min(in_run, max(0, rules.REQUESTS_A_DAY - made_today)), min(in_run, RESERVED)
@@ -96,11 +108,11 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
     """Note that ids were asked for, and which of them are given up; return how many were found."""
     now = site.clock.now()
     with site.store.begin() as conn:
-        found = run_store.close_found(conn, now)
-        run_store.note_asked(conn, asked, now)
+        found = close_found_gaps(conn, now)
+        mark_gaps_asked(conn, asked, now)
         still = {gap.id for gap in asked}
-        given_up = [gap for gap in run_store.load_open(conn) if gap.id in still and rules.is_given_up(gap)]
-        run_store.give_up_gaps(conn, [(gap, rules.explain_giving_up(gap)) for gap in given_up], now)
+        given_up = [gap for gap in load_open_gaps(conn) if gap.id in still and rules.is_given_up(gap)]
+        give_up_gaps(conn, [(gap, rules.explain_giving_up(gap)) for gap in given_up], now)
     return found
 
 
@@ -114,8 +126,8 @@ def poll_days(site: Site, days: int) -> PollReport:
     """Store what arXiv announced in the last days, or since it was last asked, without saved queries."""
     report = PollReport()
     with site.store.begin() as conn:
-        run_store.abandon_running(conn, site.clock.now())
-        last = run_store.load_last_looks(conn, Source.HARVEST)
+        abandon_running(conn, site.clock.now())
+        last = load_last_looks(conn, Source.HARVEST)
     _poll_harvest(site, report, even_if_not_due=last.failure is not None, first_days=days)
     return report
 
@@ -140,12 +152,10 @@ def _poll_harvest(
     now = site.clock.now()
     with site.store.read() as conn:
         horizons = load_horizons(conn)
-        cursor = run_store.load_cursor(conn, Source.HARVEST)
-        last = run_store.load_last_looks(conn, Source.HARVEST)
-        reaching = {
-            days: run_store.load_last_reaching(conn, Source.HARVEST, days) for days, _ in rules.HARVEST_OVERLAPS
-        }
-        newest = mailing_store.load_newest(conn, is_harvested=True)
+        cursor = load_cursor(conn, Source.HARVEST)
+        last = load_last_looks(conn, Source.HARVEST)
+        reaching = {days: load_last_reaching(conn, Source.HARVEST, days) for days, _ in rules.HARVEST_OVERLAPS}
+        newest = load_newest_paper(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not (even_if_not_due or rules.is_poll_due(last, now)):
         report.why_not = rules.describe_pause(last, now, site.config.zone)
@@ -207,7 +217,7 @@ def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
     Tokens end at midnight UTC. A list is in order of the days papers were touched, and what is touched
     meanwhile moves to its end, so nothing is missed behind the day where it is gone on with.
     """
-    runs = run_store.load_last_runs(conn, Source.HARVEST, 1)
+    runs = load_last_runs(conn, Source.HARVEST, 1)
     if not runs or not runs[0].has_failed or not runs[0].next_token:
         return None  # one that runs now belongs to another replica
     same_day = runs[0].started_at.astimezone(UTC).date() == now.astimezone(UTC).date()

@@ -24,8 +24,8 @@ from digest.model.errors import DigestError
 from digest.model.messages import Receipt
 from digest.model.subscriptions import Destination
 from digest.poll.installation import Site
-from digest.store import database
-from digest.store import workers as alarm_store
+from digest.store.database import load_secret
+from digest.store.workers import StoredAlarm, claim_alarms, keep_alarms, mark_notified
 from digest.wire import ExchangeError, ask_status
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
     with site.store.read() as conn:
         found = load_alarms(conn, site.config, now, planning=planning)
     with site.store.begin() as conn:
-        alarm_store.keep_alarms(conn, found, now)
-        claimed = alarm_store.claim_alarms(conn, found, now) if settings.to else []
+        keep_alarms(conn, found, now)
+        claimed = claim_alarms(conn, found, now) if settings.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found
     failures = ping(site.config) if settings.ping_url and does_its_work(found) else []
@@ -94,7 +94,7 @@ def ping(config: Config) -> list[str]:
     return [f"the ping failed: the ping address answered {status}"] if status >= HTTPStatus.BAD_REQUEST else []
 
 
-def _tell(site: Site, claimed: Sequence[alarm_store.StoredAlarm], now: datetime) -> list[str]:
+def _tell(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
     """Send several alarms in one message; return where that failed, in sentences.
 
     They count as sent once any destination took it.
@@ -110,11 +110,11 @@ def _tell(site: Site, claimed: Sequence[alarm_store.StoredAlarm], now: datetime)
     if len(failures) < len(site.config.alarms.to):
         with site.store.begin() as conn:
             for alarm in claimed:
-                alarm_store.mark_told(conn, alarm, now)
+                mark_notified(conn, alarm, now)
     return failures
 
 
-def _describe(site: Site, claimed: Sequence[alarm_store.StoredAlarm], now: datetime) -> AlarmContext:
+def _describe(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> AlarmContext:
     from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
 
     views = []
@@ -131,7 +131,7 @@ def _describe(site: Site, claimed: Sequence[alarm_store.StoredAlarm], now: datet
     return AlarmContext(short + more, tuple(views), _name_installation(site), _write(site, now))
 
 
-def _cut(alarm: alarm_store.StoredAlarm) -> str:
+def _cut(alarm: StoredAlarm) -> str:
     """Return what is or was wrong, without what to do about it."""
     return alarm.detail.partition(". ")[0]
 
@@ -140,7 +140,7 @@ def _send(site: Site, destination: Destination, context: AlarmContext, name: str
     from digest.render import Envelope  # noqa: PLC0415 - most checks have nothing to render
 
     with site.store.read() as conn:
-        scope = database.load_secret(conn)
+        scope = load_secret(conn)
     transport = site.transport(destination.kind)
     envelope = Envelope(
         destination=destination,

@@ -20,13 +20,13 @@ from digest.plan import turns
 from digest.plan.step import make_due_what_waits
 from digest.poll.installation import Site
 from digest.query import parse_query
-from digest.store import queries as query_store
-from digest.store import subscribers as subscriber_store
-from digest.store import subscriptions as subscription_store
+from digest.store.queries import SyncReport, sync_queries
+from digest.store.subscribers import confirm_by_operator, load_departures, save_unsubscription
+from digest.store.subscriptions import load_subscriptions, sync_subscriptions
 
 
 @dataclass(frozen=True, slots=True)
-class RosterReport(query_store.SyncReport):
+class RosterReport(SyncReport):
     """What reading the file changed, of saved queries and subscriptions.
 
     Attributes:
@@ -88,14 +88,14 @@ def sync_roster(site: Site) -> RosterReport:
         texts[query.name] = (query.text, canonical, problem)
     now = site.clock.now()
     with site.store.begin() as conn:
-        queries = query_store.sync_queries(conn, texts, FILE, now)
-        subscriptions = subscription_store.sync_subscriptions(conn, site.config.subscriptions, FILE, now, turns)
+        queries = sync_queries(conn, texts, FILE, now)
+        subscriptions = sync_subscriptions(conn, site.config.subscriptions, FILE, now, turns)
         make_due_what_waits(conn, now)
         kept_away = _keep_leavers_away(conn, subscriptions.added, now)
         for subscription in site.config.subscriptions:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:
-                    subscriber_store.confirm_by_operator(conn, destination.address, subscription.name, now)
+                    confirm_by_operator(conn, destination.address, subscription.name, now)
     return RosterReport(
         added=(*queries.added, *subscriptions.added),
         edited=(*queries.edited, *subscriptions.edited),
@@ -117,13 +117,13 @@ def sync_roster(site: Site) -> RosterReport:
 def _keep_leavers_away(conn: Connection, added: Sequence[str], now: datetime) -> tuple[tuple[str, str, str], ...]:
     """Let leaving hold where a subscription comes back under another name, with the same saved queries."""
     kept_away = []
-    for new in subscription_store.load_subscriptions(conn, names=added) if added else ():
+    for new in load_subscriptions(conn, names=added) if added else ():
         for destination in new.subscription.destinations:
-            left = subscriber_store.load_departures(conn, destination) - {new.subscription.name}
-            for old in subscription_store.load_subscriptions(conn, names=left, include_ended=True) if left else ():
+            left = load_departures(conn, destination) - {new.subscription.name}
+            for old in load_subscriptions(conn, names=left, include_ended=True) if left else ():
                 is_gone = old.state == SubscriptionState.ENDED
                 if is_gone and set(old.subscription.queries) == set(new.subscription.queries):
                     how = f"unsubscribed from {old.subscription.name}, and this seems to be the same"
-                    subscriber_store.leave(conn, destination, new.subscription.name, how=how, at=now)
+                    save_unsubscription(conn, destination, new.subscription.name, how=how, at=now)
                     kept_away.append((str(destination), new.subscription.name, old.subscription.name))
     return tuple(kept_away)

@@ -21,9 +21,10 @@ from digest.model.clock import Gate as GateLike
 from digest.model.errors import StoreError
 from digest.model.polls import RequestLog
 from digest.poll.installation import Progress, Silent, Site
-from digest.store import Store, open_store, workers
-from digest.store import runs as page_store
+from digest.store import Store, open_store
 from digest.store.gate import StoreGate
+from digest.store.runs import log_request
+from digest.store.workers import BEAT, JobTurn, Worker, begin_job, delete_worker, end_job, save_turns, save_worker
 
 if TYPE_CHECKING:
     from digest.render import Renderer
@@ -83,7 +84,7 @@ def open_client(
 
 def _log_request(store: Store, request: RequestLog) -> None:
     with store.begin() as conn:
-        page_store.log_request(conn, asdict(request))
+        log_request(conn, asdict(request))
 
 
 def _open_renderer(config: Config) -> Renderer:
@@ -103,11 +104,11 @@ class SignsOfLife:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._worker = workers.Worker(site.owner, __version__, socket.gethostname(), os.getpid(), site.clock.now())
+        self._worker = Worker(site.owner, __version__, socket.gethostname(), os.getpid(), site.clock.now())
         self._lock = threading.Lock()
         self._is_over = False
 
-    def sign(self, turns: Iterable[workers.JobTurn] = ()) -> None:
+    def sign(self, turns: Iterable[JobTurn] = ()) -> None:
         """Give a sign, and say how the jobs stand.
 
         Raises:
@@ -117,8 +118,8 @@ class SignsOfLife:
             if self._is_over:
                 return
             with self._site.store.begin() as conn:
-                workers.sign(conn, self._worker)
-                workers.save_turns(conn, self._site.owner, turns)
+                save_worker(conn, self._worker)
+                save_turns(conn, self._site.owner, turns)
 
     def sign_off(self) -> None:
         """Give no more signs; where the database can't record that, the silence shows it."""
@@ -126,13 +127,13 @@ class SignsOfLife:
             self._is_over = True
             try:
                 with self._site.store.begin() as conn:
-                    workers.sign_off(conn, self._site.owner)
+                    delete_worker(conn, self._site.owner)
             except StoreError as error:
                 _log.warning("the database does not record that this process ends: %s", error.message)
 
 
 @contextmanager
-def at_work(site: Site, *, beat: float = workers.BEAT) -> Iterator[None]:
+def at_work(site: Site, *, beat: float = BEAT) -> Iterator[None]:
     """Give signs of life from a thread of its own for as long as the block lasts.
 
     Raises:
@@ -176,13 +177,13 @@ def polling_alone(site: Site) -> Iterator[str]:
         yield ""
         return
     with site.store.begin() as conn:
-        other = workers.begin_alone(conn, site.owner, POLLING, SystemClock().now())
+        other = begin_job(conn, site.owner, POLLING, SystemClock().now())
     try:
         yield other
     finally:
         if not other:
             try:
                 with site.store.begin() as conn:
-                    workers.end_alone(conn, site.owner, POLLING, SystemClock().now())
+                    end_job(conn, site.owner, POLLING, SystemClock().now())
             except StoreError as error:
                 _log.warning("other processes do not check arXiv until this one checks again: %s", error.message)

@@ -15,7 +15,7 @@ from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.steps import PassReport, Steps
 from digest.serve.telemetry import Metrics, Verb, log_event
-from digest.store import queries as feed_store
+from digest.store.queries import load_newest_match_run
 
 _log = logging.getLogger("digest.schedule")
 
@@ -111,7 +111,7 @@ class Jobs:
     def publish(self) -> None:
         """Write the feeds that are files, where something was matched since."""
         with self._site.store.read() as conn:
-            newest = feed_store.load_newest_match_run(conn)
+            newest = load_newest_match_run(conn)
         if newest != self._published_run:
             feeds = self._steps.publish()
             for failure in feeds.failures:

@@ -23,13 +23,15 @@ from digest.poll.step import check_gaps, poll
 from digest.serve.alarms import WatchReport, watch
 from digest.serve.configuration import RosterReport, sync_roster
 from digest.serve.installation import at_work, polling_alone
-from digest.store import database, hold_worker, views, workers
-from digest.store import outbox as outbox_module
-from digest.store import runs as run_store
+from digest.store import lock_worker
+from digest.store.database import delete_expired
 from digest.store.gate import adopt_gate
+from digest.store.outbox import adopt_orphans
 from digest.store.outbox_sends import Holds, load_holds
+from digest.store.runs import abandon_running, load_last_start
 from digest.store.signups import delete_expired_signups
-from digest.store.views import Waits
+from digest.store.views import Waits, load_open_outbox
+from digest.store.workers import delete_other_workers
 
 CLOCKS_DIFFER = timedelta(days=1)
 """By how much the clocks of hosts may differ; what is less passes by itself."""
@@ -80,7 +82,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
     Raises:
         StoreBusy: another process is at work on this database.
     """
-    with hold_worker(site.store), at_work(site):
+    with lock_worker(site.store), at_work(site):
         recover(site)
         report = PassReport(sync_roster(site))
         steps = Steps(site, report, poll_anyway=poll_anyway, patience=patience)
@@ -88,7 +90,7 @@ def run_pass(site: Site, *, poll_anyway: bool = False, patience: timedelta = tim
             step()
         site.progress.end("deliver", report.deliver.describe(report.feeds.written))
         with site.store.read() as conn:
-            left = views.load_open(conn, site.clock.now())
+            left = load_open_outbox(conn, site.clock.now())
             report.waiting, report.in_doubt = left.counts.get(DeliveryState.READY, 0), left.in_doubt
             report.holds = load_holds(conn)
     return report
@@ -125,14 +127,14 @@ class Steps:
             else:
                 if site.store.path is None:
                     with site.store.begin() as conn:
-                        run_store.abandon_running(conn, site.clock.now())
+                        abandon_running(conn, site.clock.now())
                 polled = poll(site, even_if_not_due=self._poll_anyway)
                 check_gaps(site, polled)
                 look_back(site, polled)
                 self.report.libraries = read_libraries(site, polled, asks_again=self._poll_anyway)
                 if polled.was_due:
                     unmatched_days = site.config.store.forget_unmatched_after
-                    database.delete_expired(site.store, site.clock.now(), unmatched_days=unmatched_days)
+                    delete_expired(site.store, site.clock.now(), unmatched_days=unmatched_days)
         self.report.poll = polled
         if polled.was_due and not polled.has_nothing:
             site.progress.begin("compare", "")
@@ -189,7 +191,7 @@ def recover(site: Site) -> None:
         StoreError: this machine's clock is behind what the database says, or another one ran ahead.
     """
     with site.store.begin() as conn:
-        last, now = run_store.load_last_start(conn), site.clock.now()
+        last, now = load_last_start(conn), site.clock.now()
         if last is not None and last > now + CLOCKS_DIFFER:  # what is due then is not known
             raise StoreError(
                 f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
@@ -197,9 +199,9 @@ def recover(site: Site) -> None:
                 hint="Correct this machine's clock. If it is right, wait until then, or `digest db restore` an"
                 " earlier backup.",
             )
-        run_store.abandon_running(conn, now)
+        abandon_running(conn, now)
         if site.store.dialect == "sqlite":
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling_times(site.config).items()}
-            outbox_module.adopt_orphans(conn, now, settle=waits)
+            adopt_orphans(conn, now, settle=waits)
             adopt_gate(conn, site.clock)
-            workers.strike_off_others(conn, site.owner)
+            delete_other_workers(conn, site.owner)

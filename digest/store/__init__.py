@@ -7,6 +7,6 @@ is one conditional UPDATE whose row count says whether it was ours to make.
 
 from digest.store.engine import MigrationReport, Store, migrate, open_store
 from digest.store.gate import StoreGate, create_standalone
-from digest.store.workers import hold_worker
+from digest.store.workers import lock_worker
 
-__all__ = ["MigrationReport", "Store", "StoreGate", "create_standalone", "hold_worker", "migrate", "open_store"]
+__all__ = ["MigrationReport", "Store", "StoreGate", "create_standalone", "lock_worker", "migrate", "open_store"]

@@ -23,12 +23,11 @@ from sqlalchemy import Connection, delete, exists, false, func, insert, make_url
 
 from digest.model.errors import StoreError, UsageError
 from digest.model.messages import DeliveryState
-from digest.store.dialect import be_patient, in_chunks, metadata
-from digest.store.dialect import insert as insert_unless_there
+from digest.store.dialect import be_patient, dialect_insert, in_chunks, metadata
 from digest.store.engine import Store, connect, current_revision, explain_file, migrate, open_store
 from digest.store.papers import forget_unmatched
 from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, gate, installation, marks, near_days, tokens
-from digest.store.workers import hold_file
+from digest.store.workers import lock_file
 
 INVARIANTS: Mapping[str, str] = MappingProxyType(
     {
@@ -239,7 +238,7 @@ def set_sent_until(conn: Connection, until: datetime) -> None:
     conn.execute(update(installation).values(sent_until=until))
 
 
-def take_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
+def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
     """End the deliveries that were due by a moment, since the database before sent them; return how many."""
     due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= until)
     ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
@@ -277,10 +276,10 @@ class StoredToken:
     digest_id: int | None
 
 
-def remember_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
+def save_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
     """Keep what tokens stand for from a moment (UTC) on, in one statement; each as `make_token_row` wrote it."""
     if rows:
-        keep = insert_unless_there(conn, tokens).on_conflict_do_nothing(index_elements=["hash"])
+        keep = dialect_insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"])
         conn.execute(keep, [row | {"created_at": at} for row in rows])
 
 
@@ -434,7 +433,7 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
             hint="`digest db backup FILE` copies SQLite to SQLite, pg_dump and pg_restore copy PostgreSQL.",
         )
     with (
-        hold_file(source.path),
+        lock_file(source.path),
         closing(open_store(url, create=True)) as target,
         target.begin() as into,
         source.begin() as out,  # nobody writes to SQLite meanwhile
@@ -523,7 +522,7 @@ def restore_backup(
     path = Path(parsed.database or "").resolve()
     if path.exists() and path.samefile(backup):
         raise StoreError(f"{backup} is the database itself", hint="Name one that `digest db backup` has written.")
-    with hold_file(path), _unfinished(path) as copy:
+    with lock_file(path), _unfinished(path) as copy:
         tell("copy", 0)
         _copy_file(backup, copy)
         _bring_up(copy, backup)

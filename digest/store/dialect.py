@@ -101,7 +101,7 @@ def _postgresql_later(element: later, compiler: SQLCompiler, **options: Any) -> 
     return f"greatest({compiler.process(element.clauses, **options)})"
 
 
-def insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+def dialect_insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
     return insert_into(conn.dialect.name, table)
 

@@ -27,7 +27,7 @@ from digest.model.messages import (
 )
 from digest.model.papers import Field, Paper, Reason, Span
 from digest.model.subscriptions import Abstracts, Grouping
-from digest.store import dialect
+from digest.store.dialect import dialect_insert, is_among, select_by
 from digest.store.papers import load_versions
 from digest.store.schema import changes, deliveries, digests, matches, subscriptions
 from digest.store.subscribers import destination_key
@@ -72,17 +72,17 @@ def save_digests(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetim
     if not drafts:
         return {}
     told = (entry.change_id for draft in drafts for entry in draft.digest.entries)
-    found = dialect.select_by(conn, select(changes.c.id, changes.c.version_id), changes.c.id, told)
+    found = select_by(conn, select(changes.c.id, changes.c.version_id), changes.c.id, told)
     texts = {row.id: row.version_id for row in found}
     rows = [_write_row(draft, texts) for draft in drafts]
-    keep = dialect.insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
+    keep = dialect_insert(conn, digests).on_conflict_do_nothing(index_elements=["subscription_id", "slot"])
     kept = conn.execute(keep.returning(digests.c.subscription_id, digests.c.id), rows)
     ids = {row.subscription_id: row.id for row in kept}
     stored = [draft for draft in drafts if draft.subscription_id in ids]
     _consume(conn, stored, ids)
     _save_deliveries(conn, stored, ids, at)
     if ids:
-        planned = update(subscriptions).where(dialect.is_among(subscriptions.c.id, "ids"))
+        planned = update(subscriptions).where(is_among(subscriptions.c.id, "ids"))
         conn.execute(planned.values(last_planned_at=at), {"ids": ids})
     return ids
 
@@ -96,7 +96,7 @@ def _write_row(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any]:
         "planned_at": digest.planned_at,
         "zone": digest.zone,
         "title": digest.title,
-        "content": freeze(digest, texts),
+        "content": freeze_digest(digest, texts),
         "papers": len(digest.entries),
         "shown": digest.shown,
     }
@@ -117,7 +117,7 @@ def load_digest(conn: Connection, digest_id: int) -> Digest:
     if row is None:
         raise UnknownName(f"there is no digest {digest_id}")
     frozen = json.loads(row.content)
-    return thaw(row, frozen, load_versions(conn, find_texts(frozen)))
+    return thaw_digest(row, frozen, load_versions(conn, find_texts(frozen)))
 
 
 def load_frozen(
@@ -138,7 +138,7 @@ def load_frozen(
     return [(row, json.loads(row.content)) for row in rows]
 
 
-def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:
+def load_earlier_digests(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:
     """Return the digests that some subscriptions had since a moment of their own, the oldest first.
 
     Digests are opened only of those who had any: as a rule nobody had since the last announcement went out.
@@ -162,11 +162,11 @@ def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, l
 
 
 _PLANNED_SINCE = select(subscriptions.c.id, subscriptions.c.last_planned_at).where(
-    dialect.is_among(subscriptions.c.id, "ids"), subscriptions.c.last_planned_at >= bindparam("first")
+    is_among(subscriptions.c.id, "ids"), subscriptions.c.last_planned_at >= bindparam("first")
 )
 _HAD_SINCE = (
     select(*(digests.c[name] for name in ("subscription_id", "planned_at", "occasion", "papers", "content")))
-    .where(dialect.is_among(digests.c.subscription_id, "ids"), digests.c.planned_at >= bindparam("first"))
+    .where(is_among(digests.c.subscription_id, "ids"), digests.c.planned_at >= bindparam("first"))
     .order_by(digests.c.id)
 )
 
@@ -241,7 +241,7 @@ def _save_deliveries(
         conn.execute(insert(deliveries), rows)
 
 
-def freeze(digest: Digest, texts: Mapping[int, int]) -> str:
+def freeze_digest(digest: Digest, texts: Mapping[int, int]) -> str:
     """Return as JSON text what of a digest no column says; papers stand in it by the keys of their texts.
 
     `texts` says the key of the stored text each of its changes is about, by change id.
@@ -292,7 +292,7 @@ def find_texts(frozen: Mapping[str, Any]) -> set[int]:
     }
 
 
-def thaw(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Digest:  # noqa: ANN401 - a row of `digests`
+def thaw_digest(row: Any, frozen: Mapping[str, Any], papers: Mapping[int, Paper]) -> Digest:  # noqa: ANN401 - a row of `digests`
     """Return the digest that was frozen.
 
     Args:

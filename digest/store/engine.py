@@ -43,8 +43,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store.dialect import POOL, be_patient, metadata, open_postgresql, take_turn
-from digest.store.dialect import insert as insert_unless_there
+from digest.store.dialect import POOL, be_patient, dialect_insert, metadata, open_postgresql, take_turn
 from digest.store.schema import gate, installation, marks
 
 _OURS = (IntegrityError, ProgrammingError)
@@ -485,7 +484,7 @@ GATE = "arxiv"
 def seed_gate(conn: Connection) -> None:
     """Make the gate's row, if it is not there yet."""
     row = dict.fromkeys(gate.c.keys(), 0) | {"name": GATE, "holder": "", "breaker_reason": ""}
-    conn.execute(insert_unless_there(conn, gate).on_conflict_do_nothing(index_elements=["name"]), row)
+    conn.execute(dialect_insert(conn, gate).on_conflict_do_nothing(index_elements=["name"]), row)
 
 
 def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Text, cast, delete, func, inse
 
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
-from digest.store import dialect
+from digest.store.dialect import dialect_insert, make_storable, select_by
 from digest.store.schema import libraries, library_papers, near_days, papers, subscriptions, versions, word_counts
 
 LIKES = "likes:"
@@ -88,7 +88,7 @@ def load_libraries(conn: Connection, sources: Collection[str]) -> dict[str, Stor
     known = load_states(conn, sources)
     held: dict[int, list[StoredLibraryPaper]] = {one.id: [] for one in known.values()}
     in_order = select(library_papers).order_by(library_papers.c.position)
-    for row in dialect.select_by(conn, in_order, library_papers.c.library_id, held):
+    for row in select_by(conn, in_order, library_papers.c.library_id, held):
         held[row.library_id].append(_read_paper(row))
     return {source: replace(one, papers=tuple(held[one.id])) for source, one in known.items()}
 
@@ -96,7 +96,7 @@ def load_libraries(conn: Connection, sources: Collection[str]) -> dict[str, Stor
 def load_states(conn: Connection, sources: Collection[str] | None = None) -> dict[str, StoredLibrary]:
     """Return how libraries were last read, by source, without their papers; None for all libraries."""
     every = select(libraries).order_by(libraries.c.id)
-    rows = conn.execute(every) if sources is None else dialect.select_by(conn, every, libraries.c.source, sources)
+    rows = conn.execute(every) if sources is None else select_by(conn, every, libraries.c.source, sources)
     return {row.source: StoredLibrary(**{**row._asdict(), "troubles": tuple(row.troubles)}) for row in rows}
 
 
@@ -110,7 +110,7 @@ def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `lib
 def _require_library(conn: Connection, source: str) -> int:
     """Return the key of a library, which is stored empty if it was not known."""
     empty = {"source": source, "version": "", "trouble": "", "troubles": []}
-    conn.execute(dialect.insert(conn, libraries).on_conflict_do_nothing(index_elements=["source"]), empty)
+    conn.execute(dialect_insert(conn, libraries).on_conflict_do_nothing(index_elements=["source"]), empty)
     return int(conn.execute(select(libraries.c.id).where(libraries.c.source == source)).scalar_one())
 
 
@@ -125,7 +125,7 @@ def save_library(
     troubles: Sequence[str] = (),
 ) -> None:
     """Store what a source was found to hold; None for unchanged, or for one that could not be read."""
-    source, version, trouble, *troubles = map(dialect.make_storable, (source, version, trouble, *troubles))
+    source, version, trouble, *troubles = map(make_storable, (source, version, trouble, *troubles))
     key = _require_library(conn, source)
     kept = recall_answers(conn, held) if held else []
     values: dict[str, Any] = {"asked_at": at, "trouble": trouble}
@@ -161,9 +161,9 @@ def _write_paper(library_id: int, position: int, stored: StoredLibraryPaper) -> 
         "position": position,
         "arxiv_id": str(paper.arxiv_id or ""),
         "doi": paper.doi,
-        "title": dialect.make_storable(paper.title),
-        "abstract": dialect.make_storable(paper.abstract),
-        "collection": dialect.make_storable(paper.collection),
+        "title": make_storable(paper.title),
+        "abstract": make_storable(paper.abstract),
+        "collection": make_storable(paper.collection),
         "opinion": stored.opinion or "",
         "asked_at": stored.asked_at,
     }
@@ -230,11 +230,11 @@ def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, Libr
     latest = select(papers.c.arxiv_id, versions.c.title, versions.c.abstract, versions.c.dois)
     latest = latest.join(versions, versions.c.id == papers.c.latest_version_id)
     latest = latest.where(versions.c.is_withdrawn.is_(False))
-    rows = dialect.select_by(conn, latest, papers.c.arxiv_id, ids)
+    rows = select_by(conn, latest, papers.c.arxiv_id, ids)
     if dois:
         with_doi = select(versions.c.id, versions.c.dois).where(cast(versions.c.dois, Text) != "[]")
         wanted = [row.id for row in conn.execute(with_doi) if not dois.isdisjoint(map(str.lower, row.dois))]
-        rows += dialect.select_by(conn, latest, versions.c.id, wanted)
+        rows += select_by(conn, latest, versions.c.id, wanted)
     found: dict[str, LibraryPaper] = {}
     for row in rows:
         paper = LibraryPaper(row.title, row.abstract, ArxivId.parse(row.arxiv_id))
@@ -292,7 +292,7 @@ def load_least(conn: Connection, subscription_id: int, day: date) -> int | None:
 
 def save_least(conn: Connection, day: date, least: Mapping[int, int]) -> None:
     """Store the smallest nearness in the top tenth of an announcement, by subscription."""
-    keep = dialect.insert(conn, near_days)
+    keep = dialect_insert(conn, near_days)
     told = {"least": keep.excluded.least}
     rows = [{"announced_on": day, "subscription_id": key, "least": value} for key, value in least.items()]
     if rows:
@@ -315,12 +315,12 @@ def load_ordered(conn: Connection) -> list[int]:
     return sorted(liked.union(conn.execute(select(subscriptions.c.id).where(_HAS_LIBRARY)).scalars()))
 
 
-def load_day(conn: Connection, day: date) -> list[tuple[str, str]]:
+def load_day_texts(conn: Connection, day: date) -> list[tuple[str, str]]:
     """Return title and abstract of the papers that an announcement brought as new, as they read now."""
     return _load_texts(conn, papers.c.mailing == day)
 
 
-def load_newest(conn: Connection, limit: int) -> list[tuple[str, str]]:
+def load_newest_texts(conn: Connection, limit: int) -> list[tuple[str, str]]:
     """Return title and abstract of the stored papers announced last whose texts are kept, at most `limit`."""
     return _load_texts(conn, papers.c.latest_version_id.is_not(None), limit)
 

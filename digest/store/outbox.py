@@ -139,7 +139,7 @@ NO_WAIT: Mapping[DestinationKind, timedelta] = MappingProxyType({})
 _HAS_LAPSED = deliveries.c.lease_until < database_clock()
 
 
-def claim(
+def claim_deliveries(
     conn: Connection,
     *,
     owner: str,
@@ -197,7 +197,7 @@ def release_claim(conn: Connection, delivery: Delivery) -> bool:
     return conn.execute(_GIVE_BACK.where(*mine)).rowcount == 1
 
 
-def renew(
+def renew_claims(
     conn: Connection, claims: Collection[tuple[int, int]], lease_seconds: float = CLAIM_LEASE
 ) -> frozenset[int]:
     """Lengthen the leases of claims still held, begun or not; return the deliveries they are of.
@@ -242,7 +242,7 @@ def next_claimable_at(
     return None if moment is None else max(moment, now)
 
 
-def reap(
+def release_expired_claims(
     conn: Connection, now: datetime, *, settle: Mapping[DestinationKind, timedelta] = NO_WAIT
 ) -> tuple[int, int]:
     """Free what other processes let lapse: `claimed` is ready again, `sending` is unknown.
@@ -261,7 +261,7 @@ def adopt_orphans(
 ) -> tuple[int, int]:
     """Free everything claimed or sending, whatever its lease.
 
-    Only for a process that knows itself alone (see `hold_worker`): at its start.
+    Only for a process that knows itself alone (see `lock_worker`): at its start.
     """
     return _take_back(conn, true(), now, settle)
 

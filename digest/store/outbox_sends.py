@@ -296,7 +296,9 @@ _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
 _OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 
 
-def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = False) -> DeliveryState | None:
+def retry_delivery(
+    conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = False
+) -> DeliveryState | None:
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
     What may have arrived is searched for first where the other side can be asked. The parts given up because of
@@ -322,7 +324,7 @@ def retry(conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = F
     return to
 
 
-def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
+def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Never send it, nor the parts after it, on the operator's word: from `ready`, `held`, `unknown` or `dead`.
 
     Raises:
@@ -333,7 +335,7 @@ def drop(conn: Connection, delivery_id: int, now: datetime) -> bool:
     return take_step(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
-def take_as_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
+def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts behind it go on.
 
     Returns:

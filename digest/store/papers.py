@@ -16,7 +16,7 @@ from digest.model.announcements import Change, Kind, KnownPaper, StoredChange, f
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId, Author, Paper, Version
 from digest.model.polls import RunOutcome, Source
-from digest.store.dialect import in_chunks, insert, select_by
+from digest.store.dialect import dialect_insert, in_chunks, select_by
 from digest.store.schema import changes as changes_table
 from digest.store.schema import cursors, marks, papers, poll_runs, versions
 
@@ -50,7 +50,7 @@ def load_reach(conn: Connection) -> Reach | None:
         poll_runs.c.outcome.in_((RunOutcome.COMPLETE, RunOutcome.EMPTY)),
     )
     first = conn.execute(since).scalar()
-    if cursor is None or cursor.last_complete_at is None or first is None or load_newest(conn) is None:
+    if cursor is None or cursor.last_complete_at is None or first is None or load_newest_paper(conn) is None:
         return None
     if forgotten := load_mark(conn, FORGOTTEN):
         kept = select(func.min(changes_table.c.found_at)).where(changes_table.c.id > forgotten)
@@ -133,7 +133,7 @@ def count_announced(conn: Connection, first: date, last: date) -> dict[date, int
     return {row[0]: row[1] for row in conn.execute(counted)}
 
 
-def load_newest(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
+def load_newest_paper(conn: Connection, *, is_harvested: bool = False) -> tuple[ArxivId, date | None] | None:
     """Return the paper announced last of all that are stored, with its datestamp; None where none is.
 
     Args:
@@ -356,7 +356,7 @@ def save_changes(
         )
         for number, change in enumerate(changes, start=first)
     )
-    conn.execute(insert(conn, changes_table), list(map(_write_change, stored)))
+    conn.execute(dialect_insert(conn, changes_table), list(map(_write_change, stored)))
     return stored
 
 
@@ -423,7 +423,7 @@ def _save_papers(conn: Connection, changes: Sequence[Change]) -> dict[ArxivId, i
     ]
     if rows:
         added = (
-            insert(conn, papers)
+            dialect_insert(conn, papers)
             .on_conflict_do_update(
                 index_elements=["arxiv_id"],
                 set_={"forgotten_at": null()},
@@ -444,7 +444,9 @@ def _save_texts(conn: Connection, rows: Sequence[dict[str, Any]]) -> tuple[dict[
     """
     wanted = {(row["paper_id"], row["version"], row["content_hash"]) for row in rows}
     identity = (versions.c.paper_id, versions.c.version, versions.c.content_hash)
-    added = insert(conn, versions).on_conflict_do_nothing(index_elements=[column.name for column in identity])
+    added = dialect_insert(conn, versions).on_conflict_do_nothing(
+        index_elements=[column.name for column in identity]
+    )
     found = {
         (row.paper_id, row.version, row.content_hash): row.id
         for row in conn.execute(added.returning(versions.c.id, *identity), rows)

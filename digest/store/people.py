@@ -19,8 +19,8 @@ from digest.model.subscriptions import (
     SubscriptionState,
     write_origin,
 )
-from digest.store import dialect
 from digest.store.database import TokenPurpose
+from digest.store.dialect import dialect_insert
 from digest.store.libraries import is_liked_by, read_likes_source, write_likes_source
 from digest.store.queries import current_revision
 from digest.store.schema import (
@@ -108,7 +108,7 @@ def load_people(conn: Connection) -> list[Person]:
 def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) -> Person:
     """Count an address as confirmed by its owner; return who that is."""
     row = {"address": address, "state": SubscriberState.CONFIRMED, "how": how, "since": at}
-    upsert = dialect.insert(conn, subscribers).values(row)
+    upsert = dialect_insert(conn, subscribers).values(row)
     changed = {"state": row["state"], "how": how, "since": at}
     conn.execute(upsert.on_conflict_do_update(index_elements=["address"], set_=changed))
     person = load_person(conn, address)
@@ -191,7 +191,7 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
     ]
 
 
-def load_names(conn: Connection, destination: Destination) -> list[str]:
+def load_joined_names(conn: Connection, destination: Destination) -> list[str]:
     """Return the names of all subscriptions that write to a destination or ever did, ended ones too."""
     places = subscription_destinations.c
     found = select(subscriptions.c.name).join(
@@ -200,7 +200,7 @@ def load_names(conn: Connection, destination: Destination) -> list[str]:
     return list(conn.execute(found.where(places.destination == str(destination))).scalars())
 
 
-def join(conn: Connection, subscription_id: int, destination: Destination, *, at: datetime) -> None:
+def save_membership(conn: Connection, subscription_id: int, destination: Destination, *, at: datetime) -> None:
     """Make a person a reader of a subscription of the operator's file; twice is as once."""
     row = {
         "subscription_id": subscription_id,
@@ -212,7 +212,7 @@ def join(conn: Connection, subscription_id: int, destination: Destination, *, at
         "is_joined": True,
         "is_new": True,
     }
-    upsert = dialect.insert(conn, subscription_destinations).values(row)
+    upsert = dialect_insert(conn, subscription_destinations).values(row)
     back = {"state": row["state"], "reason": "", "since": at, "is_joined": True}
     places = subscription_destinations.c
     is_away = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
@@ -259,7 +259,7 @@ def end_links(conn: Connection, destination: Destination) -> None:
     conn.execute(update(tokens).where(*theirs).values(purpose=TokenPurpose.ENDED, destination=""))
 
 
-def load_everything(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
+def load_records(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
     """Return every row that is about an address, by table, as plain values; bytes and hashes of links left out.
 
     `person_id` is 0 where nobody with this address is stored: a request may be, or that they want no letters.
@@ -296,7 +296,7 @@ def load_everything(conn: Connection, address: str, person_id: int) -> dict[str,
     }
 
 
-def erase(conn: Connection, address: str, person_id: int, *, keep_suppressions: bool) -> None:
+def delete_person(conn: Connection, address: str, person_id: int, *, keep_suppressions: bool) -> None:
     """Delete what is kept of an address whose own subscription has ended.
 
     Their own digests, saved queries and what was matched go with them. What others share stays: a digest of a

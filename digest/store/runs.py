@@ -29,8 +29,7 @@ from sqlalchemy import (
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap, LastLooks, PollSummary, RunOutcome, Source
-from digest.store.dialect import in_chunks
-from digest.store.dialect import insert as upsert_into
+from digest.store.dialect import dialect_insert, in_chunks
 from digest.store.gate import is_current
 from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, requests
 from digest.store.workers import is_living
@@ -265,7 +264,7 @@ def load_last_looks(conn: Connection, source: str) -> LastLooks:
 def abandon_running(conn: Connection, at: datetime) -> int:
     """Fail the runs that a process left unfinished when it died; return how many.
 
-    On SQLite the caller knows itself alone (see `hold_worker`). On PostgreSQL a run is left to its worker for
+    On SQLite the caller knows itself alone (see `lock_worker`). On PostgreSQL a run is left to its worker for
     as long as that gives signs of life, also between two requests.
     """
     is_left: ColumnElement[bool] = true()
@@ -346,7 +345,7 @@ def move_cursor(
     if gate_token is not None and not is_current(conn, gate_token):
         return False
     beginning = {"mark_month": mark[0], "mark_number": mark[1], "bootstrapped_at": started_at}
-    first = upsert_into(conn, cursors).values(source=source, query_key=query_key, **beginning)
+    first = dialect_insert(conn, cursors).values(source=source, query_key=query_key, **beginning)
     if begins:
         first = first.on_conflict_do_update(
             index_elements=["source", "query_key"], set_=beginning, where=_is_behind(started_at)
@@ -397,7 +396,7 @@ class GapLine:
     reason: str
 
 
-def load_numbers(conn: Connection) -> dict[int, set[int]]:
+def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
     """Return the numbers stored of the last two months, by month; ids of odd spellings are left out."""
     latest = select(papers.c.month).where(papers.c.archive == "").distinct()
     found: dict[int, set[int]] = {}
@@ -410,7 +409,7 @@ def load_numbers(conn: Connection) -> dict[int, set[int]]:
     return found
 
 
-def note_missing(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
+def save_gaps(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
     """Note ids that are missing; return how many of them are open now and were not before."""
     rows = [
         {
@@ -426,11 +425,11 @@ def note_missing(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
     ]
     if not rows:
         return 0
-    add = upsert_into(conn, gaps).on_conflict_do_nothing(index_elements=["month", "number"])
+    add = dialect_insert(conn, gaps).on_conflict_do_nothing(index_elements=["month", "number"])
     return len(conn.execute(add.returning(gaps.c.number), rows).all())
 
 
-def load_open(conn: Connection) -> list[Gap]:
+def load_open_gaps(conn: Connection) -> list[Gap]:
     """Return the ids that are missing now, in order."""
     found = select(gaps).where(gaps.c.state == GapState.OPEN).order_by(gaps.c.month, gaps.c.number)
     return [_read_gap(row) for row in conn.execute(found)]
@@ -448,7 +447,7 @@ def count_gaps(conn: Connection) -> dict[GapState, int]:
     return {GapState(row[0]): row[1] for row in conn.execute(counted)}
 
 
-def close_found(conn: Connection, at: datetime) -> int:
+def close_found_gaps(conn: Connection, at: datetime) -> int:
     """Note which of the ids that were missing or given up are stored by now; return how many."""
     is_stored = exists().where(
         and_(
@@ -466,7 +465,7 @@ def close_found(conn: Connection, at: datetime) -> int:
     return conn.execute(found).rowcount
 
 
-def note_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
+def mark_gaps_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
     """Note that arXiv was asked for ids once more."""
     _set(conn, asked, {"asks": gaps.c.asks + 1, "asked_at": at}, {})
 

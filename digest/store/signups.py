@@ -11,7 +11,7 @@ from digest.model.cadences import Cadence, CadenceKind
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.people import UNCONFIRMED, Ask, Limit, Wish
 from digest.model.subscriptions import Destination, DestinationKind, Subscription, SubscriptionState
-from digest.store import dialect
+from digest.store.dialect import dialect_insert, take_turn
 from digest.store.schema import attempts, deliveries, digests, request_counts, signups, subscriptions
 from digest.store.subscribers import LETTERS
 from digest.store.subscriptions import list_settings
@@ -109,7 +109,7 @@ def ensure_letters(conn: Connection, at: datetime) -> int:
         "created_at": at,
         "ended_at": at,
     }
-    conn.execute(dialect.insert(conn, subscriptions).on_conflict_do_nothing(index_elements=["name"]), row)
+    conn.execute(dialect_insert(conn, subscriptions).on_conflict_do_nothing(index_elements=["name"]), row)
     return int(conn.execute(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)).scalar_one())
 
 
@@ -145,13 +145,13 @@ def count_request(conn: Connection, name: str, at: datetime) -> None:
     """Count one more under a name. Names are hashes: what is stored tells no address and no network."""
     row = {"name": name, "hour": _hour_of(at), "count": 1}
     one_more = {"count": request_counts.c.count + 1}
-    upsert = dialect.insert(conn, request_counts).values(row)
+    upsert = dialect_insert(conn, request_counts).values(row)
     conn.execute(upsert.on_conflict_do_update(index_elements=["name", "hour"], set_=one_more))
 
 
 def start_counting(conn: Connection) -> None:
     """Let no other transaction count before this one ends: each that judges a limit sees all that was counted."""
-    dialect.take_turn(conn, _COUNTING)
+    take_turn(conn, _COUNTING)
 
 
 def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datetime | None:

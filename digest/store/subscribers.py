@@ -34,9 +34,7 @@ from digest.model.subscriptions import (
     SubscriptionState,
     normalise_address,
 )
-from digest.store import dialect
-from digest.store.dialect import Moment, insert_into, later, make_storable
-from digest.store.dialect import insert as insert_destinations
+from digest.store.dialect import Moment, dialect_insert, insert_into, later, make_storable
 from digest.store.schema import (
     consents,
     deliveries,
@@ -115,7 +113,7 @@ def remember_address(conn: Connection, destination: Destination, remote_address:
     """Keep what the other side calls a destination."""
     known = {"remote_address": make_storable(remote_address)}
     row = {"destination": destination_key(destination), **known}
-    upsert = insert_destinations(conn, destination_addresses).values(row)
+    upsert = dialect_insert(conn, destination_addresses).values(row)
     conn.execute(upsert.on_conflict_do_update(index_elements=["destination"], set_=known))
 
 
@@ -216,7 +214,7 @@ def confirm_by_operator(conn: Connection, address: str, subscription: str, at: d
     """Count an address in the operator's file as confirmed, unless its owner left; twice is as good as once."""
     key = destination_key(Destination(DestinationKind.MAIL, address)).removeprefix(f"{DestinationKind.MAIL}:")
     row = {"address": key, "state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
-    conn.execute(dialect.insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row)
+    conn.execute(dialect_insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row)
     person = conn.execute(select(subscribers).where(subscribers.c.address == key)).one()
     known = select(consents.c.id).where(
         consents.c.subscriber_id == person.id, consents.c.subscription == subscription
@@ -225,7 +223,9 @@ def confirm_by_operator(conn: Connection, address: str, subscription: str, at: d
         _log_consent(conn, person.id, subscription=subscription, event="confirmed", how="operator", at=at)
 
 
-def leave(conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime) -> bool:
+def save_unsubscription(
+    conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
+) -> bool:
     """Stop writing to a destination from this commit on: what waits for it is suppressed.
 
     Args:
@@ -238,7 +238,7 @@ def leave(conn: Connection, destination: Destination | str, subscription: str, *
     key = destination_key(destination)
     _lock_person(conn, key)
     row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
-    leaving = dialect.insert(conn, suppressions).on_conflict_do_nothing().returning(suppressions.c.since)
+    leaving = dialect_insert(conn, suppressions).on_conflict_do_nothing().returning(suppressions.c.since)
     is_first = conn.execute(leaving, row).first() is not None
     ids = _subscriptions_of(conn, key, subscription)
     conn.execute(
@@ -286,7 +286,7 @@ def load_refused(conn: Connection) -> list[tuple[str, Destination]]:
     return [(row.name, Destination.parse(row.destination)) for row in conn.execute(found)]
 
 
-def resubscribe(
+def save_resubscription(
     conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
 ) -> bool:
     """Resubscribe, because the person who unsubscribed asks for it; False if there was nothing to undo.

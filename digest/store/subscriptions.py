@@ -133,7 +133,7 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
     return moved
 
 
-def pause(conn: Connection, subscription_id: int, until: datetime | None) -> bool:
+def pause_subscription(conn: Connection, subscription_id: int, until: datetime | None) -> bool:
     """Pause a live subscription: it goes on collecting. None for until further notice."""
     return _change(conn, subscription_id, _LIVE, {"state": SubscriptionState.PAUSED, "paused_until": until})
 
@@ -145,13 +145,15 @@ def end_pauses(conn: Connection, now: datetime) -> int:
     return conn.execute(wake.values(state=SubscriptionState.ACTIVE)).rowcount
 
 
-def resume(conn: Connection, subscription_id: int, next_due_at: datetime | None, at: datetime) -> bool:
+def resume_subscription(
+    conn: Connection, subscription_id: int, next_due_at: datetime | None, at: datetime
+) -> bool:
     """Let a paused subscription go on from a moment (UTC); False where it is not paused."""
     values = {"state": SubscriptionState.ACTIVE, "paused_until": at, "next_due_at": next_due_at}
     return _change(conn, subscription_id, (SubscriptionState.PAUSED,), values)
 
 
-def end(conn: Connection, subscription_id: int, at: datetime) -> int:
+def end_subscription(conn: Connection, subscription_id: int, at: datetime) -> int:
     """End a subscription: waiting deliveries are suppressed, history stays. Returns how many were."""
     values = {"state": SubscriptionState.ENDED, "ended_at": at, "next_due_at": None, "paused_until": None}
     _change(conn, subscription_id, _LIVE, values)
@@ -534,7 +536,7 @@ class _Syncing:
         ]
         for row in sorted(others, key=lambda row: row.name):
             papers = count_waiting(self._conn, row.id) if _has_way_out(self._places.get(row.id, {})) else 0
-            self._note_let_go(LetGo(row.name, "", end(self._conn, row.id, self._at), papers))
+            self._note_let_go(LetGo(row.name, "", end_subscription(self._conn, row.id, self._at), papers))
         return tuple(sorted(row.name for row in others))
 
     def _note_let_go(self, let_go: LetGo) -> None:

@@ -142,7 +142,7 @@ class Attempt:
     detail: str
 
 
-def list_deliveries(
+def load_stored_deliveries(
     conn: Connection, states: Collection[DeliveryState] | None = None, *, limit: int = 50
 ) -> list[StoredDelivery]:
     """Return the latest deliveries, newest first; of some states only where named."""
@@ -271,7 +271,7 @@ def load_outbox(conn: Connection, now: datetime) -> Outbox:
     return _load_outbox(conn, _count_states(conn, true()), now)
 
 
-def load_open(conn: Connection, now: datetime) -> Outbox:
+def load_open_outbox(conn: Connection, now: datetime) -> Outbox:
     """Count the deliveries that wait or that may need a person: a few, however many were sent."""
     counts = _count_states(conn, ACTIVE_DELIVERY) | _count_states(conn, STUCK_DELIVERY)
     return _load_outbox(conn, counts, now)

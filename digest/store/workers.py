@@ -35,7 +35,7 @@ from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.errors import AnotherWorker
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import SubscriptionState
-from digest.store.dialect import Moment, database_clock, insert, make_storable, take_turn
+from digest.store.dialect import Moment, database_clock, dialect_insert, make_storable, take_turn
 from digest.store.engine import Store, explain_file
 from digest.store.outbox import waits_for_held
 from digest.store.schema import (
@@ -79,7 +79,7 @@ class StoredAlarm:
     ended_at: datetime | None
 
 
-def load_alarms(conn: Connection) -> list[StoredAlarm]:
+def load_stored_alarms(conn: Connection) -> list[StoredAlarm]:
     """Return what is wrong as it was kept last, the oldest first."""
     lasting = select(alarms).where(alarms.c.ended_at.is_(None))
     return [_read(row) for row in conn.execute(lasting.order_by(alarms.c.since, alarms.c.name))]
@@ -97,7 +97,9 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
     for alarm in found:
         row = {"name": str(alarm.name), "detail": alarm.detail, "since": now, "not_before": now}
         again = {"detail": alarm.detail, "ended_at": None}
-        conn.execute(insert(conn, alarms).values(row).on_conflict_do_update(index_elements=["name"], set_=again))
+        conn.execute(
+            dialect_insert(conn, alarms).values(row).on_conflict_do_update(index_elements=["name"], set_=again)
+        )
 
 
 def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
@@ -109,7 +111,7 @@ def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> lis
     return sorted((_read(row) for row in conn.execute(take.returning(alarms))), key=lambda alarm: alarm.since)
 
 
-def mark_told(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
+def mark_notified(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
     """Record that an alarm was sent; one that is over is then forgotten."""
     mine = and_(alarms.c.name == alarm.name, alarms.c.since == alarm.since)
     if alarm.ended_at is not None:
@@ -245,7 +247,7 @@ def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
     """Keep how a worker's jobs stand."""
     for turn in turns:
         row = asdict(turn) | {"owner": owner, "trouble": make_storable(turn.trouble)}
-        kept = insert(conn, job_turns).values(row)
+        kept = dialect_insert(conn, job_turns).values(row)
         conn.execute(kept.on_conflict_do_update(index_elements=["owner", "job"], set_=row))
 
 
@@ -266,7 +268,7 @@ def load_trouble(conn: Connection, job: str) -> str:
     return str(conn.execute(found.limit(1)).scalar() or "")
 
 
-def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
+def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
     """Begin a turn that one worker has alone.
 
     Args:
@@ -285,20 +287,22 @@ def begin_alone(conn: Connection, owner: str, job: str, at: datetime) -> str:
     )
     other = conn.execute(busy.limit(1)).scalar()
     if other is None:
-        begun = insert(conn, job_turns).values(owner=owner, job=job + _ALONE, turns=0, began_at=at, trouble="")
+        begun = dialect_insert(conn, job_turns).values(
+            owner=owner, job=job + _ALONE, turns=0, began_at=at, trouble=""
+        )
         changed = {"began_at": at, "ended_at": None}
         conn.execute(begun.on_conflict_do_update(index_elements=["owner", "job"], set_=changed))
     return other or ""
 
 
-def end_alone(conn: Connection, owner: str, job: str, at: datetime) -> None:
+def end_job(conn: Connection, owner: str, job: str, at: datetime) -> None:
     """Give back a turn that `begin_alone` gave; harmless where it was lost."""
     mine = (job_turns.c.owner == owner, job_turns.c.job == job + _ALONE)
     conn.execute(update(job_turns).where(*mine).values(ended_at=at))
 
 
 @contextmanager
-def hold_worker(store: Store) -> Iterator[None]:
+def lock_worker(store: Store) -> Iterator[None]:
     """Be the one process that polls, plans and delivers on this database, for as long as the block lasts.
 
     On PostgreSQL any number of processes may work, and nothing is held.
@@ -310,13 +314,13 @@ def hold_worker(store: Store) -> Iterator[None]:
     if store.path is None:
         yield
         return
-    with hold_file(store.path):
+    with lock_file(store.path):
         yield
 
 
 @contextmanager
-def hold_file(database: Path) -> Iterator[None]:
-    """Hold a SQLite database as `hold_worker` does, also one that isn't there or can't be read."""
+def lock_file(database: Path) -> Iterator[None]:
+    """Hold a SQLite database as `lock_worker` does, also one that isn't there or can't be read."""
     lock = database.with_name(database.name + ".lock")
     try:
         handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
@@ -377,23 +381,23 @@ class Worker:
         return self.silent_for > GONE_AFTER
 
 
-def sign(conn: Connection, worker: Worker) -> None:
+def save_worker(conn: Connection, worker: Worker) -> None:
     """Note that a worker lives: for the first time, or once more; those long silent are struck off."""
     row = asdict(worker) | {"seen_at": database_clock()}
     del row["silent_for"]
-    signed = insert(conn, workers).values(row)
+    signed = dialect_insert(conn, workers).values(row)
     conn.execute(signed.on_conflict_do_update(index_elements=["owner"], set_={"seen_at": database_clock()}))
-    _strike_off(conn, workers.c.seen_at < database_clock() - FORGOTTEN_AFTER)
+    _delete_workers(conn, workers.c.seen_at < database_clock() - FORGOTTEN_AFTER)
 
 
-def sign_off(conn: Connection, owner: str) -> None:
+def delete_worker(conn: Connection, owner: str) -> None:
     """Note that a worker has ended in an orderly way."""
-    _strike_off(conn, workers.c.owner == owner)
+    _delete_workers(conn, workers.c.owner == owner)
 
 
-def strike_off_others(conn: Connection, owner: str) -> None:
-    """Forget every other worker: for one that knows itself alone (see `hold_worker`), at its start."""
-    _strike_off(conn, workers.c.owner != owner)
+def delete_other_workers(conn: Connection, owner: str) -> None:
+    """Forget every other worker: for one that knows itself alone (see `lock_worker`), at its start."""
+    _delete_workers(conn, workers.c.owner != owner)
 
 
 def load_workers(conn: Connection) -> list[Worker]:
@@ -412,7 +416,7 @@ def is_living(owner: ColumnElement[str]) -> ColumnElement[bool]:
     return owner.in_(living)
 
 
-def _strike_off(conn: Connection, which: ColumnElement[bool]) -> None:
+def _delete_workers(conn: Connection, which: ColumnElement[bool]) -> None:
     gone = list(conn.execute(delete(workers).where(which).returning(workers.c.owner)).scalars())
     if gone:
         conn.execute(delete(job_turns).where(job_turns.c.owner.in_(gone)))

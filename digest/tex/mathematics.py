@@ -15,8 +15,7 @@ from digest.tex.commands import (
     read_row_end,
 )
 from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
-from digest.tex.symbols import MATH_ACCENTS, shift
-from digest.tex.symbols import RAISED as RAISED_LETTERS
+from digest.tex.symbols import MATH_ACCENTS, RAISED, shift
 from digest.tex.tokens import PieceKind, Role, TexPiece, TexSetting, Token
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def _read_root(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
     pieces = reader.read_argument(setting)
     if pieces is None:
         return [token.symbol("√", setting, Role.VARIABLE)]
-    sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or f"{shift(degree, RAISED_LETTERS) or degree}√"
+    sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or f"{shift(degree, RAISED) or degree}√"
     inside = arrange(pieces)
     bases = [piece for piece in inside if piece.role is not Role.SCRIPT]
     is_single = (

@@ -13,7 +13,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.deliver.unsubscribe import ONE_CLICK, PAGE, Departure, find_departure, leave_by_link, undo_by_link
+from digest.deliver.unsubscribe import (
+    ONE_CLICK,
+    PAGE,
+    Departure,
+    find_departure,
+    resubscribe_by_link,
+    unsubscribe_by_link,
+)
 from digest.inspect.stored import STORED
 from digest.model.alarms import STUCK
 from digest.model.clock import write_day
@@ -26,10 +33,10 @@ from digest.render import Renderer, references
 from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
 from digest.render.references import make_key
 from digest.serve.telemetry import Metrics, Pulse
-from digest.store import papers as paper_store
-from digest.store import runs as cursor_store
-from digest.store import views
-from digest.store import workers as alarm_store
+from digest.store.papers import load_paper
+from digest.store.runs import load_cursor
+from digest.store.views import load_open_outbox
+from digest.store.workers import load_stored_alarms
 from digest.web.feeds import CACHE_CONTROL, FeedDesk, is_unmodified, make_etag, prefers_page, write_http_date
 from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
 
@@ -210,8 +217,8 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
         now = site.clock.now()
         try:
             with site.store.read() as conn:
-                outbox = views.load_open(conn, now)
-                last_look = cursor_store.load_cursor(conn, site.config.arxiv.source).last_complete_at
+                outbox = load_open_outbox(conn, now)
+                last_look = load_cursor(conn, site.config.arxiv.source).last_complete_at
         except StoreError:
             return PlainTextResponse("The database does not answer.", UNAVAILABLE)
         waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
@@ -228,7 +235,7 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
     """Return why the installation does not do its work, in sentences; [] where it does."""
     try:
         with site.store.read() as conn:
-            alarms = alarm_store.load_alarms(conn)
+            alarms = load_stored_alarms(conn)
     except StoreError:
         return ["the database does not answer"]
     return [*pulse.failures, *(alarm.detail for alarm in alarms if alarm.name in STUCK)]
@@ -259,9 +266,9 @@ def leave(request: Request) -> Response:
     with shell.site.store.begin() as conn:
         at = shell.site.clock.now()
         if answer == "undo":
-            departure = undo_by_link(conn, token, at=at)
+            departure = resubscribe_by_link(conn, token, at=at)
         else:
-            departure = leave_by_link(conn, token, how=ONE_CLICK if is_click else PAGE, at=at)
+            departure = unsubscribe_by_link(conn, token, how=ONE_CLICK if is_click else PAGE, at=at)
     if departure is None and is_click:
         return shell.pages.show("left.html", UnsubscribeContext("", home=shell.site.config.web.base_url))
     return _show_departure(request, departure, is_back=answer == "undo", is_earlier=answer == "undo")
@@ -339,7 +346,7 @@ def _find_paper(request: Request, name: str) -> Paper | None:
     if str(id_) != name or not make_refs_url(site.config):
         return None
     with site.store.read() as conn:
-        known = paper_store.load_paper(conn, id_)
+        known = load_paper(conn, id_)
     return known.paper if known else None
 
 

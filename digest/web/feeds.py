@@ -30,8 +30,8 @@ from digest.poll.installation import Site
 from digest.render.contexts import FeedContext
 from digest.render.papers import PaperView
 from digest.render.text import clean_text
-from digest.store import queries
-from digest.store import subscriptions as subscription_store
+from digest.store.queries import FeedPlace, load_feed_places, load_newest_match_run
+from digest.store.subscriptions import load_subscriptions
 
 
 def make_etag(body: bytes) -> str:
@@ -160,7 +160,7 @@ _BETWEEN = 0.25
 class _Address:
     """An address that works or did: `generation` is the one it was made for."""
 
-    place: queries.FeedPlace
+    place: FeedPlace
     generation: int
 
     @property
@@ -242,12 +242,12 @@ class FeedDesk:
 
     def _read(self, *, is_whole: bool) -> None:
         with self._site.store.read() as conn:
-            self._newest_run = queries.load_newest_match_run(conn)
+            self._newest_run = load_newest_match_run(conn)
             self._addresses = self._read_addresses(conn) if is_whole else self._addresses
 
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
         maker = make_links(conn, self._site.config)
-        places = queries.load_feed_places(conn)
+        places = load_feed_places(conn)
         known, self._hashes = self._hashes, {}
         table = {}
         for place in places:
@@ -262,7 +262,7 @@ class FeedDesk:
         with site.store.read() as conn:
             maker = make_links(conn, site.config)
             token = maker.feed_token(place.name, address.generation)
-            found = subscription_store.load_subscriptions(conn, [place.key])
+            found = load_subscriptions(conn, [place.key])
             if not found:
                 return None
             feed = load_feed(conn, site, found[0], self_url=maker.write_feed_url(token, suffix))

@@ -17,9 +17,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from digest.config import Config
-from digest.deliver import people
 from digest.deliver.letters import take_request
-from digest.deliver.people import Preferences
+from digest.deliver.people import (
+    Preferences,
+    list_read_alone,
+    load_preferences,
+    pause_own,
+    require_own,
+    resume_own,
+    save_query,
+    save_wish,
+    undo_unsubscription,
+)
 from digest.deliver.unsubscribe import PAGE
 from digest.model import secrets
 from digest.model.announcements import Kind
@@ -42,11 +51,11 @@ from digest.plan.links import make_links
 from digest.render.contexts import PageContext, PreferencesContext, QueryContext
 from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.text import name_zone, show_plain, write_long_day
-from digest.store import database as token_store
-from digest.store import libraries as library_store
-from digest.store import people as people_store
-from digest.store import subscribers as subscriber_store
+from digest.store.database import TokenPurpose, load_token
 from digest.store.digests import load_digest, load_frozen
+from digest.store.libraries import delete_like, load_likes, save_like
+from digest.store.people import end_links
+from digest.store.subscribers import save_unsubscription
 from digest.web.connections import as_search
 from digest.web.endpoints import mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
@@ -81,7 +90,7 @@ class Visit:
 
     def save(self, wish: Wish) -> None:
         """Bring what they get in line with what they want."""
-        people.save_wish(self.conn, make_links(self.conn, self.config), self.found.person, wish, at=self.at)
+        save_wish(self.conn, make_links(self.conn, self.config), self.found.person, wish, at=self.at)
 
 
 Act = Callable[[Visit], str]
@@ -118,9 +127,9 @@ def change(
 
 def _find(conn: Connection, request: Request, _form: Form | None = None) -> Preferences:
     """Return what the person gets whose link was followed; whatever is nobody's link looks the same."""
-    stored, found = token_store.load_token(conn, secrets.token_hash(request.path_params["token"])), None
-    if stored is not None and stored.purpose is token_store.TokenPurpose.PREFERENCES:
-        found = people.load_preferences(conn, Destination.parse(stored.destination).address)
+    stored, found = load_token(conn, secrets.token_hash(request.path_params["token"])), None
+    if stored is not None and stored.purpose is TokenPurpose.PREFERENCES:
+        found = load_preferences(conn, Destination.parse(stored.destination).address)
     if found is None:
         raise refuse_link(request)
     return found
@@ -133,7 +142,7 @@ def refuse_link(request: Request) -> UnknownName:
 
 
 def _save(visit: Visit) -> str:
-    people.require_own(visit.found)
+    require_own(visit.found)
     wish = _read_wish(visit.found.wish, visit.form)
     visit.save(replace(wish, cadence=write_cadence(*_read_when(visit.form))))
     return "Saved."
@@ -162,30 +171,30 @@ def _read_wish(wish: Wish, form: Form) -> Wish:
 
 
 def _pause(visit: Visit) -> str:
-    own, day = people.require_own(visit.found), visit.form.get("until").strip()
+    own, day = require_own(visit.found), visit.form.get("until").strip()
     try:
         until = read_pause_end(day, _zone_of(own)) if day else None
     except ConfigurationError as error:
         raise UsageError(error.message, hint=error.hint) from error
-    people.pause(visit.conn, visit.found, until, at=visit.at)
+    pause_own(visit.conn, visit.found, until, at=visit.at)
     return "Paused."
 
 
 def _resume(visit: Visit) -> str:
-    people.resume(visit.conn, visit.found, at=visit.at)
+    resume_own(visit.conn, visit.found, at=visit.at)
     return "Resumed."
 
 
 def _leave(visit: Visit) -> str:
     name, title = _read_subscription(visit)
     person = visit.found.person
-    subscriber_store.leave(visit.conn, person.destination, name, how=PAGE, at=visit.at)
+    save_unsubscription(visit.conn, person.destination, name, how=PAGE, at=visit.at)
     return f"You are unsubscribed from {title}."
 
 
 def _undo(visit: Visit) -> str:
     name, title = _read_subscription(visit)
-    people.undo(visit.conn, visit.found, name, at=visit.at)
+    undo_unsubscription(visit.conn, visit.found, name, at=visit.at)
     return f"You are subscribed to {title} again."
 
 
@@ -215,11 +224,11 @@ def _like(visit: Visit) -> str:
     paper = papers.get(visit.form.get("paper"))
     if paper is None:
         raise UnknownName("this paper is not in the digest", hint="Press a button of its page.")
-    known = {one.paper.arxiv_id for one in library_store.load_likes(visit.conn, due.id, _name_reader(visit.found))}
+    known = {one.paper.arxiv_id for one in load_likes(visit.conn, due.id, _name_reader(visit.found))}
     if len(known) >= MOST_LIKES and paper.id not in known:
         raise UsageError(f"you said this of {MOST_LIKES} papers, and nobody may of more", hint="Undo some first.")
     liked, opinion = LibraryPaper(paper.title, paper.abstract, paper.id), Opinion(visit.form.get("action"))
-    library_store.save_like(visit.conn, due.id, liked, opinion, visit.at, reader=_name_reader(visit.found))
+    save_like(visit.conn, due.id, liked, opinion, visit.at, reader=_name_reader(visit.found))
     return ""
 
 
@@ -228,11 +237,11 @@ def _name_reader(found: Preferences) -> str:
 
 
 def _forget(visit: Visit) -> str:
-    due = people.list_read_alone(visit.config, visit.found).get(visit.form.get("subscription"))
+    due = list_read_alone(visit.config, visit.found).get(visit.form.get("subscription"))
     if due is None:
         raise UnknownName("this subscription is none of yours", hint="Open the page again.")
     paper = ArxivId.parse(visit.form.get("paper"))
-    library_store.delete_like(visit.conn, due.id, paper, _name_reader(visit.found))
+    delete_like(visit.conn, due.id, paper, _name_reader(visit.found))
     return "Undone."
 
 
@@ -243,7 +252,7 @@ def _fresh(visit: Visit) -> str:
 
 
 def _end(visit: Visit) -> str:
-    people_store.end_links(visit.conn, visit.found.person.destination)
+    end_links(visit.conn, visit.found.person.destination)
     said = "A mail with a new link comes within minutes, unless you got three with a link today."
     return visit.ask(Ask.LINK, visit.found.person.address, Wish(), said)
 
@@ -363,7 +372,7 @@ def _save_query(name: str, visit: Visit) -> str:
     text = visit.form.get("q").strip()
     if not text:
         raise UsageError("nothing is typed", hint="Type what you follow.")
-    people.save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
+    save_query(visit.conn, visit.config, visit.found, name, text, at=visit.at)
     return "Saved."
 
 
@@ -372,10 +381,10 @@ def _view_likes(
 ) -> Iterator[tuple[str, str, str, tuple[tuple[str, str, str], ...]]]:
     """Show of which papers they want more or less, by subscription."""
     maker = make_links(conn, config)
-    for name, due in people.list_read_alone(config, found).items():
+    for name, due in list_read_alone(config, found).items():
         slots = (row.slot for row, content in load_frozen(conn, name, limit=5) if content["entries"])
         last = next((f"{page}/d/{maker.web_token(name, slot)}" for slot in slots), "")
-        likes = reversed(library_store.load_likes(conn, due.id, _name_reader(found)))
+        likes = reversed(load_likes(conn, due.id, _name_reader(found)))
         papers = ((str(one.paper.arxiv_id), str(one.opinion), show_plain(one.paper.title)) for one in likes)
         yield name, due.subscription.title, last, tuple(papers)
 
@@ -390,7 +399,7 @@ def serve_likes(request: Request) -> Response:
     with shell.site.store.read() as conn:
         found = _find(conn, request)
         due, digest = _find_digest(conn, shell.site.config, found, page)
-        likes = library_store.load_likes(conn, due.id, _name_reader(found))
+        likes = load_likes(conn, due.id, _name_reader(found))
     context = PageContext(
         view_digest(digest),
         group_papers(digest, view_papers(digest)),
@@ -406,8 +415,8 @@ def _find_digest(
     conn: Connection, config: Config, found: Preferences, page: str
 ) -> tuple[DueSubscription, Digest]:
     """Return a digest that nobody but this person got, by the token of its page, and its subscription."""
-    stored = token_store.load_token(conn, secrets.token_hash(page))
-    due = people.list_read_alone(config, found).get(stored.subscription) if stored else None
+    stored = load_token(conn, secrets.token_hash(page))
+    due = list_read_alone(config, found).get(stored.subscription) if stored else None
     if stored is None or due is None or stored.digest_id is None:
         raise UnknownName("this is no digest that you alone get", hint="Open the page again, from a mail to you.")
     return due, load_digest(conn, stored.digest_id)

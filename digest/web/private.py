@@ -16,18 +16,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from digest.deliver import people
-from digest.deliver.people import Preferences
+from digest.deliver.people import Preferences, erase_person, export_records, load_preferences, require_own
 from digest.model import secrets
 from digest.model.errors import Forbidden, UsageError
 from digest.model.people import FRESH, Ask, Wish
 from digest.model.subscriptions import normalise_address
 from digest.plan.links import make_links
 from digest.render.contexts import PrivateContext
-from digest.store import people as people_store
-from digest.store import signups as signup_store
-from digest.store import subscriptions as subscription_store
-from digest.store.people import Person
+from digest.store.people import Person, load_person
+from digest.store.signups import delete_signup, load_signup
+from digest.store.subscriptions import bump_feed_generation
 from digest.web.endpoints import Shell, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.preferences import NOTHING, Visit, change, lead_home, refuse_link
@@ -40,12 +38,12 @@ def open_private(request: Request) -> Response:
     if is_pressed:
         require_own_form(request, read_form(request))
     with site.store.begin() if is_pressed else site.store.read() as conn:
-        signup = signup_store.load_signup(conn, secrets.token_hash(token), Ask.FRESH, now)
-        person = people_store.load_person(conn, signup.address) if signup else None
+        signup = load_signup(conn, secrets.token_hash(token), Ask.FRESH, now)
+        person = load_person(conn, signup.address) if signup else None
         if signup is None or person is None:
             raise refuse_link(request)
         if is_pressed:
-            signup_store.delete_signup(conn, signup.id)
+            delete_signup(conn, signup.id)
     if is_pressed:
         return _show(request, _make_key(shell, person, str(int((now + FRESH).timestamp()))))
     context = PrivateContext(action=token, token=make_form_token(shell, f"/k/{token}"), home=lead_home(request))
@@ -60,7 +58,7 @@ def _make_key(shell: Shell, person: Person, expiry: str) -> str:
 def _read_key(shell: Shell, conn: Connection, key: str) -> Preferences:
     """Return whose key this is."""
     match = re.fullmatch(r"(\d{1,12})\.[\w-]+\.(.+)", key, re.ASCII)
-    found = people.load_preferences(conn, match[2]) if match else None
+    found = load_preferences(conn, match[2]) if match else None
     if match and found and int(match[1]) > shell.site.clock.now().timestamp():
         known = _make_key(shell, found.person, match[1])
         if hmac.compare_digest(key.encode("utf-8", "surrogatepass"), known.encode()):
@@ -83,14 +81,14 @@ def change_private(request: Request) -> Response:
 
 
 def _export(visit: Visit) -> str:
-    stored = people.export(visit.conn, visit.found.person.address)
+    stored = export_records(visit.conn, visit.found.person.address)
     return json.dumps(stored, default=str, ensure_ascii=False, indent=1)
 
 
 def _erase(visit: Visit) -> str:
     if visit.form.get("sure") != "yes":
         raise UsageError("nothing was erased", hint="Tick the box to say that you are sure.")
-    if people.erase(visit.conn, visit.config, visit.found.person.address, at=visit.at):
+    if erase_person(visit.conn, visit.config, visit.found.person.address, at=visit.at):
         return "The operator’s file still names your address. So one thing stays stored: that you want no mail."
     return "Nothing about you is stored any more."
 
@@ -105,7 +103,7 @@ def _move(visit: Visit) -> str:
 
 
 def _renew_feed(visit: Visit) -> str:
-    subscription_store.bump_feed_generation(visit.conn, people.require_own(visit.found).id)
+    bump_feed_generation(visit.conn, require_own(visit.found).id)
     return "Your feed has a new address. The old one stops working within a minute."
 
 

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from digest.deliver import people
 from digest.deliver.letters import take_request
+from digest.deliver.people import TITLE, confirm_signup, list_offered, load_preferences, make_wish, refuse_letters
 from digest.model import secrets
 from digest.model.cadences import choose_zone
 from digest.model.clock import write_with_zone
@@ -26,9 +26,8 @@ from digest.model.people import DAYS, KINDS, Ask, Wish, write_cadence
 from digest.model.subscriptions import DueSubscription, SubscriptionState, normalise_address
 from digest.plan.links import LinkMaker, remember_preferences
 from digest.render.contexts import ConfirmContext, LinkContext, SubscribeContext
-from digest.store import signups as signup_store
-from digest.store import subscriptions as subscription_store
-from digest.store.signups import StoredSignup
+from digest.store.signups import StoredSignup, load_signup
+from digest.store.subscriptions import load_subscriptions
 from digest.web.endpoints import Shell, find_contact, mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form
 from digest.web.guards import name_network
@@ -50,7 +49,7 @@ def subscribe(request: Request) -> Response:
         address = normalise_address(form.get("address"))
         cadence = write_cadence(form.get("days"), form.get("hour"), form.get("zone").strip())
         kinds, joins, has_feed = form.get_all("kinds"), form.get_all("joins"), bool(form.get("feed"))
-        wish = people.make_wish(config, form.get("q"), cadence, kinds=kinds, joins=joins, has_feed=has_feed)
+        wish = make_wish(config, form.get("q"), cadence, kinds=kinds, joins=joins, has_feed=has_feed)
     except UsageError as error:
         return _show_form(shell, form, error)
     if not admission.takes(address):
@@ -77,7 +76,7 @@ def fill_form(
         given={name: given.get(name, usual.get(name, ())) for name in _FIELDS},
         days=DAYS,
         kinds=KINDS,
-        joins={one.name: one.title for one in people.list_offered(config)},
+        joins={one.name: one.title for one in list_offered(config)},
         home=config.web.base_url,
     )
 
@@ -128,10 +127,10 @@ def show_request(request: Request) -> Response:
     shell = shell_of(request)
     with shell.site.store.read() as conn:
         signup = _load(conn, request, shell.site.clock.now())
-        before = people.load_preferences(conn, signup.address)
-    wish, offered = signup.wish, people.list_offered(shell.site.config)
+        before = load_preferences(conn, signup.address)
+    wish, offered = signup.wish, list_offered(shell.site.config)
     times = "" if before is not None and before.keeps_times else wish.cadence
-    own = [(people.TITLE, times, "")] if wish.queries else []
+    own = [(TITLE, times, "")] if wish.queries else []
     joined = [(one.title, str(one.cadence), "") for one in offered if one.name in wish.joins]
     return _show(request, "confirm.html", signup, [*own, *joined])
 
@@ -146,18 +145,18 @@ def answer_request(request: Request) -> Response:
     with shell.site.store.begin() as conn:
         signup = _load(conn, request, now)
         if answer == "not-me":
-            people.refuse_letters(conn, signup, at=now)
+            refuse_letters(conn, signup, at=now)
             return _show(request, "refused.html", signup, [])
         maker = LinkMaker(config, shell.secret())
-        found = people.confirm(conn, config, maker, signup, at=now)
+        found = confirm_signup(conn, config, maker, signup, at=now)
         mine = remember_preferences(conn, maker, signup.destination, at=now)
         names = [one.name for one in found.memberships if one.left_at is None]
-        coming = [_describe(due, now) for due in subscription_store.load_subscriptions(conn, names=names)]
+        coming = [_describe(due, now) for due in load_subscriptions(conn, names=names)]
     return _show(request, "confirmed.html", signup, coming, mine)
 
 
 def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
-    found = signup_store.load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
+    found = load_signup(conn, secrets.token_hash(request.path_params["token"]), None, now)
     if found is None or found.ask not in (Ask.SUBSCRIBE, Ask.MOVE):
         hint = "It works once, for 48 hours. If you used it, it worked. To ask again, open the first page."
         raise UnknownName("this link no longer works", hint=hint)

@@ -14,9 +14,7 @@ import pytest
 from sqlalchemy import Engine
 
 from digest.model.clock import ManualClock, RemoteClock
-from tests.acceptance.dying import Nursery
 from tests.acceptance.made import START, made_up
-from tests.acceptance.mortals import Mortal, mortal
 from tests.acceptance.worlds import Installation, StandIn
 from tests.contract.store.conftest import postgresql_server
 from tests.fakes.archive import DemoPaper
@@ -24,6 +22,8 @@ from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
 from tests.postgres_servers import create_database
+from tests.simulator.dying import Nursery
+from tests.simulator.mortals import Mortal, mortal
 
 __all__ = ["postgresql_server"]
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.acceptance.dying import Point, find
-from tests.acceptance.expectations import Broken
-from tests.acceptance.histories import POINTS, History, count, make_template, sqlite_maker
-from tests.battery.planted import FAULTS, move_mark_in_its_own_turn
+from tests.simulator.dying import Point, find
+from tests.simulator.expectations import Broken
+from tests.simulator.histories import POINTS, History, count, make_template, sqlite_maker
+from tests.simulator.planted import FAULTS, move_mark_in_its_own_turn
 
 HISTORIES = 200 if os.environ.get("DIGEST_HYPOTHESIS") == "nightly" else 2
-BETWEEN = Point("tests.battery.planted:between")
+BETWEEN = Point("tests.simulator.planted:between")
 
 
 @pytest.fixture(scope="module")

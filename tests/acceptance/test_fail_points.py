@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from digest.store.database import INVARIANTS
-from tests.acceptance.dying import ENDED, KILLED, Nursery, Point
-from tests.acceptance.fail_points import MOMENTS, PLANNED, TABLE, Row, live_on
-from tests.acceptance.mortals import MEDIA, NEWS, OLD, Mortal, mortal
 from tests.conftest import IS_NIGHTLY
 from tests.postgres_servers import PostgresServer, own_server
+from tests.simulator.dying import ENDED, KILLED, Nursery, Point
+from tests.simulator.fail_points import MOMENTS, PLANNED, TABLE, Row, live_on
+from tests.simulator.mortals import MEDIA, NEWS, OLD, Mortal, mortal
 
 Live = Callable[[str], AbstractContextManager[Mortal]]
 DATABASES = ("sqlite", "postgresql")

@@ -21,7 +21,6 @@ from digest.model import clock as clock_module
 from digest.model.clock import Clock, Grant, SystemClock
 from digest.model.errors import DigestError
 from digest.store import StoreGate, open_store
-from digest.store import gate as gate_module
 
 _NAP = 0.05
 
@@ -81,7 +80,7 @@ def main(text: str) -> None:
     _shift_clock(settings.shift)
     DawdlingGate.dawdle, DawdlingGate.is_careless = settings.dawdle, settings.plant == "no-age"
     if settings.plant == "host-clock":
-        gate_module._now = _read_host_clock
+        _now = _read_host_clock
     store = None
     while store is None:
         try:

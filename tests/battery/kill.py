@@ -29,10 +29,10 @@ from tests.battery.kill_life import Life, Tally, World
 from tests.battery.kill_plan import KillPlan, write_installation
 from tests.battery.kill_verdict import Evidence, KillVerdict, judge, judge_feeds
 from tests.battery.kill_world import BEGIN, CountingMail, LossySlack, PacedClock, Press, open_database
-from tests.battery.planted import FAULTS
 from tests.battery.replicas import Replica, count_complaints
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.slack import TOKEN
+from tests.simulator.planted import FAULTS
 
 _AMBIGUOUS_WAIT = 5
 _PACE = 3.0

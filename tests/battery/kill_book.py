@@ -11,8 +11,10 @@ from sqlalchemy import func, select
 
 from digest.model.messages import DeliveryState
 from digest.plan.links import LinkMaker
-from digest.store import Store, matches, outbox_sends
-from digest.store import runs as cursor_store
+from digest.store import Store
+from digest.store.matches import load_due_turns, load_matched_mark, load_stored_mark, load_undue_subscriptions
+from digest.store.outbox_sends import retry_delivery
+from digest.store.runs import load_cursor
 from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
 from tests.battery.kill_world import Arrival
 
@@ -49,21 +51,21 @@ class Book:
     def has_begun(self) -> bool:
         """Whether the first look at arXiv is complete, and matched."""
         with self._store.read() as conn:
-            is_known = cursor_store.load_cursor(conn, "harvest").is_bootstrapped
-            return is_known and matches.load_matched_mark(conn) == matches.load_stored_mark(conn)
+            is_known = load_cursor(conn, "harvest").is_bootstrapped
+            return is_known and load_matched_mark(conn) == load_stored_mark(conn)
 
     def has_found(self, paper_ids: Iterable[str]) -> bool:
         """Whether papers are stored and everything stored is matched."""
         wanted = set(paper_ids)
         with self._store.read() as conn:
             stored = conn.execute(select(func.count()).where(papers.c.arxiv_id.in_(wanted))).scalar_one()
-            return stored == len(wanted) and matches.load_matched_mark(conn) == matches.load_stored_mark(conn)
+            return stored == len(wanted) and load_matched_mark(conn) == load_stored_mark(conn)
 
     def has_due(self, now: datetime) -> bool:
         """Whether a digest is due, or matches wait for a turn that nobody gave them."""
         with self._store.read() as conn:
-            due = matches.load_due_turns(conn, now, 1)
-            return bool(due or matches.load_undue_subscriptions(conn))
+            due = load_due_turns(conn, now, 1)
+            return bool(due or load_undue_subscriptions(conn))
 
     def count_open(self) -> int:
         """Return how many deliveries have not come to an end."""
@@ -123,5 +125,5 @@ class Book:
         with self._store.begin() as conn:
             lost = [row.id for row in conn.execute(held).all() if row.idempotency_key not in arrived]
             for id_ in lost:
-                outbox_sends.retry(conn, id_, now)
+                retry_delivery(conn, id_, now)
         return lost

@@ -10,16 +10,17 @@ import click
 
 from digest.cli import run_cli
 from digest.deliver import dispatch
-from digest.store import outbox, outbox_sends
-from tests.battery import planted
+from digest.store.outbox import CLAIM_LEASE, claim_deliveries, renew_claims
+from digest.store.outbox_sends import begin_sending
+from tests.simulator import planted
 
 
 def shorten_leases(seconds: float) -> None:
     """Let claims lapse sooner, everything else in proportion, so that a try does not wait for minutes."""
-    part = seconds / outbox.CLAIM_LEASE
-    for function in (outbox.claim, outbox_sends.begin_sending):
+    part = seconds / CLAIM_LEASE
+    for function in (claim_deliveries, begin_sending):
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "lease_seconds": seconds}
-    outbox.renew.__defaults__ = (seconds,)
+    renew_claims.__defaults__ = (seconds,)
     dispatch.Leases.__init__.__kwdefaults__ = {
         "lease": seconds,
         "beat": dispatch.BEAT * part,

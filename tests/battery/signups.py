@@ -24,9 +24,9 @@ import click
 import httpx
 from sqlalchemy import delete, func, select
 
-from digest.deliver import people
 from digest.deliver.dispatch import deliver
 from digest.deliver.letters import queue_letters
+from digest.deliver.people import confirm_signup
 from digest.model import secrets
 from digest.model.clock import monotonic
 from digest.model.people import LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, Ask, Limit, Wish
@@ -158,7 +158,7 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
             now, wish = office.site.clock.now(), Wish().add_query("tail")
             for number in range(pairs):
                 asked = StoredSignup(0, Ask.SUBSCRIBE, f"known{number}@example.org", wish, now, now)
-                people.confirm(conn, office.site.config, office.maker, asked, at=now)
+                confirm_signup(conn, office.site.config, office.maker, asked, at=now)
         times: dict[str, list[float]] = {"known": [], "unknown": []}
         for number in range(pairs):
             for which in draw.sample(sorted(times), 2):
@@ -190,7 +190,7 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
             for number in range(10):
                 now, address = office.site.clock.now(), f"known{number}@example.org"
                 asked = StoredSignup(0, Ask.SUBSCRIBE, address, Wish().add_query("tail"), now, now)
-                people.confirm(conn, office.site.config, office.maker, asked, at=now)
+                confirm_signup(conn, office.site.config, office.maker, asked, at=now)
                 save_signup(conn, Ask.LINK if number % 2 else Ask.FRESH, address, Wish(), at=now)
         run_pass(office.site)
         texts = [mail.raw.decode().replace("=\r\n", "").replace("=3D", "=") for mail in office.world.mail.mails]

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from digest.model.clock import ManualClock
 from digest.model.people import Ask, Wish
-from digest.store import signups
+from digest.store.signups import save_signup
 from tests.battery.browser import find_chromium
 from tests.browser.conftest import FLAGS
 from tests.browser.looking import DESK, PHONE
@@ -40,7 +40,7 @@ def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     wish = Wish(cadence="weekdays at 09:00 Europe/Berlin", has_feed=True, joins=("perf-team",))
     wish = wish.add_query("tail latency").add_query("cat:cs.DC ANDNOT abs:survey")
     with world.site.store.begin() as conn:
-        signups.save_signup(conn, Ask.SUBSCRIBE, ADDRESS, wish, at=world.clock.now())
+        save_signup(conn, Ask.SUBSCRIBE, ADDRESS, wish, at=world.clock.now())
     confirm = world.find_link(world.next_mail(ADDRESS), "/c/")
     yield "confirm", confirm
     page.goto(confirm)
@@ -57,7 +57,7 @@ def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
     page.goto(shown)
     yield "archive", str(page.locator("a[href*='/a/']").first.evaluate("one => one.href"))
     with world.site.store.begin() as conn:
-        signups.save_signup(conn, Ask.FRESH, ADDRESS, Wish(), at=world.clock.now())
+        save_signup(conn, Ask.FRESH, ADDRESS, Wish(), at=world.clock.now())
     yield "fresh", world.find_link(world.next_mail(ADDRESS), "/k/")
 
 

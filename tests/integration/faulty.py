@@ -18,9 +18,8 @@ from digest.model.clock import ManualClock
 from digest.poll.coverage import load_coverage
 from digest.poll.installation import Site
 from digest.serve.steps import PassReport, run_pass
-from digest.store import runs as run_store
 from digest.store.gate import Breaker, load_breaker
-from digest.store.runs import PollRun
+from digest.store.runs import PollRun, load_last_runs
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.acceptance.made import START, made_up
 from tests.command_line import ROOT, call_digest
@@ -165,7 +164,7 @@ class World:
     def last_run(self, source: str = "") -> PollRun:
         """Return the last look of a source."""
         with self.reading() as conn:
-            return run_store.load_last_runs(conn, source or self.source, 1)[0]
+            return load_last_runs(conn, source or self.source, 1)[0]
 
     def cursors(self) -> list[tuple[object, ...]]:
         """Return how far each source has been looked through."""

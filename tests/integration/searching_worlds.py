@@ -10,8 +10,7 @@ from pathlib import Path
 
 from digest.model.clock import ManualClock
 from digest.serve.steps import PassReport, run_pass
-from digest.store import runs as run_store
-from digest.store.runs import PollRun
+from digest.store.runs import PollRun, load_last_runs
 from tests.acceptance.made import START, made_up, told_ids
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
@@ -68,7 +67,7 @@ class World:
     def runs(self, source: str) -> list[PollRun]:
         """Return the looks of a source, the newest first."""
         with self._kept.open(self.folder, self.clock).store.read() as conn:
-            return run_store.load_last_runs(conn, source, 100)
+            return load_last_runs(conn, source, 100)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from digest.arxiv.oai import parse_oai
 from digest.model.announcements import Kind, has_mailing, mailing_moment, mailings_between
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
-from digest.store import papers as mailing_store
+from digest.store.papers import count_announced
 from digest.store.schema import changes, papers, versions
 from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY
@@ -187,7 +187,7 @@ def test_the_days_that_were_caught_up_with_are_named_with_what_each_brought(worl
     assert date(2026, 11, 26) not in report.poll.mailings, "a holiday"
     assert_counts(report.poll.mailings, pause)
     with world.reading() as conn:
-        stored = mailing_store.count_announced(conn, pause.mailings[0], pause.mailings[-1])
+        stored = count_announced(conn, pause.mailings[0], pause.mailings[-1])
     assert stored == report.poll.mailings
     world.clock.advance(timedelta(minutes=1))
     world.folder = copy

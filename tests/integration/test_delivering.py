@@ -15,8 +15,7 @@ from digest.deliver.rules import MAX_DOUBTS
 from digest.model.clock import ManualClock
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
-from digest.store import views
-from digest.store.views import Attempt, StoredDelivery
+from digest.store.views import Attempt, StoredDelivery, load_delivery, load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World
 
@@ -39,8 +38,8 @@ def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) 
 def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
     """Return the delivery of the first message, with its attempts."""
     with closing(world.open()) as site, site.store.read() as conn:
-        (first,) = (one.delivery.id for one in views.list_deliveries(conn) if not one.delivery.part)
-        return views.load_delivery(conn, first)
+        (first,) = (one.delivery.id for one in load_stored_deliveries(conn) if not one.delivery.part)
+        return load_delivery(conn, first)
 
 
 def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world: World) -> None:

@@ -15,7 +15,6 @@ from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
 from digest.poll.installation import Site
-from digest.store import outbox as outbox_module
 from tests.fakes.slack import SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
 from tests.integration.test_lanes import in_thread, mails_to, planned, states
@@ -115,7 +114,7 @@ def test_a_pass_that_gets_nothing_though_something_is_due_pauses_before_it_looks
         looks.append(now)  # what is due there somebody else holds
         return []
 
-    monkeypatch.setattr(outbox_module, "claim", claim_nothing)
+    monkeypatch.setattr("digest.deliver.dispatch.claim_deliveries", claim_nothing)
     with planned(world, READER, connections=1) as site:
         deliver(site, lanes=LANES[:1], should_stop=lambda: len(looks) > 20)
     assert all(later - earlier >= timedelta(seconds=0.2) for earlier, later in pairwise(looks))

@@ -23,7 +23,7 @@ from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import recover, run_pass
-from digest.store import hold_worker
+from digest.store import lock_worker
 from digest.store.database import load_violations
 from digest.web.endpoints import find_failures
 from tests.integration.cli.conftest import Said, Shell
@@ -101,7 +101,7 @@ def scheduled(world: World) -> Iterator[tuple[Schedule, Site]]:
     site = open_site(config, SlowTime(world.clock), owner="test", jitter=lambda: 0.5)
     schedule = Schedule(site, every=OFTEN)
     try:
-        with hold_worker(site.store):
+        with lock_worker(site.store):
             recover(site)
             sync_roster(site)
             schedule.start()

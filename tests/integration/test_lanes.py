@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from digest.deliver import dispatch as lanes_module
 from digest.deliver.dispatch import LANES, deliver
 from digest.deliver.step import DeliverReport
 from digest.deliver.transports.smtp import SmtpTransport
@@ -22,8 +21,8 @@ from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
-from digest.store import outbox_sends as outbox
-from digest.store import views
+from digest.store.outbox_sends import begin_sending
+from digest.store.views import load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import SlackReceiver
@@ -82,7 +81,7 @@ def mails_to(count: int) -> tuple[str, ...]:
 
 def states(site: Site) -> Counter[str]:
     with site.store.read() as conn:
-        return Counter(str(stored.delivery.state) for stored in views.list_deliveries(conn, limit=1_000))
+        return Counter(str(stored.delivery.state) for stored in load_stored_deliveries(conn, limit=1_000))
 
 
 def in_thread(act: Callable[[], object]) -> threading.Thread:
@@ -140,7 +139,7 @@ def test_every_mail_of_a_crowd_is_sent_exactly_once_or_put_back_if_it_was_refuse
         assert (len(report.retries), len(report.dead)) == (2, 1)
         assert states(site) == {"sent": MANY - 3, "ready": 2, "dead": 1}
         with site.store.read() as conn:
-            stored = views.list_deliveries(conn, limit=1_000)
+            stored = load_stored_deliveries(conn, limit=1_000)
         assert {one.delivery.attempts for one in stored} == {1}
         assert {one.delivery.token for one in stored} == {1}
 
@@ -150,9 +149,9 @@ def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
     world: World, database: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has_begun, has_failed = threading.Event(), threading.Event()
-    begin, send = outbox.begin_sending, SmtpTransport.send
+    begin, send = begin_sending, SmtpTransport.send
 
-    def begin_sending(*given: Any) -> Any:  # noqa: ANN401 - passed on
+    def begin_once(*given: Any) -> Any:  # noqa: ANN401 - passed on
         if has_begun.is_set() and not has_failed.is_set():
             has_failed.set()
             raise StoreError("the database went away")
@@ -162,7 +161,7 @@ def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
         has_begun.set()
         return send(*given)
 
-    monkeypatch.setattr(outbox, "begin_sending", begin_sending)
+    monkeypatch.setattr("digest.deliver.step.begin_sending", begin_once)
     monkeypatch.setattr(SmtpTransport, "send", send_noted)
     world.mail.script.delay("END", 0.5, times=3)
     with planned(world, mails_to(12), connections=4, store=make_database(database, request)) as site:
@@ -195,7 +194,7 @@ def test_whoever_interrupts_a_pass_waits_for_no_mail_server(world: World, monkey
         raise KeyboardInterrupt
 
     with planned(world, mails_to(1), connections=1) as site:
-        monkeypatch.setattr(lanes_module, "wait", interrupt)
+        monkeypatch.setattr("digest.deliver.dispatch.wait", interrupt)
         began = monotonic()
         with pytest.raises(KeyboardInterrupt):
             deliver(site)

@@ -17,8 +17,7 @@ from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
-from digest.store import outbox_sends as outbox
-from digest.store import views
+from digest.store.views import load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World, wait_until
 
@@ -44,13 +43,13 @@ def refusing(monkeypatch: pytest.MonkeyPatch, name: str = "mark_sent") -> Iterat
         raise StoreError(AWAY, hint="Wait for the coffee.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(outbox, name, refuse)
+        patch.setattr(f"digest.deliver.step.{name}", refuse)
         yield asked
 
 
 def state(site: Site) -> str:
     with site.store.read() as conn:
-        (stored,) = views.list_deliveries(conn)
+        (stored,) = load_stored_deliveries(conn)
         return str(stored.delivery.state)
 
 

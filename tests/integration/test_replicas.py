@@ -20,9 +20,9 @@ from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import at_work, open_site, polling_alone
 from digest.serve.steps import run_pass
-from digest.store import engine as migrating
 from digest.store import migrate, open_store
 from digest.store.dialect import unpack
+from digest.store.engine import current_revision, head_revision
 from digest.store.schema import deliveries, digests, match_runs, matches, subscription_queries
 from tests.conftest import IS_NIGHTLY
 from tests.integration.conftest import renew_database
@@ -160,7 +160,7 @@ def migrate_to_later(url: str, folder: Path) -> str:
 def find_revision(url: str) -> str:
     store = open_store(url)
     with store.read() as conn:
-        revision = migrating.current_revision(conn)
+        revision = current_revision(conn)
     store.close()
     return revision
 
@@ -186,5 +186,5 @@ def test_a_migration_that_is_killed_leaves_the_tables_as_they_were_and_the_next_
     assert killed.stdout.readline() == "half\n"
     killed.kill()
     killed.communicate()
-    assert find_revision(own_url) == migrating.head_revision()
+    assert find_revision(own_url) == head_revision()
     assert migrate_to_later(own_url, tmp_path / "later") == LATER_REVISION

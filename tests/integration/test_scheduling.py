@@ -10,16 +10,15 @@ from datetime import timedelta
 import pytest
 
 from digest.config import load_config
-from digest.inspect import alarms as alarm_rules
 from digest.model.alarms import AlarmName
 from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
-from digest.store import matches as match_store
-from digest.store import views
-from digest.store.workers import JobTurn, load_alarms, load_job_turns, load_workers
+from digest.store.matches import load_matched_mark, load_stored_mark
+from digest.store.views import load_stored_deliveries
+from digest.store.workers import JobTurn, load_job_turns, load_stored_alarms, load_workers
 from digest.web.endpoints import find_failures
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, wait_until
 
@@ -50,12 +49,12 @@ def scheduled(world: World, every: dict[str, float]) -> Iterator[tuple[Schedule,
 
 def states(site: Site) -> list[str]:
     with site.store.read() as conn:
-        return [str(stored.delivery.state) for stored in views.list_deliveries(conn)]
+        return [str(stored.delivery.state) for stored in load_stored_deliveries(conn)]
 
 
 def is_all_matched(site: Site) -> bool:
     with site.store.read() as conn:
-        return match_store.load_matched_mark(conn) == match_store.load_stored_mark(conn) > len(PAPERS)
+        return load_matched_mark(conn) == load_stored_mark(conn) > len(PAPERS)
 
 
 def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(world: World) -> None:
@@ -127,7 +126,7 @@ def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(w
 
 def kept_alarms(site: Site) -> list[str]:
     with site.store.read() as conn:
-        return [alarm.name for alarm in load_alarms(conn)]
+        return [alarm.name for alarm in load_stored_alarms(conn)]
 
 
 def turns(site: Site) -> dict[str, JobTurn]:
@@ -167,7 +166,7 @@ def test_a_job_that_hangs_makes_the_process_unready(world: World, monkeypatch: p
     wait_until(lambda: not world.mail.script.waiting)
     wait_until(lambda: "deliver-mail" in turns(site) and turns(site)["deliver-mail"].is_under_way)
     assert not schedule.pulse.board.stuck
-    monkeypatch.setattr(alarm_rules, "LONGEST_TURNS", {"deliver-mail": 0.2})
+    monkeypatch.setattr("digest.inspect.alarms.LONGEST_TURNS", {"deliver-mail": 0.2})
     wait_until(lambda: "deliver-mail" in schedule.pulse.board.stuck)
     assert "the job deliver-mail has been busy with one run for 0 min" in find_failures(site, schedule.pulse)
     assert schedule.stop(grace=0.1, force=5)

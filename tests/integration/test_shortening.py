@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.store import views
 from digest.store.database import load_violations
+from digest.store.views import load_stored_deliveries
 from tests.integration.test_delivering import CHANNEL, pass_by
 from tests.integration.test_lanes import by_night
 from tests.integration.web.world import World, make_paper
@@ -37,7 +37,7 @@ def told(world: World) -> list[str]:
 def states(world: World) -> dict[int, str]:
     with closing(world.open()) as site, site.store.read() as conn:
         assert load_violations(conn) == []
-        return {one.delivery.id: one.delivery.state.value for one in views.list_deliveries(conn)}
+        return {one.delivery.id: one.delivery.state.value for one in load_stored_deliveries(conn)}
 
 
 def test_a_part_refused_for_its_size_shows_fewer_papers_and_links_the_others(world: World) -> None:

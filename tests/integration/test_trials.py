@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from digest.config import load_config
-from digest.inspect import trial as trials
-from digest.inspect.trial import TrialDesk
+from digest.inspect.trial import MEANWHILE, Edition, TrialDesk, read_edition
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
@@ -149,18 +148,18 @@ def test_where_only_searches_are_stored_nothing_is_tried(open_installation: Call
     )
 
 
-@pytest.mark.parametrize("meanwhile", [trials.MEANWHILE, 0])
+@pytest.mark.parametrize("meanwhile", [MEANWHILE, 0])
 def test_while_the_papers_are_read_it_says_so_and_the_old_ones_answer_unless_they_are_many(
     site: Site, monkeypatch: pytest.MonkeyPatch, meanwhile: int
 ) -> None:
-    monkeypatch.setattr(trials, "MEANWHILE", meanwhile)
-    gate, read = threading.Event(), trials.read_edition
+    monkeypatch.setattr("digest.inspect.trial.MEANWHILE", meanwhile)
+    gate, read = threading.Event(), read_edition
 
-    def read_late(*arguments: Any) -> trials.Edition:  # noqa: ANN401 - as the real one
+    def read_late(*arguments: Any) -> Edition:  # noqa: ANN401 - as the real one
         assert gate.wait(30)
         return read(*arguments)
 
-    monkeypatch.setattr(trials, "read_edition", read_late)
+    monkeypatch.setattr("digest.inspect.trial.read_edition", read_late)
     store_month(site.store, [make_paper(1)], NOW)
     desk = TrialDesk(site)
     trial = desk.try_text("gpus")
@@ -224,22 +223,6 @@ def test_words_that_may_be_a_name_are_offered_as_a_person(site: Site) -> None:
         ('author:"Ada Example"', "papers by this person", 1)
     ]
     assert {one.change for one in desk.try_text("Bo Nobody").variants} == {"without nobody"}
-
-
-@pytest.mark.parametrize(
-    ("pasted", "reading"),
-    [
-        ("https://arxiv.org/list/cs.PF/new", "the paper is in cs.PF"),
-        ("https://arxiv.org/list/cs.PF/recent?skip=0&show=50", "the paper is in cs.PF"),
-        ("arxiv.org/a/warner_s_1", 'an author is "warner, s"'),
-        ("https://rss.arxiv.org/rss/cs.PF+cs.DC", "the paper is in cs.PF or cs.DC"),
-        ("search_query=ti:gpu&start=0", 'the title has "gpu"'),
-    ],
-)
-def test_addresses_of_arxiv_are_taken_and_said(site: Site, pasted: str, reading: str) -> None:
-    trial = TrialDesk(site).try_text(pasted)
-    assert trial.reading == reading
-    assert "read as" in trial.notes[0]
 
 
 def test_two_wordings_are_compared_over_the_same_days(site: Site) -> None:

@@ -9,9 +9,9 @@ from sqlalchemy import JSON, Boolean, Column, Connection, Date, LargeBinary, Tex
 
 from digest.model.messages import DeliveryState, Receipt
 from digest.store import Store
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
 from digest.store.dialect import Moment, metadata
+from digest.store.outbox import claim_deliveries
+from digest.store.outbox_sends import begin_sending, mark_sent, mark_unsent
 from digest.store.schema import marks
 from tests.contract.store.made import MAIL, MORNING, NOW, SLACK, make_message, store_digest
 
@@ -20,11 +20,11 @@ def fill(store: Store) -> None:
     """Store two digests, send one of their mails, leave one in doubt, and make up whatever else there is."""
     store_digest(store, MAIL, SLACK, parts=2)
     with store.begin() as conn:
-        first, second = outbox_module.claim(conn, owner="worker", limit=2, now=MORNING)
+        first, second = claim_deliveries(conn, owner="worker", limit=2, now=MORNING)
         for delivery in (first, second):
-            outbox.begin_sending(conn, delivery, make_message("Grüße"), MORNING)
-        outbox.mark_sent(conn, first, Receipt("remote"), MORNING)
-        outbox.mark_unsent(conn, second, DeliveryState.UNKNOWN, "the line went dead", MORNING, not_before=MORNING)
+            begin_sending(conn, delivery, make_message("Grüße"), MORNING)
+        mark_sent(conn, first, Receipt("remote"), MORNING)
+        mark_unsent(conn, second, DeliveryState.UNKNOWN, "the line went dead", MORNING, not_before=MORNING)
     store_digest(store, MAIL, subscription="other", slot="2026-11-19")
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=2))

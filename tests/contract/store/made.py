@@ -17,9 +17,9 @@ from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, F
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
 from digest.model.subscriptions import FILE, Destination, DestinationKind, Subscription
 from digest.store import Store
-from digest.store import matches as match_store
-from digest.store import papers as paper_store
 from digest.store.digests import DigestDraft, save_digests
+from digest.store.matches import begin_match_run, load_stored_mark, save_matches
+from digest.store.papers import load_known, save_changes
 from digest.store.queries import sync_queries
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
@@ -60,11 +60,11 @@ def store_papers(
 ) -> tuple[StoredChange, ...]:
     """Store papers as changes of one kind, whatever was known of them before."""
     with store.begin() as conn:
-        known = paper_store.load_known(conn, [paper.id for paper in papers])
+        known = load_known(conn, [paper.id for paper in papers])
         changes = [
             Change(kind, paper, known.get(paper.id), ("title",) if paper.id in known else ()) for paper in papers
         ]
-        return paper_store.save_changes(conn, changes, content_hash, run_id=run_id, at=at)
+        return save_changes(conn, changes, content_hash, run_id=run_id, at=at)
 
 
 def make_subscription(name: str = "team", **changes: Any) -> Subscription:  # noqa: ANN401 - any field of it
@@ -116,10 +116,8 @@ def store_match(
     """Keep one match run that brings these changes to these subscriptions; return its id."""
     with store.begin() as conn:
         ids = [id_ for of_one in chosen.values() for id_ in of_one]
-        run_id = match_store.begin_match_run(
-            conn, from_change=min(ids) - 1, to_change=max(ids), at=at, occasion="poll"
-        )
-        match_store.save_matches(conn, run_id, chosen, at=at, occasion=occasion)
+        run_id = begin_match_run(conn, from_change=min(ids) - 1, to_change=max(ids), at=at, occasion="poll")
+        save_matches(conn, run_id, chosen, at=at, occasion=occasion)
         return run_id
 
 
@@ -211,7 +209,7 @@ def recording(store: Store) -> Iterator[list[str]]:
 def next_number(store: Store) -> int:
     """Return the number of a paper that is not stored yet."""
     with store.read() as conn:
-        return match_store.load_stored_mark(conn) + 1
+        return load_stored_mark(conn) + 1
 
 
 def make_message(text: str = "From: digest@example.org\r\n\r\nHello") -> Message:

@@ -9,11 +9,23 @@ from digest.model.alarms import Alarm, AlarmName, Overdue
 from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import DeliveryState, Occasion
-from digest.store import Store, subscribers, views, workers
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
+from digest.store import Store
+from digest.store.outbox import claim_deliveries
+from digest.store.outbox_sends import mark_unsent
 from digest.store.schema import deliveries, subscriptions
-from digest.store.workers import StoredAlarm
+from digest.store.subscribers import save_unsubscription
+from digest.store.views import load_open_outbox
+from digest.store.workers import (
+    CLAIM,
+    StoredAlarm,
+    claim_alarms,
+    keep_alarms,
+    load_failed_deliveries,
+    load_overdue_deliveries,
+    load_overdue_digests,
+    load_stored_alarms,
+    mark_notified,
+)
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -37,8 +49,8 @@ STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
     """Keep what is amiss at a moment; return what is to be told."""
     with store.begin() as conn:
-        workers.keep_alarms(conn, found, at)
-        return workers.claim_alarms(conn, found, at)
+        keep_alarms(conn, found, at)
+        return claim_alarms(conn, found, at)
 
 
 def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
@@ -46,7 +58,7 @@ def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
     claimed = keep(store, *found, at=at)
     with store.begin() as conn:
         for alarm in claimed:
-            workers.mark_told(conn, alarm, at)
+            mark_notified(conn, alarm, at)
     return [f"{alarm.name} over" if alarm.ended_at else alarm.name for alarm in claimed]
 
 
@@ -56,13 +68,13 @@ def test_an_alarm_is_told_once_and_once_more_when_it_is_over(store: Store) -> No
     assert tell(store, STUCK, at=NOW + 4 * DAY) == ["announcement over"]
     assert tell(store, STUCK, at=NOW + 5 * DAY) == []
     with store.read() as conn:
-        assert [alarm.name for alarm in workers.load_alarms(conn)] == ["outbox"]
+        assert [alarm.name for alarm in load_stored_alarms(conn)] == ["outbox"]
 
 
 def test_what_one_process_tells_of_no_other_tells_until_that_had_its_time(store: Store) -> None:
     assert len(keep(store, LATE, at=NOW)) == 1
     assert keep(store, LATE, at=NOW + MINUTE) == []
-    assert len(keep(store, LATE, at=NOW + workers.CLAIM)) == 1, "it failed, or died"
+    assert len(keep(store, LATE, at=NOW + CLAIM)) == 1, "it failed, or died"
 
 
 def test_what_is_over_before_anybody_was_told_is_forgotten(store: Store) -> None:
@@ -75,8 +87,8 @@ def test_what_comes_back_before_its_end_was_told_goes_on(store: Store) -> None:
     (over,) = keep(store, at=NOW + MINUTE)
     assert keep(store, LATE, at=NOW + HOUR) == []
     with store.begin() as conn:
-        workers.mark_told(conn, over, NOW + HOUR)
-        assert [alarm.since for alarm in workers.load_alarms(conn)] == [NOW]
+        mark_notified(conn, over, NOW + HOUR)
+        assert [alarm.since for alarm in load_stored_alarms(conn)] == [NOW]
 
 
 def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(store: Store) -> None:
@@ -93,8 +105,8 @@ def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(st
 
 def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
     with store.read() as conn:
-        assert workers.load_overdue_deliveries(conn, NOW) is None
-        assert workers.load_failed_deliveries(conn, NOW) is None
+        assert load_overdue_deliveries(conn, NOW) is None
+        assert load_failed_deliveries(conn, NOW) is None
     store_digest(store, SLACK, parts=4)
     with store.begin() as conn:
         ids = conn.execute(select(deliveries.c.id).order_by(deliveries.c.id)).scalars().all()
@@ -102,22 +114,22 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
             values = {"state": state, "created_at": NOW - number * HOUR, "last_error": f"reason {number}"}
             ended = NOW if state in ("sent", "dead") else None
             conn.execute(update(deliveries).where(deliveries.c.id == id_).values(values | {"ended_at": ended}))
-        assert workers.load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
-        assert workers.load_overdue_deliveries(conn, NOW) is None
-        assert workers.load_failed_deliveries(conn, NOW - DAY) == Overdue(2, str(SLACK), NOW, ids[3], "reason 3")
-        assert workers.load_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
-        assert workers.load_failed_deliveries(conn, NOW) is None
+        assert load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
+        assert load_overdue_deliveries(conn, NOW) is None
+        assert load_failed_deliveries(conn, NOW - DAY) == Overdue(2, str(SLACK), NOW, ids[3], "reason 3")
+        assert load_failed_deliveries(conn, NOW - HOUR) == Overdue(1, str(SLACK), NOW, ids[3], "reason 3")
+        assert load_failed_deliveries(conn, NOW) is None
 
 
 def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
-        (first,) = outbox_module.claim(conn, owner="me", limit=9, now=MORNING)
-        assert outbox.mark_unsent(conn, first, DeliveryState.HELD, "no token", MORNING)
+        (first,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
+        assert mark_unsent(conn, first, DeliveryState.HELD, "no token", MORNING)
     with store.read() as conn:
-        assert workers.load_overdue_deliveries(conn, MORNING + HOUR) is None
-        assert views.load_open(conn, MORNING + HOUR).oldest_due is None
-        held = workers.load_failed_deliveries(conn, MORNING - HOUR)
+        assert load_overdue_deliveries(conn, MORNING + HOUR) is None
+        assert load_open_outbox(conn, MORNING + HOUR).oldest_due is None
+        held = load_failed_deliveries(conn, MORNING - HOUR)
     assert held is not None
     assert (held.number, held.delivery) == (1, first.id)
 
@@ -127,13 +139,13 @@ def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: S
     with store.begin() as conn:
         due = {"next_due_at": NOW, "cadence": "daily at 09:00 UTC"}
         conn.execute(update(subscriptions).values(due))
-        overdue = workers.load_overdue_digests(conn, NOW + MINUTE)
+        overdue = load_overdue_digests(conn, NOW + MINUTE)
         assert overdue is not None
         assert overdue.due_at == NOW
-        assert workers.load_overdue_digests(conn, NOW) is None
+        assert load_overdue_digests(conn, NOW) is None
         for change in ({"cadence": "on announcement"}, due | {"state": "paused"}):
             conn.execute(update(subscriptions).values(change))
-            assert workers.load_overdue_digests(conn, NOW + MINUTE) is None
+            assert load_overdue_digests(conn, NOW + MINUTE) is None
 
 
 EVENING = datetime(2026, 11, 19, 1, 0, tzinfo=UTC)
@@ -154,7 +166,7 @@ def announce(
 
 def find_overdue(store: Store, before: datetime) -> Overdue | None:
     with store.read() as conn:
-        return workers.load_overdue_digests(conn, before)
+        return load_overdue_digests(conn, before)
 
 
 def test_papers_that_wait_on_announcement_are_overdue_once_their_mailing_keeps_them_back_no_more(
@@ -195,7 +207,7 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
         assert find_overdue(store, later) is None
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING))
-        subscribers.leave(conn, MAIL, "team", how="asked", at=NOW)
+        save_unsubscription(conn, MAIL, "team", how="asked", at=NOW)
         conn.execute(update(subscriptions).where(subscriptions.c.id == id_).values(next_due_at=EVENING))
     assert find_overdue(store, later) is None
 
@@ -204,8 +216,8 @@ def test_a_digest_that_may_wait_longer_for_its_mailing_is_overdue_by_so_much_lat
     patient = Cadence.parse("daily at 08:00 UTC, at the latest 12:00")  # two and a half hours more than usual
     subscribe(store, make_subscription("patient", cadence=patient), make_subscription("usual"))
     with store.read() as conn:
-        early = workers.load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
-        late = workers.load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
+        early = load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
+        late = load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
     assert [(one.number, one.named, one.due_at) for one in (early, late)] == [

@@ -12,8 +12,16 @@ import pytest
 from sqlalchemy import Connection, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
-from digest.store import Store, database, hold_worker, open_store
-from digest.store.database import RestoreReport, back_up, default_backup, prune_backups, restore_backup
+from digest.store import Store, lock_worker, open_store
+from digest.store.database import (
+    RestoreReport,
+    back_up,
+    default_backup,
+    load_sent_until,
+    prune_backups,
+    restore_backup,
+    set_sent_until,
+)
 from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
@@ -65,7 +73,7 @@ def restore(url: str, backup: Path) -> RestoreReport:
 
 def sent_until(path: Path) -> datetime | None:
     with closing(open_store(f"sqlite:///{path}")) as store, store.read() as conn:
-        return database.load_sent_until(conn)
+        return load_sent_until(conn)
 
 
 def test_a_backup_holds_every_row_and_is_its_owners_alone(here: Path, tmp_path: Path) -> None:
@@ -229,7 +237,7 @@ def test_what_was_sent_since_is_settled_before_the_backup_is_in_place(here: Path
     before = here.read_bytes()
 
     def settle(conn: Connection) -> None:
-        database.set_sent_until(conn, MORNING)
+        set_sent_until(conn, MORNING)
         assert here.read_bytes() == before
 
     restore_backup(f"sqlite:///{here}", backup, LATER, quiet, settle=settle)
@@ -238,7 +246,7 @@ def test_what_was_sent_since_is_settled_before_the_backup_is_in_place(here: Path
 
 def test_nothing_is_restored_while_a_process_works_nor_from_the_database_itself(here: Path, backup: Path) -> None:
     store = open_store(f"sqlite:///{here}")
-    with hold_worker(store), pytest.raises(AnotherWorker):
+    with lock_worker(store), pytest.raises(AnotherWorker):
         restore(f"sqlite:///{here}", backup)
     store.close()
     with pytest.raises(StoreError, match="is the database itself"):

@@ -8,10 +8,18 @@ from sqlalchemy import func, select
 from digest.model.clock import SystemClock
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store import Store, subscribers
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
+from digest.store import Store
+from digest.store.outbox import (
+    adopt_orphans,
+    claim_deliveries,
+    next_claimable_at,
+    release_claim,
+    release_expired_claims,
+    renew_claims,
+)
+from digest.store.outbox_sends import begin_sending, mark_sent, take_unknown
 from digest.store.schema import attempts, deliveries
+from digest.store.subscribers import block_destination, load_known_address, remember_address
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
 from tests.threads import do_together
 
@@ -21,14 +29,14 @@ OTHER = Destination(DestinationKind.MAIL, "other@example.org")
 
 def claim(store: Store, limit: int = 10, owner: str = "me", lease: float = 60.0) -> list[Delivery]:
     with store.begin() as conn:
-        return outbox_module.claim(conn, owner=owner, limit=limit, now=MORNING, lease_seconds=lease)
+        return claim_deliveries(conn, owner=owner, limit=limit, now=MORNING, lease_seconds=lease)
 
 
 def send(store: Store, delivery: Delivery, remote_id: str = "ok-1") -> None:
     with store.begin() as conn:
-        assert outbox.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
+        assert begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
     with store.begin() as conn:
-        assert outbox.mark_sent(conn, delivery, Receipt(remote_id), MORNING)
+        assert mark_sent(conn, delivery, Receipt(remote_id), MORNING)
 
 
 def state_of(store: Store, delivery_id: int) -> str:
@@ -38,7 +46,7 @@ def state_of(store: Store, delivery_id: int) -> str:
 
 def next_at(store: Store) -> timedelta | None:
     with store.read() as conn:
-        moment = outbox_module.next_claimable_at(conn, MORNING)
+        moment = next_claimable_at(conn, MORNING)
     return None if moment is None else moment - MORNING
 
 
@@ -61,7 +69,7 @@ def test_nothing_is_claimed_before_its_time(store: Store) -> None:
     assert claim(store) == []
     assert next_at(store) == MINUTE
     with store.begin() as conn:
-        assert len(outbox_module.claim(conn, owner="me", limit=1, now=MORNING + MINUTE)) == 1
+        assert len(claim_deliveries(conn, owner="me", limit=1, now=MORNING + MINUTE)) == 1
     assert next_at(store) is None
 
 
@@ -105,13 +113,13 @@ def test_a_mailbox_may_get_several_at_once(store: Store) -> None:
 def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
     store_digest(store, SLACK, MAIL)
     with store.begin() as conn:
-        subscribers.block_destination(conn, SLACK, MORNING)
-        subscribers.block_destination(conn, SLACK, (MORNING + 2 * MINUTE).astimezone(timezone(timedelta(hours=9))))
-        subscribers.block_destination(conn, SLACK, MORNING + MINUTE)
+        block_destination(conn, SLACK, MORNING)
+        block_destination(conn, SLACK, (MORNING + 2 * MINUTE).astimezone(timezone(timedelta(hours=9))))
+        block_destination(conn, SLACK, MORNING + MINUTE)
     assert [delivery.destination for delivery in claim(store)] == [MAIL]
     assert next_at(store) == 2 * MINUTE
     with store.begin() as conn:
-        (delivery,) = outbox_module.claim(conn, owner="me", limit=9, now=MORNING + 2 * MINUTE)
+        (delivery,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING + 2 * MINUTE)
     assert delivery.destination == SLACK
 
 
@@ -121,18 +129,18 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
     later = MORNING + 3 * MINUTE
     with store.begin() as conn:
         for destination, wait in ((MAIL, 3), (SLACK, 2), (hook, 1)):
-            subscribers.block_destination(conn, destination, MORNING + wait * MINUTE)
-        assert outbox_module.next_claimable_at(conn, MORNING) == MORNING + MINUTE
-        waits = {kind: outbox_module.next_claimable_at(conn, MORNING, kinds=[kind]) for kind in DestinationKind}
+            block_destination(conn, destination, MORNING + wait * MINUTE)
+        assert next_claimable_at(conn, MORNING) == MORNING + MINUTE
+        waits = {kind: next_claimable_at(conn, MORNING, kinds=[kind]) for kind in DestinationKind}
         assert {kind: at - MORNING for kind, at in waits.items() if at is not None} == {
             DestinationKind.MAIL: 3 * MINUTE,
             DestinationKind.SLACK: 2 * MINUTE,
             DestinationKind.SLACK_WEBHOOK: MINUTE,
         }
-        assert outbox_module.next_claimable_at(conn, MORNING, kinds=()) is None
-        assert outbox_module.claim(conn, owner="me", limit=9, now=later, kinds=()) == []
-        (post,) = outbox_module.claim(conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK])
-        rest = outbox_module.claim(
+        assert next_claimable_at(conn, MORNING, kinds=()) is None
+        assert claim_deliveries(conn, owner="me", limit=9, now=later, kinds=()) == []
+        (post,) = claim_deliveries(conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK])
+        rest = claim_deliveries(
             conn, owner="me", limit=9, now=later, kinds={DestinationKind.SLACK_WEBHOOK, DestinationKind.MAIL}
         )
     assert post.destination == SLACK
@@ -142,10 +150,10 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
 def test_an_address_once_resolved_comes_with_later_claims(store: Store) -> None:
     store_digest(store, SLACK)
     with store.begin() as conn:
-        subscribers.remember_address(conn, SLACK, "C0FFEE")
-        subscribers.block_destination(conn, SLACK, MORNING)
-        assert subscribers.load_known_address(conn, SLACK) == "C0FFEE"
-        assert subscribers.load_known_address(conn, MAIL) == ""
+        remember_address(conn, SLACK, "C0FFEE")
+        block_destination(conn, SLACK, MORNING)
+        assert load_known_address(conn, SLACK) == "C0FFEE"
+        assert load_known_address(conn, MAIL) == ""
     (delivery,) = claim(store)
     assert delivery.remote_address == "C0FFEE"
 
@@ -154,28 +162,28 @@ def test_a_claim_given_back_can_be_claimed_at_once_and_the_old_one_is_worth_noth
     store_digest(store)
     (delivery,) = claim(store)
     with store.begin() as conn:
-        assert outbox_module.release_claim(conn, delivery)
-        assert not outbox_module.release_claim(conn, delivery)
+        assert release_claim(conn, delivery)
+        assert not release_claim(conn, delivery)
     (again,) = claim(store, owner="another")
     assert again.token == delivery.token + 1
     with store.begin() as conn:
-        assert outbox.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.READY
-        assert not outbox_module.release_claim(conn, delivery)
+        assert begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.READY
+        assert not release_claim(conn, delivery)
 
 
 def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: Store) -> None:
     store_digest(store, MAIL, OTHER)
     began, idle = claim(store, lease=-1.0)
     with store.begin() as conn:
-        outbox.begin_sending(conn, began, make_message(), MORNING, lease_seconds=-1.0)
+        begin_sending(conn, began, make_message(), MORNING, lease_seconds=-1.0)
     with store.begin() as conn:
         waits = {DestinationKind.MAIL: MINUTE}
-        assert outbox_module.reap(conn, MORNING, settle=waits) == (1, 1)
-        assert outbox_module.reap(conn, MORNING) == (0, 0)
+        assert release_expired_claims(conn, MORNING, settle=waits) == (1, 1)
+        assert release_expired_claims(conn, MORNING) == (0, 0)
     assert (state_of(store, idle.id), state_of(store, began.id)) == (DeliveryState.READY, DeliveryState.UNKNOWN)
     with store.begin() as conn:
         (row,) = conn.execute(select(attempts)).all()
-        assert outbox.take_unknown(conn, MORNING) == []
+        assert take_unknown(conn, MORNING) == []
     assert (row.outcome, row.ended_at) == (DeliveryState.UNKNOWN, MORNING)
 
 
@@ -183,36 +191,36 @@ def test_a_lease_is_lengthened_while_its_attempt_lasts(store: Store) -> None:
     store_digest(store)
     (mine,) = claim(store)
     with store.begin() as conn:
-        outbox.begin_sending(conn, mine, make_message(), MORNING, lease_seconds=-1.0)
-        assert outbox_module.renew(conn, [(mine.id, mine.token)]) == {mine.id}
-        assert outbox_module.reap(conn, MORNING) == (0, 0)
+        begin_sending(conn, mine, make_message(), MORNING, lease_seconds=-1.0)
+        assert renew_claims(conn, [(mine.id, mine.token)]) == {mine.id}
+        assert release_expired_claims(conn, MORNING) == (0, 0)
 
 
 def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
     store_digest(store, MAIL, OTHER)
     began, idle = claim(store)
     with store.begin() as conn:
-        outbox.begin_sending(conn, began, make_message(), MORNING)
-        outbox_module.adopt_orphans(conn, MORNING)
-        assert outbox_module.renew(conn, [(mine.id, mine.token) for mine in (began, idle)]) == frozenset()
-        assert outbox_module.renew(conn, []) == frozenset()
+        begin_sending(conn, began, make_message(), MORNING)
+        adopt_orphans(conn, MORNING)
+        assert renew_claims(conn, [(mine.id, mine.token) for mine in (began, idle)]) == frozenset()
+        assert renew_claims(conn, []) == frozenset()
     (again,) = claim(store, owner="another")
     assert again.id == idle.id
     with store.begin() as conn:
-        assert outbox_module.renew(conn, [(idle.id, idle.token)]) == frozenset()
+        assert renew_claims(conn, [(idle.id, idle.token)]) == frozenset()
 
 
 def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store) -> None:
     store_digest(store, MAIL, SLACK)
     for delivery in claim(store):
         with store.begin() as conn:
-            outbox.begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=-1.0)
+            begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=-1.0)
     waits = {DestinationKind.MAIL: 2 * MINUTE, DestinationKind.SLACK: MINUTE}
     with store.begin() as conn:
-        assert outbox_module.reap(conn, MORNING, settle=waits) == (0, 2)
-        assert outbox.take_unknown(conn, MORNING) == []
-        (post,) = outbox.take_unknown(conn, MORNING + MINUTE)
-        (mail,) = outbox.take_unknown(conn, MORNING + 2 * MINUTE)
+        assert release_expired_claims(conn, MORNING, settle=waits) == (0, 2)
+        assert take_unknown(conn, MORNING) == []
+        (post,) = take_unknown(conn, MORNING + MINUTE)
+        (mail,) = take_unknown(conn, MORNING + 2 * MINUTE)
     assert (post.delivery.destination, mail.delivery.destination) == (SLACK, MAIL)
 
 
@@ -220,9 +228,9 @@ def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -
     store_digest(store, MAIL, OTHER)
     began, _ = claim(store)
     with store.begin() as conn:
-        outbox.begin_sending(conn, began, make_message(), MORNING)
+        begin_sending(conn, began, make_message(), MORNING)
     with store.begin() as conn:
-        assert outbox_module.adopt_orphans(conn, MORNING) == (1, 1)
+        assert adopt_orphans(conn, MORNING) == (1, 1)
 
 
 def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:

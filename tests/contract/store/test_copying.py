@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
-from digest.store import Store, hold_worker, open_store
+from digest.store import Store, lock_worker, open_store
 from digest.store.database import copy_store, load_violations
 from digest.store.runs import start_run
 from digest.store.schema import marks
@@ -114,7 +114,7 @@ def test_where_the_new_database_fails_at_the_very_end_the_old_one_works_on(
 
 
 def test_a_database_is_not_copied_while_a_process_works_on_it(filled: Store, target_url: str) -> None:
-    with hold_worker(filled), pytest.raises(AnotherWorker):
+    with lock_worker(filled), pytest.raises(AnotherWorker):
         copy_store(filled, target_url, quiet)
 
 

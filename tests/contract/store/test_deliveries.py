@@ -10,10 +10,22 @@ from sqlalchemy import Connection, select, update
 
 from digest.model.errors import UnknownName
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
-from digest.store import Store, views
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
+from digest.store import Store
+from digest.store.outbox import adopt_orphans, claim_deliveries
+from digest.store.outbox_sends import (
+    SETTLING_PAUSE,
+    begin_sending,
+    cancel_delivery,
+    load_message,
+    mark_sent,
+    mark_unsent,
+    retry_delivery,
+    settle_held,
+    settle_ready,
+    take_unknown,
+)
 from digest.store.schema import attempts, deliveries
+from digest.store.views import Attempt, load_delivery, load_stored_deliveries
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, states, store_digest
 
 LATER = MORNING + timedelta(minutes=5)
@@ -22,57 +34,55 @@ RECEIPT = Receipt("queued-as-1", "250 2.0.0 queued as 1")
 Mark = tuple["Callable[[Connection, Delivery], bool]", DeliveryState, set[DeliveryState]]
 MARKS: dict[str, Mark] = {
     "sent": (
-        lambda conn, delivery: outbox.mark_sent(conn, delivery, RECEIPT, LATER),
+        lambda conn, delivery: mark_sent(conn, delivery, RECEIPT, LATER),
         DeliveryState.SENT,
         {DeliveryState.SENDING, DeliveryState.UNKNOWN, DeliveryState.READY, DeliveryState.HELD},
     ),
     "retry": (
-        lambda conn, delivery: outbox.mark_unsent(
+        lambda conn, delivery: mark_unsent(
             conn, delivery, DeliveryState.READY, "451 later", LATER, not_before=LATER
         ),
         DeliveryState.READY,
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
     "unknown": (
-        lambda conn, delivery: outbox.mark_unsent(
+        lambda conn, delivery: mark_unsent(
             conn, delivery, DeliveryState.UNKNOWN, "no answer", LATER, not_before=LATER
         ),
         DeliveryState.UNKNOWN,
         {DeliveryState.SENDING},
     ),
     "held": (
-        lambda conn, one: outbox.mark_unsent(conn, one, DeliveryState.HELD, "login refused", LATER),
+        lambda conn, one: mark_unsent(conn, one, DeliveryState.HELD, "login refused", LATER),
         DeliveryState.HELD,
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
     "dead": (
-        lambda conn, delivery: outbox.mark_unsent(
-            conn, delivery, DeliveryState.DEAD, "550 no such mailbox", LATER
-        ),
+        lambda conn, delivery: mark_unsent(conn, delivery, DeliveryState.DEAD, "550 no such mailbox", LATER),
         DeliveryState.DEAD,
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
     "suppressed": (
-        lambda conn, one: outbox.mark_unsent(conn, one, DeliveryState.SUPPRESSED, "left", LATER),
+        lambda conn, one: mark_unsent(conn, one, DeliveryState.SUPPRESSED, "left", LATER),
         DeliveryState.SUPPRESSED,
         {DeliveryState.CLAIMED},
     ),
 }
 SETTLEMENTS: dict[str, tuple[Callable[[Connection, Delivery], bool], DeliveryState]] = {
-    "ready": (lambda conn, mine: outbox.settle_ready(conn, mine, LATER, "not there"), DeliveryState.READY),
-    "held": (lambda conn, mine: outbox.settle_held(conn, mine, LATER, "can't tell"), DeliveryState.HELD),
+    "ready": (lambda conn, mine: settle_ready(conn, mine, LATER, "not there"), DeliveryState.READY),
+    "held": (lambda conn, mine: settle_held(conn, mine, LATER, "can't tell"), DeliveryState.HELD),
 }
 
 
 def claim(store: Store, *, now: Any = MORNING) -> Delivery:  # noqa: ANN401 - a datetime
     with store.begin() as conn:
-        (delivery,) = outbox_module.claim(conn, owner="me", limit=1, now=now)
+        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=now)
     return delivery
 
 
 def begin(store: Store, delivery: Delivery, message: Message | None = None) -> DeliveryState:
     with store.begin() as conn:
-        return outbox.begin_sending(conn, delivery, message or make_message(), MORNING)
+        return begin_sending(conn, delivery, message or make_message(), MORNING)
 
 
 def begun(store: Store) -> Delivery:
@@ -100,7 +110,7 @@ def test_the_intent_keeps_the_bytes_and_counts_the_attempt_before_anything_is_se
     row = row_of(store, delivery.id)
     assert (row.state, row.attempts, row.sending_at, row.remote_address) == ("sending", 1, MORNING, "C0FFEE")
     with store.read() as conn:
-        stored = outbox.load_message(conn, delivery.id)
+        stored = load_message(conn, delivery.id)
         (attempt,) = conn.execute(select(attempts)).all()
     assert stored == replace(make_message(), idempotency_key=delivery.idempotency_key)
     assert (attempt.number, attempt.outcome, attempt.ended_at) == (1, "sending", None)
@@ -109,11 +119,11 @@ def test_the_intent_keeps_the_bytes_and_counts_the_attempt_before_anything_is_se
 def test_every_attempt_sends_the_bytes_of_the_first(store: Store) -> None:
     first = begun(store)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, first, DeliveryState.READY, "451", MORNING, not_before=MORNING)
+        mark_unsent(conn, first, DeliveryState.READY, "451", MORNING, not_before=MORNING)
     second = claim(store)
     begin(store, second, Message("text/plain", b"rendered anew", "key", "other.txt"))
     with store.read() as conn:
-        stored = outbox.load_message(conn, second.id)
+        stored = load_message(conn, second.id)
         tries = conn.execute(select(attempts).order_by(attempts.c.number)).all()
     assert stored == replace(make_message(), idempotency_key=first.idempotency_key)
     assert [(row.number, row.outcome, row.detail) for row in tries] == [(1, "ready", "451"), (2, "sending", "")]
@@ -144,7 +154,7 @@ def test_a_mark_of_a_lost_claim_changes_nothing(store: Store, name: str) -> None
     store_digest(store)
     lost = claim(store)
     with store.begin() as conn:
-        outbox_module.adopt_orphans(conn, MORNING)
+        adopt_orphans(conn, MORNING)
     held = claim(store)
     begin(store, held)
     before = row_of(store, held.id)
@@ -178,26 +188,26 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(store: St
     settle, _ = SETTLEMENTS[settled_as]
     delivery = begun(store)
     with store.begin() as conn:
-        outbox_module.adopt_orphans(conn, MORNING)
+        adopt_orphans(conn, MORNING)
         assert settle(conn, delivery)
-        assert outbox.mark_sent(conn, delivery, RECEIPT, LATER)
-        _, tries = views.load_delivery(conn, delivery.id)
+        assert mark_sent(conn, delivery, RECEIPT, LATER)
+        _, tries = load_delivery(conn, delivery.id)
     assert states(store) == [DeliveryState.SENT]
-    assert tries == [views.Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
+    assert tries == [Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
 
 
 def test_an_answer_that_comes_after_somebody_else_claimed_changes_nothing(store: Store) -> None:
     delivery = begun(store)
     with store.begin() as conn:
-        outbox_module.adopt_orphans(conn, MORNING)
-        outbox.settle_ready(conn, delivery, MORNING, "not there")
+        adopt_orphans(conn, MORNING)
+        settle_ready(conn, delivery, MORNING, "not there")
     successor = claim(store)
     with store.begin() as conn:
-        assert not outbox.mark_sent(conn, delivery, RECEIPT, LATER)
+        assert not mark_sent(conn, delivery, RECEIPT, LATER)
     begin(store, successor)
     with store.begin() as conn:
-        assert not outbox.mark_sent(conn, delivery, RECEIPT, LATER)
-        assert outbox.mark_sent(conn, successor, RECEIPT, LATER)
+        assert not mark_sent(conn, delivery, RECEIPT, LATER)
+        assert mark_sent(conn, successor, RECEIPT, LATER)
 
 
 @pytest.mark.parametrize("name", SETTLEMENTS)
@@ -205,12 +215,12 @@ def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(store: St
     settle, _ = SETTLEMENTS[name]
     first = begun(store)
     with store.begin() as conn:
-        outbox_module.adopt_orphans(conn, MORNING)
-        outbox.settle_ready(conn, first, MORNING, "not there")
+        adopt_orphans(conn, MORNING)
+        settle_ready(conn, first, MORNING, "not there")
     second = claim(store)
     begin(store, second)
     with store.begin() as conn:
-        outbox_module.adopt_orphans(conn, MORNING)
+        adopt_orphans(conn, MORNING)
         assert not settle(conn, first)
         assert settle(conn, second)
 
@@ -229,12 +239,12 @@ def test_a_part_that_is_not_sent_takes_those_behind_it_along(store: Store, name:
 def test_what_may_have_arrived_is_handed_out_with_its_bytes_to_one_at_a_time(store: Store) -> None:
     delivery = begun(store)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "connection lost", MORNING, not_before=LATER)
-        assert outbox.take_unknown(conn, MORNING) == []
+        mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "connection lost", MORNING, not_before=LATER)
+        assert take_unknown(conn, MORNING) == []
     with store.begin() as conn:
-        (unknown,) = outbox.take_unknown(conn, LATER)
-        assert outbox.take_unknown(conn, LATER) == []
-        (again,) = outbox.take_unknown(conn, LATER + outbox.SETTLING_PAUSE)
+        (unknown,) = take_unknown(conn, LATER)
+        assert take_unknown(conn, LATER) == []
+        (again,) = take_unknown(conn, LATER + SETTLING_PAUSE)
     assert unknown.message == replace(make_message(), idempotency_key=delivery.idempotency_key)
     assert (unknown.sending_at, unknown.delivery.state) == (MORNING, DeliveryState.UNKNOWN)
     assert again.delivery.id == unknown.delivery.id == delivery.id
@@ -258,7 +268,7 @@ def test_the_operator_may_send_again_what_was_not_sent(store: Store) -> None:
         put(store, delivery, state)
         may = state in {DeliveryState.READY, DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.UNKNOWN}
         with store.begin() as conn:
-            assert (outbox.retry(conn, delivery.id, LATER) is DeliveryState.READY) is may
+            assert (retry_delivery(conn, delivery.id, LATER) is DeliveryState.READY) is may
         row = row_of(store, delivery.id)
         assert row.state == (DeliveryState.READY if may else state)
         assert row.not_before == LATER
@@ -268,9 +278,9 @@ def test_the_parts_behind_a_dead_one_come_back_with_it(store: Store) -> None:
     store_digest(store, parts=3)
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "550", LATER)
+        mark_unsent(conn, delivery, DeliveryState.DEAD, "550", LATER)
     with store.begin() as conn:
-        assert outbox.retry(conn, delivery.id, LATER)
+        assert retry_delivery(conn, delivery.id, LATER)
     assert states(store) == [DeliveryState.READY] * 3
     assert claim(store, now=LATER).part == 0
 
@@ -282,7 +292,7 @@ def test_the_operator_may_drop_what_is_not_on_its_way(store: Store) -> None:
         put(store, delivery, state)
         may = state in {DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN, DeliveryState.DEAD}
         with store.begin() as conn:
-            assert outbox.drop(conn, delivery.id, LATER) is may
+            assert cancel_delivery(conn, delivery.id, LATER) is may
         assert states(store) == [DeliveryState.SUPPRESSED if may else state]
 
 
@@ -290,11 +300,11 @@ def test_deliveries_are_listed_newest_first_and_by_state(store: Store) -> None:
     store_digest(store, MAIL, SLACK, slot="2026-11-20")
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "550 no such mailbox", LATER)
+        mark_unsent(conn, delivery, DeliveryState.DEAD, "550 no such mailbox", LATER)
     with store.read() as conn:
-        listed = views.list_deliveries(conn)
-        (dead,) = views.list_deliveries(conn, (DeliveryState.DEAD,))
-        assert views.list_deliveries(conn, limit=1) == listed[:1]
+        listed = load_stored_deliveries(conn)
+        (dead,) = load_stored_deliveries(conn, (DeliveryState.DEAD,))
+        assert load_stored_deliveries(conn, limit=1) == listed[:1]
     assert [stored.delivery.destination for stored in listed] == [SLACK, MAIL]
     assert (dead.subscription, dead.slot, dead.ended_at) == ("team", "2026-11-20", LATER)
     assert dead.delivery.last_error == "550 no such mailbox"
@@ -303,9 +313,9 @@ def test_deliveries_are_listed_newest_first_and_by_state(store: Store) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda conn: views.load_delivery(conn, 99),
-        lambda conn: outbox.retry(conn, 99, LATER),
-        lambda conn: outbox.drop(conn, 99, LATER),
+        lambda conn: load_delivery(conn, 99),
+        lambda conn: retry_delivery(conn, 99, LATER),
+        lambda conn: cancel_delivery(conn, 99, LATER),
     ],
     ids=["load", "retry", "drop"],
 )
@@ -321,8 +331,8 @@ def test_what_was_refused_for_its_size_waits_again_without_its_bytes_and_under_t
     begin(store, refused, make_message("long"))
     with store.begin() as conn:
         shorter = Share(0, 9, 4)
-        assert outbox.mark_unsent(conn, refused, DeliveryState.READY, "too long", LATER, shorter=shorter)
-        assert outbox.load_message(conn, refused.id) is None
+        assert mark_unsent(conn, refused, DeliveryState.READY, "too long", LATER, shorter=shorter)
+        assert load_message(conn, refused.id) is None
     again = claim(store, now=LATER)
     assert (again.id, again.part, again.share) == (refused.id, refused.part, shorter)
     assert again.idempotency_key == refused.idempotency_key

@@ -17,8 +17,9 @@ from digest.model.clock import ManualClock, SystemClock, monotonic
 from digest.plan.links import LinkMaker, make_links
 from digest.poll.installation import Site
 from digest.serve.installation import open_site
-from digest.store import Store, queries
-from digest.store import subscriptions as subscription_store
+from digest.store import Store
+from digest.store.queries import FeedPlace, load_feed_places
+from digest.store.subscriptions import bump_feed_generation
 from digest.web import feeds
 from digest.web.feeds import FeedCopy, FeedDesk
 from tests.contract.store.made import (
@@ -93,7 +94,7 @@ def test_an_address_that_was_just_handed_out_works_at_once_at_every_desk(site: S
         assert isinstance(asyncio.run(ask(desk, find_token(site))), FeedCopy)
         assert asyncio.run(ask(desk, "unknown")) is HTTPStatus.NOT_FOUND
     with site.store.begin() as conn:
-        generation = subscription_store.bump_feed_generation(conn, key)
+        generation = bump_feed_generation(conn, key)
     assert all(isinstance(asyncio.run(ask(desk, find_token(site, generation))), FeedCopy) for desk in desks)
 
 
@@ -101,13 +102,13 @@ def test_however_many_guess_the_table_is_read_a_few_times_a_second(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
-    desk, readings, load = FeedDesk(site), list[float](), queries.load_feed_places
+    desk, readings, load = FeedDesk(site), list[float](), load_feed_places
 
-    def count(conn: Connection) -> list[queries.FeedPlace]:
+    def count(conn: Connection) -> list[FeedPlace]:
         readings.append(monotonic())
         return load(conn)
 
-    monkeypatch.setattr(queries, "load_feed_places", count)
+    monkeypatch.setattr("digest.web.feeds.load_feed_places", count)
 
     async def guess() -> None:
         for number in range(1, 4):

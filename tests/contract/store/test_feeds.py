@@ -3,8 +3,8 @@ from __future__ import annotations
 from digest.model.subscriptions import EVERYTHING
 from digest.store import Store
 from digest.store.queries import FeedPlace, load_feed_places, load_newest_match_run
-from digest.store.subscribers import leave, load_departures
-from digest.store.subscriptions import bump_feed_generation, end, revoke_feed
+from digest.store.subscribers import load_departures, save_unsubscription
+from digest.store.subscriptions import bump_feed_generation, end_subscription, revoke_feed
 from tests.contract.store.made import (
     FEED,
     MAIL,
@@ -55,7 +55,7 @@ def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(s
         make_subscription("unnamed", destinations=(MAIL, FEED)),
     )
     with store.begin() as conn:
-        end(conn, ids["ended"], NOW)
+        end_subscription(conn, ids["ended"], NOW)
     subscribe(store, make_subscription("unnamed"))
     assert [place.is_open for place in places(store)] == [False, False]
 
@@ -73,8 +73,8 @@ def test_the_newest_match_run_is_none_at_first_and_then_moves_on(store: Store) -
 def test_departures_name_what_one_destination_left_and_nothing_of_others(store: Store) -> None:
     subscribe(store, make_subscription("one", destinations=(MAIL, SLACK)), make_subscription("two"))
     with store.begin() as conn:
-        leave(conn, MAIL, "one", how="one-click", at=NOW)
-        leave(conn, SLACK, EVERYTHING, how="operator", at=NOW)
+        save_unsubscription(conn, MAIL, "one", how="one-click", at=NOW)
+        save_unsubscription(conn, SLACK, EVERYTHING, how="operator", at=NOW)
     with store.read() as conn:
         assert load_departures(conn, MAIL) == {"one"}
         assert load_departures(conn, "mailto:READER@example.org") == {"one"}

@@ -14,8 +14,8 @@ from sqlalchemy import select, update
 from digest.model.clock import GateOutcome, ManualClock, RequestOutcome, SystemClock, monotonic
 from digest.model.errors import ArxivThrottled, StoreBusy, StoreError
 from digest.store import Store, StoreGate, create_standalone
-from digest.store import gate as gate_module
 from digest.store.dialect import database_clock
+from digest.store.gate import PASSER_BY, Breaker, adopt_gate, is_current, load_breaker
 from digest.store.schema import gate as gate_table
 from tests.contract.store.made import NOW
 
@@ -27,9 +27,9 @@ def elapsed(clock: ManualClock) -> float:
     return (clock.now() - NOW).total_seconds()
 
 
-def breaker(store: Store, clock: ManualClock | None = None) -> gate_module.Breaker:
+def breaker(store: Store, clock: ManualClock | None = None) -> Breaker:
     with store.read() as conn:
-        return gate_module.load_breaker(conn, clock)
+        return load_breaker(conn, clock)
 
 
 def test_requests_keep_their_distance_from_the_end_of_one_to_the_start_of_the_next(store: Store) -> None:
@@ -48,11 +48,11 @@ def test_only_the_newest_grant_is_current(store: Store) -> None:
     first = gate.acquire()
     gate.release(first, OK)
     with store.begin() as conn:
-        assert gate_module.is_current(conn, first.token)
+        assert is_current(conn, first.token)
     second = gate.acquire()
     with store.begin() as conn:
-        assert not gate_module.is_current(conn, first.token)
-        assert gate_module.is_current(conn, second.token)
+        assert not is_current(conn, first.token)
+        assert is_current(conn, second.token)
 
 
 def test_processes_at_once_never_come_too_close_nor_overlap(url: str) -> None:
@@ -116,7 +116,7 @@ def test_the_breaker_doubles_with_every_refusal_up_to_an_hour_and_an_answer_rese
     assert pauses == [60, 120, 240, 480, 960, 1920, 3600, 3600]
     assert breaker(store, clock).failures == 8
     gate.release(gate.acquire(), OK)
-    assert breaker(store, clock) == gate_module.Breaker(0.0, "", 0)
+    assert breaker(store, clock) == Breaker(0.0, "", 0)
 
 
 def test_arxivs_own_wish_counts_where_it_is_a_wish_at_all(store: Store) -> None:
@@ -213,7 +213,7 @@ def test_a_standalone_gate_that_cannot_be_kept_says_where(tmp_path: Path) -> Non
 
 def test_a_new_databases_first_request_waits_for_what_was_asked_before_there_was_one(store: Store) -> None:
     with store.begin() as conn:
-        gate_module.adopt_gate(conn, SystemClock())
+        adopt_gate(conn, SystemClock())
         waits = conn.execute(select(gate_table.c.next_at - database_clock())).scalar_one()
     assert 2 < waits <= 3
 
@@ -224,17 +224,17 @@ def test_a_clock_that_was_put_back_delays_no_request_by_more_than_the_spacing(st
     gate.release(gate.acquire(), OK)
     clock.set(NOW)
     with store.begin() as conn:
-        gate_module.adopt_gate(conn, clock)
+        adopt_gate(conn, clock)
     StoreGate(store, clock, "host:2:alive").acquire()
     assert timedelta(seconds=3) <= clock.now() - NOW < timedelta(seconds=5)
 
 
 def test_a_dead_workers_gate_is_freed_at_the_next_start_and_a_passer_bys_is_not(store: Store) -> None:
     clock = ManualClock(NOW)
-    for holder, is_freed in (("host:1:dead", True), (f"{gate_module.PASSER_BY}17", False)):
+    for holder, is_freed in (("host:1:dead", True), (f"{PASSER_BY}17", False)):
         StoreGate(store, clock, holder, spacing=0.0).acquire()
         with store.begin() as conn:
-            gate_module.adopt_gate(conn, clock, spacing=0.0)
+            adopt_gate(conn, clock, spacing=0.0)
             lease_until = conn.execute(select(gate_table.c.lease_until)).scalar_one()
         assert (lease_until <= clock.now().timestamp()) == is_freed
         clock.advance(timedelta(hours=1))

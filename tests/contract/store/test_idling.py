@@ -5,9 +5,9 @@ from datetime import datetime
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import Destination
 from digest.store import Store
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
-from digest.store.subscriptions import pause, set_next_due
+from digest.store.outbox import claim_deliveries
+from digest.store.outbox_sends import mark_unsent
+from digest.store.subscriptions import pause_subscription, set_next_due
 from digest.store.views import has_deliveries, has_turns
 from tests.contract.store.made import (
     DAY,
@@ -50,7 +50,7 @@ def test_there_is_nothing_to_plan_before_the_first_turn_comes(store: Store) -> N
 def test_who_is_paused_has_no_turn_until_the_pause_is_over(store: Store) -> None:
     ids = subscribe(store, make_subscription())
     with store.begin() as conn:
-        pause(conn, ids["team"], NOW + 3 * DAY)
+        pause_subscription(conn, ids["team"], NOW + 3 * DAY)
     assert [asks(store, NOW + days * DAY) for days in (2, 3)] == [False, True]
 
 
@@ -81,10 +81,10 @@ def test_the_outbox_is_asked_for_only_while_something_is_in_it(store: Store) -> 
     with store.read() as conn:
         assert has_deliveries(conn), "its time is yet to come"
     with store.begin() as conn:
-        (delivery,) = outbox_module.claim(conn, owner="me", limit=1, now=MORNING + DAY)
+        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING + DAY)
     with store.read() as conn:
         assert has_deliveries(conn), "its process may die"
     with store.begin() as conn:
-        assert outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "nobody there", MORNING)
+        assert mark_unsent(conn, delivery, DeliveryState.DEAD, "nobody there", MORNING)
     with store.read() as conn:
         assert not has_deliveries(conn)

@@ -8,8 +8,8 @@ from digest.deliver.dispatch import Leases
 from digest.model.clock import SystemClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
 from digest.store import Store
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
+from digest.store.outbox import CLAIM_LEASE, adopt_orphans, claim_deliveries, release_expired_claims
+from digest.store.outbox_sends import begin_sending, take_unknown
 from digest.store.schema import deliveries
 from tests.contract.store.made import MORNING, make_message, store_digest
 
@@ -18,8 +18,8 @@ ENOUGH = 0.6
 
 def claim(store: Store, lease: float = 60.0) -> Delivery:
     with store.begin() as conn:
-        (delivery,) = outbox_module.claim(conn, owner="me", limit=1, now=MORNING, lease_seconds=lease)
-        outbox.begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=lease)
+        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING, lease_seconds=lease)
+        begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=lease)
     return delivery
 
 
@@ -30,11 +30,11 @@ def test_a_living_process_keeps_what_it_is_sending_beyond_its_lease(store: Store
         leases.take([delivery], monotonic())
         SystemClock().sleep(ENOUGH)
         with store.begin() as conn:
-            assert outbox_module.reap(conn, MORNING) == (0, 0)
+            assert release_expired_claims(conn, MORNING) == (0, 0)
         assert leases.holds(delivery)
     SystemClock().sleep(ENOUGH)
     with store.begin() as conn:
-        assert outbox_module.reap(conn, MORNING) == (0, 1)
+        assert release_expired_claims(conn, MORNING) == (0, 1)
 
 
 def test_a_claim_without_signs_of_life_is_given_up_before_anybody_can_take_it(store: Store) -> None:
@@ -42,9 +42,9 @@ def test_a_claim_without_signs_of_life_is_given_up_before_anybody_can_take_it(st
     asked_at = monotonic()
     delivery = claim(store)
     with Leases(store, beat=60.0) as leases:
-        leases.take([delivery], asked_at - outbox_module.CLAIM_LEASE + 10.5)
+        leases.take([delivery], asked_at - CLAIM_LEASE + 10.5)
         assert leases.holds(delivery)
-        leases.take([delivery], asked_at - outbox_module.CLAIM_LEASE + 10.0)
+        leases.take([delivery], asked_at - CLAIM_LEASE + 10.0)
         assert not leases.holds(delivery)
         leases.renew()
         assert leases.holds(delivery)
@@ -56,7 +56,7 @@ def test_a_claim_that_somebody_else_has_is_not_held_any_more(store: Store) -> No
     with Leases(store, beat=60.0) as leases:
         leases.take([delivery], monotonic())
         with store.begin() as conn:
-            outbox_module.adopt_orphans(conn, MORNING)
+            adopt_orphans(conn, MORNING)
         leases.renew()
         assert not leases.holds(delivery)
 
@@ -72,5 +72,5 @@ def test_what_came_to_its_end_is_kept_no_longer(store: Store) -> None:
             conn.execute(update(deliveries).values(lease_until=0.0))
         leases.renew()
     with store.begin() as conn:
-        assert outbox_module.reap(conn, MORNING) == (0, 1)
-        assert outbox.take_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN
+        assert release_expired_claims(conn, MORNING) == (0, 1)
+        assert take_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN

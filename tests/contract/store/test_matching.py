@@ -19,11 +19,12 @@ from digest.model.subscriptions import FILE, ActiveRevision, QueryOutcome
 from digest.poll.installation import Site
 from digest.query import PaperIndex
 from digest.serve.installation import open_site
-from digest.store import Store, subscriptions
+from digest.store import Store
 from digest.store.dialect import unpack
 from digest.store.matches import load_matched_mark
 from digest.store.queries import sync_queries
 from digest.store.schema import match_runs, matches, query_matches
+from digest.store.subscriptions import load_askers
 from tests.contract.store.made import NOW, make_paper, make_subscription, store_papers, subscribe
 
 
@@ -95,7 +96,7 @@ def test_an_edit_while_matches_are_kept_is_worked_out_too(site: Site, monkeypatc
     if site.store.dialect != "postgresql":
         pytest.skip("nobody else writes to SQLite meanwhile")
     (found,) = store_papers(site.store, [make_paper(1)])
-    load_askers, edits = subscriptions.load_askers, iter(["all:tail OR ti:clocks"])
+    edits = iter(["all:tail OR ti:clocks"])
 
     def edit(conn: Connection, queries: Collection[int]) -> list[int]:
         for text in edits:
@@ -103,7 +104,7 @@ def test_an_edit_while_matches_are_kept_is_worked_out_too(site: Site, monkeypatc
                 sync_queries(other, {"tail": (text, text, "")}, FILE, NOW)
         return load_askers(conn, queries)
 
-    monkeypatch.setattr(subscriptions, "load_askers", edit)
+    monkeypatch.setattr("digest.match.step.load_askers", edit)
     assert match(site, first_digests=False).changes == 1
     assert list_told(site.store) == [found.id]
 

@@ -13,7 +13,7 @@ from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from digest.model.errors import AnotherWorker, ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store import Store, engine, hold_worker, migrate, open_store
+from digest.store import Store, engine, lock_worker, migrate, open_store
 from digest.store.schema import installation, marks
 from tests.later_release import LATER, later_release
 
@@ -185,7 +185,7 @@ def test_whoever_comes_by_another_name_of_the_file_meets_the_same_worker(tmp_pat
     (tmp_path / "link.db").symlink_to(tmp_path / "digest.db")
     store = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
     linked = open_store(f"sqlite:///{tmp_path / 'link.db'}")
-    with hold_worker(store), pytest.raises(AnotherWorker), hold_worker(linked):
+    with lock_worker(store), pytest.raises(AnotherWorker), lock_worker(linked):
         pass
     store.close()
     linked.close()
@@ -193,22 +193,22 @@ def test_whoever_comes_by_another_name_of_the_file_meets_the_same_worker(tmp_pat
 
 def test_one_worker_to_one_sqlite_file_and_the_second_is_told_its_number(tmp_path: Path) -> None:
     opened = open_store(f"sqlite:///{tmp_path / 'digest.db'}", create=True)
-    with hold_worker(opened):
+    with lock_worker(opened):
         with (
             pytest.raises(AnotherWorker, match=f"process {os.getpid()} already works on this database"),
-            hold_worker(opened),
+            lock_worker(opened),
         ):
             pass
         with opened.begin() as conn:
             conn.execute(update(marks).values(value=1))
-    with hold_worker(opened):
+    with lock_worker(opened):
         pass
     opened.close()
 
 
 @pytest.mark.parametrize("database", ["postgresql"])
 def test_any_number_of_workers_share_a_postgresql(store: Store) -> None:
-    with hold_worker(store), hold_worker(store):
+    with lock_worker(store), lock_worker(store):
         pass
 
 
@@ -218,10 +218,10 @@ def test_a_worker_that_is_killed_frees_its_lock_and_leaves_nothing_half_done(tmp
     worker = (
         "import sys, threading\n"
         "from sqlalchemy import update\n"
-        "from digest.store import hold_worker, open_store\n"
+        "from digest.store import lock_worker, open_store\n"
         "from digest.store.schema import marks\n"
         "store = open_store(sys.argv[1])\n"
-        "with hold_worker(store), store.begin() as conn:\n"
+        "with lock_worker(store), store.begin() as conn:\n"
         "    conn.execute(update(marks).values(value=7))\n"
         "    print('working', flush=True)\n"
         "    threading.Event().wait()\n"
@@ -232,9 +232,9 @@ def test_a_worker_that_is_killed_frees_its_lock_and_leaves_nothing_half_done(tmp
     with running:
         assert running.stdout is not None
         assert running.stdout.readline() == "working\n"
-        with pytest.raises(StoreBusy, match=f"process {running.pid} already works"), hold_worker(opened):
+        with pytest.raises(StoreBusy, match=f"process {running.pid} already works"), lock_worker(opened):
             pass
         running.kill()
-    with hold_worker(opened), opened.begin() as conn:
+    with lock_worker(opened), opened.begin() as conn:
         assert conn.execute(select(marks.c.value)).scalars().all() == [0, 0, 0]
     opened.close()

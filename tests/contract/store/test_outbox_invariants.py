@@ -12,11 +12,22 @@ from sqlalchemy import select
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
 from digest.store.database import load_violations
+from digest.store.outbox import adopt_orphans, claim_deliveries, release_claim
+from digest.store.outbox_sends import (
+    SETTLING_PAUSE,
+    begin_sending,
+    cancel_delivery,
+    mark_arrived,
+    mark_sent,
+    mark_unsent,
+    retry_delivery,
+    settle_held,
+    settle_ready,
+    take_unknown,
+)
 from digest.store.schema import attempts, deliveries
-from digest.store.subscribers import leave
+from digest.store.subscribers import save_unsubscription
 from tests.conftest import IS_NIGHTLY
 from tests.contract.store.made import MAIL, MATCHED_LATE, MORNING, SLACK, store_digest
 
@@ -59,7 +70,7 @@ class Life:
                 delivery = self.believed[number % len(self.believed)]
                 (self.begin if event == "begin" else self.end)(delivery, event)
         elif event == "wait":
-            self.now += outbox.SETTLING_PAUSE
+            self.now += SETTLING_PAUSE
         else:
             self.interfere(event, number)
 
@@ -67,59 +78,53 @@ class Life:
         self.renderings += 1
         message = Message("text/plain", f"rendering {self.renderings}".encode(), delivery.idempotency_key)
         with self.store.begin() as conn:
-            state = outbox.begin_sending(conn, delivery, message, self.now)
+            state = begin_sending(conn, delivery, message, self.now)
         assert state is not S.SENDING or self.before[delivery.id].token == delivery.token
         assert state is not S.SENDING or not (self.has_left and delivery.destination == MAIL)
 
     def end(self, delivery: Delivery, event: str) -> None:
         with self.store.begin() as conn:
             if event == "sent":
-                is_mine = outbox.mark_sent(conn, delivery, Receipt("remote"), self.now)
+                is_mine = mark_sent(conn, delivery, Receipt("remote"), self.now)
             elif event == "retry":
-                is_mine = outbox.mark_unsent(
-                    conn, delivery, DeliveryState.READY, "451", self.now, not_before=self.now
-                )
+                is_mine = mark_unsent(conn, delivery, DeliveryState.READY, "451", self.now, not_before=self.now)
             elif event == "unknown":
-                is_mine = outbox.mark_unsent(
-                    conn, delivery, DeliveryState.UNKNOWN, "lost", self.now, not_before=self.now
-                )
+                is_mine = mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "lost", self.now, not_before=self.now)
             elif event == "held":
-                is_mine = outbox.mark_unsent(conn, delivery, DeliveryState.HELD, "refused", self.now)
+                is_mine = mark_unsent(conn, delivery, DeliveryState.HELD, "refused", self.now)
             elif event == "dead":
-                is_mine = outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "550", self.now)
+                is_mine = mark_unsent(conn, delivery, DeliveryState.DEAD, "550", self.now)
             elif event == "too long":
                 shorter = Share(0, 40, delivery.token)
-                is_mine = outbox.mark_unsent(
-                    conn, delivery, DeliveryState.READY, "too long", self.now, shorter=shorter
-                )
+                is_mine = mark_unsent(conn, delivery, DeliveryState.READY, "too long", self.now, shorter=shorter)
             else:
-                is_mine = outbox_module.release_claim(conn, delivery)
+                is_mine = release_claim(conn, delivery)
         assert not is_mine or self.before[delivery.id].token == delivery.token
 
     def interfere(self, event: str, number: int) -> None:
         with self.store.begin() as conn:
             if event == "claim":
                 limit = 1 + number % 4
-                self.believed += outbox_module.claim(conn, owner="worker", limit=limit, now=self.now)
+                self.believed += claim_deliveries(conn, owner="worker", limit=limit, now=self.now)
             elif event == "crash":
-                outbox_module.adopt_orphans(conn, self.now)
+                adopt_orphans(conn, self.now)
             elif event == "operator retries":
-                outbox.retry(conn, 1 + number % len(self.before), self.now)
+                retry_delivery(conn, 1 + number % len(self.before), self.now)
             elif event == "operator drops":
-                outbox.drop(conn, 1 + number % len(self.before), self.now)
+                cancel_delivery(conn, 1 + number % len(self.before), self.now)
             elif event == "operator says":
-                outbox.take_as_arrived(conn, 1 + number % len(self.before), self.now)
+                mark_arrived(conn, 1 + number % len(self.before), self.now)
             elif event == "leave":
-                leave(conn, MAIL, "team", how="page", at=self.now)
+                save_unsubscription(conn, MAIL, "team", how="page", at=self.now)
                 self.has_left = True
             else:
-                for unknown in outbox.take_unknown(conn, self.now, limit=1):
+                for unknown in take_unknown(conn, self.now, limit=1):
                     if event == "found":
-                        assert outbox.mark_sent(conn, unknown.delivery, Receipt("remote"), self.now)
+                        assert mark_sent(conn, unknown.delivery, Receipt("remote"), self.now)
                     elif event == "missing":
-                        assert outbox.settle_ready(conn, unknown.delivery, self.now, "missing")
+                        assert settle_ready(conn, unknown.delivery, self.now, "missing")
                     else:
-                        assert outbox.settle_held(conn, unknown.delivery, self.now, "unclear")
+                        assert settle_held(conn, unknown.delivery, self.now, "unclear")
 
     def check(self) -> None:
         after = self.rows()

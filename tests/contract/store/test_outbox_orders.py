@@ -8,11 +8,23 @@ import pytest
 
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store import Store, subscribers, views
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
+from digest.store import Store
 from digest.store.database import load_violations
 from digest.store.dialect import make_storable
+from digest.store.outbox import claim_deliveries, next_claimable_at
+from digest.store.outbox_sends import (
+    cancel_delivery,
+    load_obstacle,
+    mark_arrived,
+    mark_sent,
+    mark_unsent,
+    may_have_arrived,
+    retry_delivery,
+    settle_held,
+    take_unknown,
+)
+from digest.store.subscribers import block_destination, remember_address
+from digest.store.views import load_delivery
 from tests.contract.store.made import MAIL, MORNING, SLACK, states, store_digest
 from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of
 
@@ -22,9 +34,9 @@ def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "no answer", MORNING, not_before=MORNING)
+        mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "no answer", MORNING, not_before=MORNING)
         if is_held:
-            outbox.settle_held(conn, delivery, MORNING, "can't tell")
+            settle_held(conn, delivery, MORNING, "can't tell")
     return delivery
 
 
@@ -35,9 +47,9 @@ def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind
     store_digest(store, SLACK, parts=2)
     delivery = be_in_doubt(store, is_held=is_held)
     with store.begin() as conn:
-        assert outbox.take_as_arrived(conn, delivery.id, LATER)
-        assert not outbox.take_as_arrived(conn, delivery.id, LATER)
-        _, (tried,) = views.load_delivery(conn, delivery.id)
+        assert mark_arrived(conn, delivery.id, LATER)
+        assert not mark_arrived(conn, delivery.id, LATER)
+        _, (tried,) = load_delivery(conn, delivery.id)
         assert "what was sent was attempted" not in {one.name for one in load_violations(conn)}
     assert states(store) == [DeliveryState.SENT, DeliveryState.READY]
     assert (tried.outcome, tried.detail) == ("sent", "marked as sent by the operator")
@@ -48,8 +60,8 @@ def test_what_was_never_on_its_way_did_not_arrive(store: Store) -> None:
     store_digest(store)
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.HELD, "no token", LATER)
-        assert not outbox.take_as_arrived(conn, delivery.id, LATER)
+        mark_unsent(conn, delivery, DeliveryState.HELD, "no token", LATER)
+        assert not mark_arrived(conn, delivery.id, LATER)
     assert states(store) == [DeliveryState.HELD]
 
 
@@ -61,15 +73,15 @@ def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_
     store_digest(store, to)
     delivery = be_in_doubt(store, is_held=is_held)
     with store.begin() as conn:
-        assert outbox.may_have_arrived(conn, delivery.id)
-        went = outbox.retry(conn, delivery.id, LATER, anyway=anyway)
+        assert may_have_arrived(conn, delivery.id)
+        went = retry_delivery(conn, delivery.id, LATER, anyway=anyway)
         is_asked = to is SLACK and not anyway
         assert went is (DeliveryState.UNKNOWN if is_asked else DeliveryState.READY)
-        found = outbox.take_unknown(conn, LATER)
+        found = take_unknown(conn, LATER)
         assert [unknown.delivery.id for unknown in found] == [delivery.id] * is_asked
         for unknown in found:
-            assert outbox.mark_sent(conn, unknown.delivery, RECEIPT, LATER)
-        _, (tried,) = views.load_delivery(conn, delivery.id)
+            assert mark_sent(conn, unknown.delivery, RECEIPT, LATER)
+        _, (tried,) = load_delivery(conn, delivery.id)
     assert tried.outcome == ("sent" if is_asked else "in doubt" if is_held else "ready")
 
 
@@ -78,21 +90,21 @@ def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.HELD, "invalid_auth", MORNING)
-        assert not outbox.may_have_arrived(conn, delivery.id)
-        assert outbox.retry(conn, delivery.id, LATER) is DeliveryState.READY
+        mark_unsent(conn, delivery, DeliveryState.HELD, "invalid_auth", MORNING)
+        assert not may_have_arrived(conn, delivery.id)
+        assert retry_delivery(conn, delivery.id, LATER) is DeliveryState.READY
 
 
 def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_for(store: Store) -> None:
     store_digest(store, SLACK)
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.READY, "429", MORNING, not_before=LATER)
-        subscribers.block_destination(conn, SLACK, MORNING + timedelta(days=1))
+        mark_unsent(conn, delivery, DeliveryState.READY, "429", MORNING, not_before=LATER)
+        block_destination(conn, SLACK, MORNING + timedelta(days=1))
     with store.begin() as conn:
-        outbox.retry(conn, delivery.id, LATER)
-        assert outbox_module.claim(conn, owner="me", limit=1, now=LATER) == []  # Slack's pace is kept
-        assert outbox_module.claim(conn, owner="me", limit=1, now=LATER + timedelta(seconds=1))
+        retry_delivery(conn, delivery.id, LATER)
+        assert claim_deliveries(conn, owner="me", limit=1, now=LATER) == []  # Slack's pace is kept
+        assert claim_deliveries(conn, owner="me", limit=1, now=LATER + timedelta(seconds=1))
 
 
 def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_channel_alone_still(
@@ -102,10 +114,10 @@ def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_cha
     store_digest(store, SLACK, slot="2026-11-21")
     delivery = claim(store)
     with store.begin() as conn:
-        outbox.mark_unsent(conn, delivery, DeliveryState.DEAD, "too late", MORNING)
-        subscribers.block_destination(conn, SLACK, LATER)
-        assert outbox.drop(conn, delivery.id, MORNING)
-        assert outbox_module.next_claimable_at(conn, MORNING) == LATER
+        mark_unsent(conn, delivery, DeliveryState.DEAD, "too late", MORNING)
+        block_destination(conn, SLACK, LATER)
+        assert cancel_delivery(conn, delivery.id, MORNING)
+        assert next_claimable_at(conn, MORNING) == LATER
     assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.SUPPRESSED, DeliveryState.READY]
 
 
@@ -115,7 +127,7 @@ def test_a_part_behind_one_that_will_not_go_by_itself_is_told_which(store: Store
     for state in DeliveryState:
         put(store, delivery, state)
         with store.read() as conn:
-            obstacle = outbox.load_obstacle(conn, delivery.id + 2)
+            obstacle = load_obstacle(conn, delivery.id + 2)
         is_final = state in {"held", "dead", "suppressed"}
         assert (obstacle is not None and obstacle.id == delivery.id) is is_final
 
@@ -127,11 +139,11 @@ def test_a_mark_takes_whatever_words_the_other_side_finds(store: Store, said: st
     begin(store, second)
     begin(store, third)
     with store.begin() as conn:
-        subscribers.remember_address(conn, SLACK, said)
-        assert outbox.mark_unsent(conn, first, DeliveryState.DEAD, said, LATER)
-        assert outbox.mark_unsent(conn, second, DeliveryState.UNKNOWN, said, LATER, not_before=MORNING)
-        assert outbox.mark_sent(conn, second, Receipt(said, said), LATER)
-        assert outbox.mark_sent(conn, third, Receipt(said, said), LATER)
+        remember_address(conn, SLACK, said)
+        assert mark_unsent(conn, first, DeliveryState.DEAD, said, LATER)
+        assert mark_unsent(conn, second, DeliveryState.UNKNOWN, said, LATER, not_before=MORNING)
+        assert mark_sent(conn, second, Receipt(said, said), LATER)
+        assert mark_sent(conn, third, Receipt(said, said), LATER)
     for id_, word in ((first.id, "last_error"), (second.id, "remote_id"), (third.id, "remote_id")):
         assert getattr(row_of(store, id_), word) in {"bad \ufffd here", "bad ? here"}
 

@@ -11,10 +11,11 @@ from sqlalchemy import Connection, event
 
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store import Store, views
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
-from digest.store.subscribers import REFUSED, leave, load_last_failures, load_refused
+from digest.store import Store
+from digest.store.outbox import claim_deliveries, renew_claims
+from digest.store.outbox_sends import begin_sending, hold_failed, load_holds, mark_sent, mark_unsent
+from digest.store.subscribers import REFUSED, load_last_failures, load_refused, save_unsubscription
+from digest.store.views import load_open_outbox
 from tests.contract.store.made import MORNING, make_message, store_digest
 
 READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(6)]
@@ -22,20 +23,19 @@ READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for 
 
 def claim(store: Store) -> list[Delivery]:
     with store.begin() as conn:
-        return outbox_module.claim(conn, owner="me", limit=100, now=MORNING)
+        return claim_deliveries(conn, owner="me", limit=100, now=MORNING)
 
 
 def begin(store: Store, claimed: list[Delivery]) -> list[DeliveryState]:
     with store.begin() as conn:
         return [
-            outbox.begin_sending(conn, delivery, make_message(str(delivery.destination)), MORNING)
-            for delivery in claimed
+            begin_sending(conn, delivery, make_message(str(delivery.destination)), MORNING) for delivery in claimed
         ]
 
 
 def mark(store: Store, claimed: list[Delivery]) -> list[bool]:
     with store.begin() as conn:
-        return [outbox.mark_sent(conn, one, Receipt(f"ok {one.id}", "taken"), MORNING) for one in claimed]
+        return [mark_sent(conn, one, Receipt(f"ok {one.id}", "taken"), MORNING) for one in claimed]
 
 
 def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(store: Store) -> None:
@@ -50,7 +50,7 @@ def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(st
         try:
             for _ in range(20):
                 with store.begin() as conn:
-                    outbox_module.renew(conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]])
+                    renew_claims(conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]])
         except Exception as error:  # noqa: BLE001 - whatever a thread raises must fail the test
             failures.append(error)
 
@@ -84,7 +84,7 @@ def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_wa
         begin(store, claimed)
         assert all(mark(store, claimed))
         with store.read() as conn:
-            views.load_open(conn, MORNING)
+            load_open_outbox(conn, MORNING)
     finally:
         event.remove(store.engine, "before_cursor_execute", explain)
     assert any(plan.startswith("SEARCH deliveries USING INTEGER PRIMARY KEY") for plan in plans)
@@ -98,12 +98,12 @@ def test_what_one_process_gave_up_of_a_pass_is_held_and_what_failed_before_is_kn
     begin(store, claimed)
     with store.begin() as conn:
         for one in claimed:
-            assert outbox.mark_unsent(conn, one, DeliveryState.DEAD, f"no {one.id}", MORNING)
+            assert mark_unsent(conn, one, DeliveryState.DEAD, f"no {one.id}", MORNING)
         assert load_last_failures(conn, claimed[0].id, 3) == ("team", [f"no {claimed[0].id}"])
-        outbox.hold_failed(conn, DestinationKind.MAIL, "you", MORNING)
-        outbox.hold_failed(conn, DestinationKind.MAIL, "me", MORNING + timedelta(seconds=1))
-        assert outbox.load_holds(conn).ids == ()
-        outbox.hold_failed(conn, DestinationKind.MAIL, "me", MORNING)
-        assert outbox.load_holds(conn).ids == tuple(sorted(one.id for one in claimed))
-        leave(conn, claimed[0].destination, "team", how=REFUSED, at=MORNING)
+        hold_failed(conn, DestinationKind.MAIL, "you", MORNING)
+        hold_failed(conn, DestinationKind.MAIL, "me", MORNING + timedelta(seconds=1))
+        assert load_holds(conn).ids == ()
+        hold_failed(conn, DestinationKind.MAIL, "me", MORNING)
+        assert load_holds(conn).ids == tuple(sorted(one.id for one in claimed))
+        save_unsubscription(conn, claimed[0].destination, "team", how=REFUSED, at=MORNING)
         assert load_refused(conn) == [("team", claimed[0].destination)]

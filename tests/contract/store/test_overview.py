@@ -1,10 +1,19 @@
 from __future__ import annotations
 
 from digest.model.messages import DayCount, DeliveryState, Occasion, Receipt
-from digest.store import Store, gate, views
-from digest.store import outbox as outbox_module
-from digest.store import outbox_sends as outbox
-from digest.store.subscriptions import pause
+from digest.store import Store
+from digest.store.gate import Breaker, load_breaker
+from digest.store.outbox import claim_deliveries, release_claim
+from digest.store.outbox_sends import begin_sending, mark_sent, mark_unsent
+from digest.store.subscriptions import pause_subscription
+from digest.store.views import (
+    Outbox,
+    count_papers,
+    count_quarantined,
+    load_outbox,
+    load_subscription_lines,
+    measure_size,
+)
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -24,22 +33,22 @@ from tests.contract.store.made import (
 
 def test_an_empty_store_has_nothing_to_show(store: Store) -> None:
     with store.read() as conn:
-        assert views.load_outbox(conn, NOW) == views.Outbox({}, None)
-        assert views.load_subscription_lines(conn, NOW, span=30 * DAY) == []
-        assert gate.load_breaker(conn) == gate.Breaker(0.0, "", 0)
-        assert (views.count_papers(conn), views.count_quarantined(conn)) == (0, 0)
-    assert views.measure_size(store) > 10_000
+        assert load_outbox(conn, NOW) == Outbox({}, None)
+        assert load_subscription_lines(conn, NOW, span=30 * DAY) == []
+        assert load_breaker(conn) == Breaker(0.0, "", 0)
+        assert (count_papers(conn), count_quarantined(conn)) == (0, 0)
+    assert measure_size(store) > 10_000
 
 
 def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> None:
     store_digest(store, MAIL, SLACK, slot="1", at=MORNING - DAY)
     store_digest(store, MAIL, SLACK, slot="2", at=MORNING + DAY)
     with store.begin() as conn:
-        first, second = outbox_module.claim(conn, owner="me", limit=9, now=MORNING)
-        outbox_module.release_claim(conn, first)
-        outbox.mark_unsent(conn, second, DeliveryState.HELD, "login refused", MORNING)
+        first, second = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
+        release_claim(conn, first)
+        mark_unsent(conn, second, DeliveryState.HELD, "login refused", MORNING)
     with store.read() as conn:
-        standing = views.load_outbox(conn, MORNING)
+        standing = load_outbox(conn, MORNING)
     assert standing.counts == {DeliveryState.READY: 3, DeliveryState.HELD: 1}
     assert standing.oldest_due == MORNING - DAY
 
@@ -47,15 +56,15 @@ def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> Non
 def test_a_subscriptions_line_tells_its_last_digest_its_next_turn_and_its_days(store: Store) -> None:
     planned = store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
-        for delivery in outbox_module.claim(conn, owner="me", limit=1, now=MORNING):
-            outbox.begin_sending(conn, delivery, make_message(), MORNING)
-            outbox.mark_sent(conn, delivery, Receipt("1"), MORNING)
+        for delivery in claim_deliveries(conn, owner="me", limit=1, now=MORNING):
+            begin_sending(conn, delivery, make_message(), MORNING)
+            mark_sent(conn, delivery, Receipt("1"), MORNING)
     more = store_papers(store, [make_paper(51), make_paper(52)])
     sample = tuple(change.id for change in store_papers(store, [make_paper(41)]))
     store_match(store, {planned.subscription_id: sample}, occasion=Occasion.FIRST_DIGEST)
     store_match(store, {planned.subscription_id: tuple(change.id for change in more)}, at=NOW + DAY)
     with store.read() as conn:
-        (line,) = views.load_subscription_lines(conn, MORNING, span=30 * DAY)
+        (line,) = load_subscription_lines(conn, MORNING, span=30 * DAY)
     assert (line.name, line.state, line.destinations, line.follow) == ("team", "active", (MAIL, SLACK), ("perf",))
     assert (line.last_planned_at, line.last_papers) == (MORNING, 1)
     assert set(line.last_states) == {DeliveryState.SENT, DeliveryState.READY}
@@ -68,8 +77,8 @@ def test_old_days_are_not_shown_but_what_waits_is_counted_however_old(store: Sto
     (change,) = store_papers(store, [make_paper()])
     store_match(store, dict.fromkeys(ids.values(), (change.id,)))
     with store.begin() as conn:
-        pause(conn, ids["team"], NOW + 90 * DAY)
-        lines = {line.name: line for line in views.load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)}
+        pause_subscription(conn, ids["team"], NOW + 90 * DAY)
+        lines = {line.name: line for line in load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)}
     assert (lines["team"].waiting, lines["team"].days) == (1, ())
     assert (lines["team"].state, lines["team"].paused_until) == ("paused", NOW + 90 * DAY)
     assert lines["pulled"].waiting == 0, "nobody waits for a digest of a feed"

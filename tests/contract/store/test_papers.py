@@ -13,7 +13,15 @@ from digest.model.announcements import Change, Kind
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId
 from digest.store import Store
-from digest.store import papers as paper_store
+from digest.store.papers import (
+    load_changes,
+    load_changes_after,
+    load_earlier_changes,
+    load_known,
+    load_latest_changes,
+    load_paper,
+    save_changes,
+)
 from digest.store.schema import changes, papers, versions
 from tests.contract.store.made import DAY, NOW, make_paper, recording, store_papers
 
@@ -22,8 +30,8 @@ def test_a_paper_comes_back_as_it_went_in(store: Store) -> None:
     paper = make_paper()
     (change,) = store_papers(store, [paper], run_id=7)
     with store.read() as conn:
-        known = paper_store.load_paper(conn, paper.id)
-        loaded = paper_store.load_changes(conn, [change.id])
+        known = load_paper(conn, paper.id)
+        loaded = load_changes(conn, [change.id])
     assert known is not None
     assert known.paper == paper
     assert loaded == {change.id: change}
@@ -34,7 +42,7 @@ def test_moments_come_back_in_utc_whatever_their_zone_was(store: Store) -> None:
     submitted = datetime(2026, 3, 29, 2, 30, 15, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30)))
     store_papers(store, [make_paper(published=submitted)])
     with store.read() as conn:
-        known = paper_store.load_paper(conn, make_paper().id)
+        known = load_paper(conn, make_paper().id)
     assert known is not None
     assert known.paper.published == submitted
     assert known.paper.published.utcoffset() == timedelta(0)
@@ -60,16 +68,16 @@ def test_old_style_ids_and_empty_fields_come_back_too(store: Store) -> None:
     )
     store_papers(store, [bare])
     with store.read() as conn:
-        known = paper_store.load_paper(conn, bare.id)
+        known = load_paper(conn, bare.id)
     assert known is not None
     assert known.paper == bare
 
 
 def test_papers_never_stored_are_simply_missing(store: Store) -> None:
     with store.read() as conn:
-        assert paper_store.load_known(conn, [make_paper().id]) == {}
-        assert paper_store.load_paper(conn, make_paper().id) is None
-        assert paper_store.load_changes(conn, [1]) == {}
+        assert load_known(conn, [make_paper().id]) == {}
+        assert load_paper(conn, make_paper().id) is None
+        assert load_changes(conn, [1]) == {}
 
 
 def test_a_new_version_is_another_text_and_the_first_stays(store: Store) -> None:
@@ -78,8 +86,8 @@ def test_a_new_version_is_another_text_and_the_first_stays(store: Store) -> None
     (change,) = store_papers(store, [second], kind=Kind.REPLACEMENT, at=NOW + DAY)
     assert (change.paper, change.previous) == (second, first)
     with store.read() as conn:
-        known = paper_store.load_paper(conn, first.id)
-        history = paper_store.load_earlier_changes(conn, [change.paper_key])
+        known = load_paper(conn, first.id)
+        history = load_earlier_changes(conn, [change.paper_key])
     assert known is not None
     assert known.paper == second
     assert [past.paper for past in history[change.paper_key]] == [first, second]
@@ -94,7 +102,7 @@ def test_a_text_that_comes_back_is_the_row_it_was_the_first_time(store: Store) -
     assert (change.paper, change.previous) == (first, other)
     assert _count(store, versions) == 2
     with store.read() as conn:
-        assert paper_store.load_changes(conn, [change.id]) == {change.id: change}
+        assert load_changes(conn, [change.id]) == {change.id: change}
 
 
 def test_change_ids_grow_without_gaps_over_runs(store: Store) -> None:
@@ -102,13 +110,13 @@ def test_change_ids_grow_without_gaps_over_runs(store: Store) -> None:
     second = store_papers(store, [make_paper(3)])
     assert [change.id for change in (*first, *second)] == [1, 2, 3]
     with store.read() as conn:
-        assert [change.id for change in paper_store.load_changes_after(conn, 1, limit=10)] == [2, 3]
-        assert [change.id for change in paper_store.load_changes_after(conn, 0, limit=2)] == [1, 2]
+        assert [change.id for change in load_changes_after(conn, 1, limit=10)] == [2, 3]
+        assert [change.id for change in load_changes_after(conn, 0, limit=2)] == [1, 2]
 
 
 def test_a_rolled_back_page_leaves_no_trace(store: Store) -> None:
     with suppress(RuntimeError), store.begin() as conn:
-        paper_store.save_changes(conn, [Change(Kind.NEW, make_paper())], content_hash, run_id=1, at=NOW)
+        save_changes(conn, [Change(Kind.NEW, make_paper())], content_hash, run_id=1, at=NOW)
         raise RuntimeError
     assert [_count(store, table) for table in (papers, versions, changes)] == [0, 0, 0]
     (change,) = store_papers(store, [make_paper()])
@@ -119,31 +127,31 @@ def test_what_another_process_stored_meanwhile_is_never_stored_twice(store: Stor
     stale = Change(Kind.NEW, make_paper())
     store_papers(store, [make_paper()])
     with pytest.raises(StoreBusy), store.begin() as conn:
-        paper_store.save_changes(conn, [stale], content_hash, run_id=2, at=NOW)
+        save_changes(conn, [stale], content_hash, run_id=2, at=NOW)
     assert _count(store, changes) == 1
 
 
 def test_a_change_against_a_text_that_is_not_the_latest_any_more_is_refused(store: Store) -> None:
     store_papers(store, [make_paper()])
     with store.read() as conn:
-        known = paper_store.load_paper(conn, make_paper().id)
+        known = load_paper(conn, make_paper().id)
     store_papers(store, [make_paper(version=2)], kind=Kind.REPLACEMENT)
     late = Change(Kind.REPLACEMENT, make_paper(version=2, comment="late"), known, ("version", "comment"))
     with pytest.raises(StoreBusy), store.begin() as conn:
-        paper_store.save_changes(conn, [late], content_hash, run_id=2, at=NOW)
+        save_changes(conn, [late], content_hash, run_id=2, at=NOW)
     assert _count(store, changes) == 2
 
 
 def test_the_latest_changes_come_in_order_of_announcement_newest_first(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paper_store, "_LATEST_BATCH", 2)
+    monkeypatch.setattr("digest.store.papers._LATEST_BATCH", 2)
     ids = ["2611.00002", "2611.00011", "2610.09999", "hep-th/9901001", "math/9901001", "2611.00003"]
     for text in ids:
         store_papers(store, [make_paper(id=ArxivId.parse(text))])
     (replaced,) = store_papers(store, [make_paper(2, version=2)], kind=Kind.REPLACEMENT)
     with store.read() as conn:
-        latest = list(paper_store.load_latest_changes(conn))
+        latest = list(load_latest_changes(conn))
     assert [str(change.paper.id) for change in latest] == [
         "2611.00011",
         "2611.00003",
@@ -162,7 +170,7 @@ def test_a_page_costs_as_many_statements_as_one_paper(store: Store) -> None:
         store_papers(store, [make_paper(number) for number in range(2, 302)])
     assert len(for_many) == len(for_one)
     with store.read() as conn:
-        assert len(paper_store.load_known(conn, [ArxivId(202611, number) for number in range(400)])) == 301
+        assert len(load_known(conn, [ArxivId(202611, number) for number in range(400)])) == 301
 
 
 def _count(store: Store, table: Table) -> int:

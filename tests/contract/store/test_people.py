@@ -16,9 +16,17 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
 from digest.config import load_config
-from digest.deliver import people
 from digest.deliver.letters import queue_letters, take_request
-from digest.deliver.people import Preferences
+from digest.deliver.people import (
+    Preferences,
+    confirm_signup,
+    erase_person,
+    export_records,
+    load_preferences,
+    pause_own,
+    save_query,
+    undo_unsubscription,
+)
 from digest.interest.step import Interests
 from digest.model.clock import ManualClock
 from digest.model.errors import UnknownName, UsageError
@@ -39,11 +47,13 @@ from digest.plan.links import make_links
 from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site
-from digest.store import Store, libraries, subscribers
-from digest.store import signups as signup_store
+from digest.store import Store
 from digest.store.database import load_violations
 from digest.store.dialect import metadata
+from digest.store.libraries import save_least, save_like
 from digest.store.schema import digests, library_papers, near_days, request_counts, signups, subscriptions
+from digest.store.signups import count_request, delete_expired_signups, find_free, is_refusing, load_signup
+from digest.store.subscribers import save_resubscription, save_unsubscription
 from digest.store.subscriptions import load_subscriptions
 from tests.fakes.config_file import write_config
 from tests.threads import do_together
@@ -97,8 +107,8 @@ class Office:
     def press(self, link: str) -> Preferences | None:
         """Press the button of a letter; None where its link is over."""
         with self.store.begin() as conn:
-            found = signup_store.load_signup(conn, link, None, self.now)
-            return people.confirm(conn, self.config, self.maker, found, at=self.now) if found else None
+            found = load_signup(conn, link, None, self.now)
+            return confirm_signup(conn, self.config, self.maker, found, at=self.now) if found else None
 
     def subscribe(self, wish: Wish = QUERIES, *, to: str = ADA) -> Preferences:
         self.ask(wish, to=to)
@@ -113,8 +123,8 @@ class Office:
             for due in load_subscriptions(conn):
                 paper = LibraryPaper(f"Liked in {due.subscription.title}", "", ArxivId(202611, 1))
                 reader = "" if due.subscription.name == TEAM["name"] else f"mailto:{ADA}"
-                libraries.save_like(conn, due.id, paper, Opinion.MORE, self.now, reader=reader)
-                libraries.save_least(conn, self.now.date(), {due.id: 7})
+                save_like(conn, due.id, paper, Opinion.MORE, self.now, reader=reader)
+                save_least(conn, self.now.date(), {due.id: 7})
 
     def list_liked(self) -> list[str]:
         with self.store.read() as conn:
@@ -123,7 +133,7 @@ class Office:
 
     def load(self) -> Preferences:
         with self.store.read() as conn:
-            found = people.load_preferences(conn, ADA)
+            found = load_preferences(conn, ADA)
         assert found is not None
         return found
 
@@ -164,14 +174,14 @@ def test_no_address_ever_gets_more_letters_than_the_limits_say(store: Store, min
         conn.execute(delete(request_counts))
         for minute in minutes:
             now = NOW + timedelta(minutes=minute)
-            free = [signup_store.find_free(conn, "x", limit, now) for limit in LETTERS_TO_ADDRESS]
+            free = [find_free(conn, "x", limit, now) for limit in LETTERS_TO_ADDRESS]
             for limit, free_at in zip(LETTERS_TO_ADDRESS, free, strict=True):
                 if free_at is not None:
                     assert free_at > now
-                    assert signup_store.find_free(conn, "x", limit, free_at) is None
-                    assert signup_store.find_free(conn, "x", limit, free_at - timedelta(seconds=1))
+                    assert find_free(conn, "x", limit, free_at) is None
+                    assert find_free(conn, "x", limit, free_at - timedelta(seconds=1))
             if free == [None, None]:
-                signup_store.count_request(conn, "x", now)
+                count_request(conn, "x", now)
                 passed.append(now)
     for limit in LETTERS_TO_ADDRESS:
         assert all(sum(one <= other < one + limit.span for other in passed) <= limit.most for one in passed)
@@ -187,13 +197,13 @@ def test_a_network_and_all_of_them_are_limited_across_a_restart_and_an_hours_end
     assert office.ask(of="a") == free_at
     with office.store.begin() as conn:
         for _ in range(REQUESTS.most - REQUESTS_OF_NETWORK.most - 1):
-            signup_store.count_request(conn, "all", office.now)
+            count_request(conn, "all", office.now)
     assert office.ask(of="b") is None
     office.clock.set(free_at - timedelta(seconds=1))
     assert office.ask(of="b") == free_at
     with office.store.read() as conn:
-        assert signup_store.is_refusing(conn, office.now)
-        assert not signup_store.is_refusing(conn, office.now + 2 * HOUR)
+        assert is_refusing(conn, office.now)
+        assert not is_refusing(conn, office.now + 2 * HOUR)
     office.clock.set(free_at)
     assert office.ask(of="a") is None
     assert "a" not in {row[0] for row in json.loads(office.dump())["request_counts"]}, (
@@ -259,7 +269,7 @@ def test_many_networks_of_a_wider_one_lock_nobody_else_out_and_all_of_them_nobod
     assert office.ask(of=other) is None
     with office.store.begin() as conn:
         for _ in range(REQUESTS.most):
-            signup_store.count_request(conn, "all", office.now)
+            count_request(conn, "all", office.now)
     assert office.ask(of=other) is not None
     assert office.ask(Wish(), Ask.LINK, of=other) is None
 
@@ -283,15 +293,15 @@ def test_of_what_nobody_confirmed_nothing_is_left_after_48_hours_or_once_erased(
     office.queue()
     (link,) = office.links()
     with office.store.begin() as conn:
-        stored = people.export(conn, ADA)
+        stored = export_records(conn, ADA)
         assert stored is not None
         assert {table for table, rows in stored["stored"].items() if rows} == {"signups", "deliveries"}
         if is_erased:
-            people.erase(conn, office.config, ADA, at=office.now)
+            erase_person(conn, office.config, ADA, at=office.now)
         office.clock.sleep(48 * 3600 - 1)
-        assert signup_store.delete_expired_signups(conn, office.now) == 0
+        assert delete_expired_signups(conn, office.now) == 0
         office.clock.sleep(1)
-        assert signup_store.delete_expired_signups(conn, office.now) == (not is_erased)
+        assert delete_expired_signups(conn, office.now) == (not is_erased)
     assert office.press(link) is None
     assert ADA not in office.dump()
 
@@ -306,7 +316,7 @@ def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(office: Off
         office.clock.set(asked_at + late)
         assert office.queue() == made
         with office.store.begin() as conn:
-            signup_store.delete_expired_signups(conn, asked_at + 48 * HOUR)
+            delete_expired_signups(conn, asked_at + 48 * HOUR)
         assert office.links() == []
 
 
@@ -318,7 +328,7 @@ def test_a_link_subscribes_nobody_once_the_operator_admits_the_address_no_more(o
         office.press(office.links()[0])
     assert office.readers("team") == [["team@example.org"]]
     with office.store.read() as conn:
-        assert people.load_preferences(conn, ADA) is None
+        assert load_preferences(conn, ADA) is None
 
 
 def test_a_link_opens_no_later_request_though_its_number_came_again(office: Office) -> None:
@@ -361,16 +371,16 @@ def test_one_click_is_taken_while_the_same_person_saves(office: Office) -> None:
         number = next(numbers)
         with office.store.begin() as conn:
             if number % 2:
-                subscribers.leave(conn, f"mailto:{ADA}", name, how="one-click", at=office.now)
+                save_unsubscription(conn, f"mailto:{ADA}", name, how="one-click", at=office.now)
             else:
-                found = people.load_preferences(conn, ADA)
+                found = load_preferences(conn, ADA)
                 assert found is not None
-                people.save_query(conn, office.config, found, "", f"ti:word{number % 6}", at=office.now)
+                save_query(conn, office.config, found, "", f"ti:word{number % 6}", at=office.now)
 
     for _ in range(3):
         assert in_threads(6, change) == [None] * 6
         with office.store.begin() as conn:
-            subscribers.resubscribe(conn, f"mailto:{ADA}", name, how="page", at=office.now)
+            save_resubscription(conn, f"mailto:{ADA}", name, how="page", at=office.now)
 
 
 def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Office) -> None:
@@ -397,10 +407,10 @@ def test_an_undone_leave_brings_back_the_next_turn(office: Office, which: str) -
     assert turn is not None
     with office.store.begin() as conn:
         left = EVERYTHING if which == "everything" else own.name
-        subscribers.leave(conn, f"mailto:{ADA}", left, how="page", at=office.now)
+        save_unsubscription(conn, f"mailto:{ADA}", left, how="page", at=office.now)
     assert office.load().dues[own.id].next_due_at is None
     with office.store.begin() as conn:
-        people.undo(conn, office.load(), own.name, at=office.now)
+        undo_unsubscription(conn, office.load(), own.name, at=office.now)
     assert office.load().dues[own.id].next_due_at == turn
 
 
@@ -409,7 +419,7 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(office: Office) ->
     own = office.subscribe(replace(QUERIES, joins=("team",)))
     name = own.memberships[0].name
     with office.store.begin() as conn:
-        subscribers.leave(conn, f"mailto:{ADA}", EVERYTHING, how="page", at=office.now)
+        save_unsubscription(conn, f"mailto:{ADA}", EVERYTHING, how="page", at=office.now)
     assert office.readers(name, "team", "other") == [[], ["team@example.org"], []]
     found = office.subscribe(Wish(joins=("team",)))
     assert [one.name for one in found.memberships if one.left_at is None] == ["team"]
@@ -461,19 +471,19 @@ def test_of_whom_is_erased_nothing_is_left_but_that_they_left_what_the_file_name
     office.queue()
     office.like()
     with office.store.begin() as conn:
-        stored = people.export(conn, ADA)
+        stored = export_records(conn, ADA)
         assert stored is not None
         filled = {table for table, rows in stored["stored"].items() if rows}
         assert {"subscribers", "consents", "saved_queries", "signups", "deliveries"} <= filled
         liked = [row["title"] for row in stored["stored"]["library_papers"]]
         assert sorted(liked) == [*(["Liked in Other"] if OTHER in files else []), "Liked in Your papers"]
-        assert people.erase(conn, office.config, ADA, at=office.now) is (OTHER in files)
+        assert erase_person(conn, office.config, ADA, at=office.now) is (OTHER in files)
     assert office.dump().count(ADA) == (2 if OTHER in files else 0), "a place of the file's, and that it was left"
     assert office.list_liked() == ["Liked in Team"], "what the operator likes for a list stays"
     office.open(*files)
     assert office.readers("other") == [[]]
     with office.store.begin() as conn, pytest.raises(UnknownName):
-        people.erase(conn, office.config, "nobody@example.org", at=office.now)
+        erase_person(conn, office.config, "nobody@example.org", at=office.now)
     office.clock.sleep(1)
     assert office.subscribe(to="bo@example.org").memberships[0].name != first, "no link of theirs opens another's"
 
@@ -502,7 +512,7 @@ def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_the
     office.ask(Wish(old_address=ADA), Ask.MOVE, to="ada@new.example.org")
     office.queue()
     with office.store.begin() as conn:
-        people.pause(conn, office.load(), None, at=office.now)
+        pause_own(conn, office.load(), None, at=office.now)
     moved = office.press(office.links("ada@new.example.org")[-1])
     office.open({**TEAM, "read_first": "ti:gpu"}, defaults={"library": "lab.bib", "not_like": "zotero:7"})
     assert people_own is not None

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 from digest.model.papers import ArxivId
-from digest.store import Store, views
+from digest.store import Store
 from digest.store.runs import quarantine_entries, start_run
-from digest.store.subscribers import DestinationState, leave, load_places
+from digest.store.subscribers import DestinationState, load_places, save_unsubscription
+from digest.store.views import count_quarantined, load_quarantined
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
 
 ODD = (0, "it has no title", b"<entry>")
@@ -14,7 +15,7 @@ FOUND = (2, "no title", b"<entry><id>http://arxiv.org/abs/math/0309136v2</id>")
 def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_became_of_it(store: Store) -> None:
     ids = subscribe(store, make_subscription("team", destinations=(SLACK, MAIL, FEED)))
     with store.begin() as conn:
-        leave(conn, MAIL, "team", how="one-click", at=NOW + DAY)
+        save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW + DAY)
     subscribe(store, make_subscription("team", destinations=(MAIL, FEED)))
     with store.read() as conn:
         places = {place.destination: place for place in load_places(conn, ids["team"])}
@@ -30,8 +31,8 @@ def test_entries_set_aside_can_be_counted_from_a_moment_on(store: Store) -> None
         run = start_run(conn, source="harvest", at=NOW)
         quarantine_entries(conn, run, 0, [ODD], NOW)
         quarantine_entries(conn, run, 1, [ODD, ODD], NOW + DAY)
-        assert views.count_quarantined(conn) == views.count_quarantined(conn, since=NOW + DAY) == 1
-        assert views.count_quarantined(conn, since=NOW + 2 * DAY) == 0
+        assert count_quarantined(conn) == count_quarantined(conn, since=NOW + DAY) == 1
+        assert count_quarantined(conn, since=NOW + 2 * DAY) == 0
 
 
 def test_an_entry_set_aside_by_several_checks_counts_once_until_it_can_be_read(store: Store) -> None:
@@ -40,6 +41,6 @@ def test_an_entry_set_aside_by_several_checks_counts_once_until_it_can_be_read(s
         run = start_run(conn, source="harvest", at=NOW)
         for entries in ([HARVESTED], [FOUND, HARVESTED], [ODD, FOUND]):
             quarantine_entries(conn, run, 0, entries, NOW)
-        assert [entry.position for entry in views.load_quarantined(conn, 9)] == [2, 0]
+        assert [entry.position for entry in load_quarantined(conn, 9)] == [2, 0]
         quarantine_entries(conn, run, 1, [], NOW, readable=[id_, id_])
-        assert [entry.position for entry in views.load_quarantined(conn, 9)] == [0]
+        assert [entry.position for entry in load_quarantined(conn, 9)] == [0]

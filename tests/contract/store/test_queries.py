@@ -7,7 +7,17 @@ from sqlalchemy import select
 from digest.model.announcements import Kind
 from digest.model.messages import DayCount
 from digest.model.subscriptions import QueryOutcome
-from digest.store import Store, matches, queries
+from digest.store import Store
+from digest.store.matches import begin_match_run, save_query_matches, set_matched_mark
+from digest.store.queries import (
+    SyncReport,
+    Watch,
+    active_revisions,
+    load_queries,
+    load_query_counts,
+    load_watches,
+    sync_queries,
+)
 from digest.store.schema import query_revisions
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -18,23 +28,23 @@ BROKEN = ("abs:(GPU", "", "an opening parenthesis is not closed")
 
 def sync(
     store: Store, wanted: dict[str, tuple[str, str, str]], origin: str = "file", at: datetime = NOW
-) -> queries.SyncReport:
+) -> SyncReport:
     with store.begin() as conn:
-        return queries.sync_queries(conn, wanted, origin, at)
+        return sync_queries(conn, wanted, origin, at)
 
 
 def active(store: Store) -> dict[str, tuple[int, str, int]]:
     with store.read() as conn:
         return {
             revision.name: (revision.id, revision.text, revision.active_from_change)
-            for revision in queries.active_revisions(conn)
+            for revision in active_revisions(conn)
         }
 
 
 def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
-    assert sync(store, {"perf": PERF, "gpu": GPU}) == queries.SyncReport(added=("perf", "gpu"))
+    assert sync(store, {"perf": PERF, "gpu": GPU}) == SyncReport(added=("perf", "gpu"))
     before = active(store)
-    assert sync(store, {"perf": PERF, "gpu": GPU}, at=NOW + DAY) == queries.SyncReport()
+    assert sync(store, {"perf": PERF, "gpu": GPU}, at=NOW + DAY) == SyncReport()
     assert active(store) == before
     assert list(before) == ["gpu", "perf"]
 
@@ -49,7 +59,7 @@ def test_an_edited_query_goes_on_where_matching_stands(store: Store) -> None:
     sync(store, {"perf": PERF})
     store_papers(store, [make_paper(1), make_paper(2), make_paper(3)])
     with store.begin() as conn:
-        matches.set_matched_mark(conn, 2, expected=0)
+        set_matched_mark(conn, 2, expected=0)
     old = active(store)["perf"][0]
     assert sync(store, {"perf": GPU}).edited == ("perf",)
     new, text, active_from = active(store)["perf"]
@@ -71,7 +81,7 @@ def test_a_query_the_file_names_no_more_ends_and_may_come_back(store: Store) -> 
     assert sync(store, {"perf": PERF, "gpu": GPU}).added == ("perf",)
     assert active(store)["perf"][2] == 1
     with store.read() as conn:
-        found = {query.name: query.revision for query in queries.load_queries(conn)}
+        found = {query.name: query.revision for query in load_queries(conn)}
         ends = {row.text: row.ended_at for row in conn.execute(select(query_revisions)) if row.number == 1}
     assert found == {"perf": 2, "gpu": 1}
     assert ends == {"cat:cs.PF": NOW, "abs:GPU": None}
@@ -81,27 +91,27 @@ def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_me
     sync(store, {"gpu": BROKEN, "perf": PERF})
     assert list(active(store)) == ["perf"]
     with store.read() as conn:
-        assert [(query.name, query.problem) for query in queries.load_queries(conn) if query.problem] == [
+        assert [(query.name, query.problem) for query in load_queries(conn) if query.problem] == [
             ("gpu", BROKEN[2])
         ]
-    assert sync(store, {"gpu": GPU, "perf": PERF}) == queries.SyncReport(edited=("gpu",), turned={"gpu": ""})
+    assert sync(store, {"gpu": GPU, "perf": PERF}) == SyncReport(edited=("gpu",), turned={"gpu": ""})
     assert list(active(store)) == ["gpu", "perf"]
 
 
 def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_is_no_edit(store: Store) -> None:
     sync(store, {"gpu": GPU})
     before = active(store)
-    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == queries.SyncReport(edited=("gpu",), going_on=("gpu",))
-    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == queries.SyncReport(going_on=("gpu",))
+    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(edited=("gpu",), going_on=("gpu",))
+    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(going_on=("gpu",))
     assert active(store) == {"gpu": (before["gpu"][0], "abs:gpu", 0)}
     with store.read() as conn:
-        (query,) = queries.load_queries(conn)
+        (query,) = load_queries(conn)
         assert (query.text, query.problem, query.revision) == (BROKEN[0], BROKEN[2], 1)
-        assert queries.load_watches(conn) == [queries.Watch("abs:gpu", NOW, ())]
-    assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == queries.SyncReport(edited=("gpu",))
+        assert load_watches(conn) == [Watch("abs:gpu", NOW, ())]
+    assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == SyncReport(edited=("gpu",))
     assert active(store) == before
     with store.read() as conn:
-        assert [query.problem for query in queries.load_queries(conn)] == [""]
+        assert [query.problem for query in load_queries(conn)] == [""]
 
 
 def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhile(store: Store) -> None:
@@ -109,27 +119,27 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     sync(store, {"perf": BROKEN}, at=NOW + DAY)
     store_papers(store, [make_paper(1)])
     with store.begin() as conn:
-        matches.set_matched_mark(conn, 1, expected=0)
+        set_matched_mark(conn, 1, expected=0)
     assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).turned == {"perf": "cat:cs.PF"}
     assert active(store)["perf"][1:] == ("abs:GPU", 1)
     with store.read() as conn:
-        assert queries.load_watches(conn) == [queries.Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
+        assert load_watches(conn) == [Watch("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",))]
 
 
 def test_a_query_that_comes_back_unreadable_does_not_go_on_as_it_was_before_it_ended(store: Store) -> None:
     sync(store, {"gpu": GPU})
     sync(store, {})
-    assert sync(store, {"gpu": BROKEN}) == queries.SyncReport(added=("gpu",))
+    assert sync(store, {"gpu": BROKEN}) == SyncReport(added=("gpu",))
     assert active(store) == {}
 
 
 def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
     sync(store, {"perf": PERF}, "store")
-    assert sync(store, {"perf": GPU}) == queries.SyncReport(added=("perf",))
-    assert sync(store, {}) == queries.SyncReport(ended=("perf",))
+    assert sync(store, {"perf": GPU}) == SyncReport(added=("perf",))
+    assert sync(store, {}) == SyncReport(ended=("perf",))
     with store.read() as conn:
-        assert queries.load_queries(conn) == [], "those of the file alone are listed"
-        assert [revision.text for revision in queries.active_revisions(conn)] == ["cat:cs.PF"]
+        assert load_queries(conn) == [], "those of the file alone are listed"
+        assert [revision.text for revision in active_revisions(conn)] == ["cat:cs.PF"]
 
 
 def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(store: Store) -> None:
@@ -137,14 +147,14 @@ def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(s
     perf, gpu = active(store)["perf"][0], active(store)["gpu"][0]
     (old,) = (change.id for change in store_papers(store, [make_paper(1)], kind=Kind.KNOWN))
     with store.begin() as conn:
-        first = matches.begin_match_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")
+        first = begin_match_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")
         entered = QueryOutcome((3, old, 6), (2,), (4,))
-        matches.save_query_matches(conn, first, {perf: entered, gpu: QueryOutcome((5,))})
+        save_query_matches(conn, first, {perf: entered, gpu: QueryOutcome((5,))})
     sync(store, {"perf": GPU, "gpu": GPU})
     edited = active(store)["perf"][0]
     with store.begin() as conn:
-        second = matches.begin_match_run(conn, from_change=9, to_change=12, at=NOW + DAY, occasion="poll")
-        matches.save_query_matches(conn, second, {edited: QueryOutcome(changed=(11,))})
+        second = begin_match_run(conn, from_change=9, to_change=12, at=NOW + DAY, occasion="poll")
+        save_query_matches(conn, second, {edited: QueryOutcome(changed=(11,))})
     with store.read() as conn:
-        assert queries.load_query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
-        assert queries.load_query_counts(conn, "perf", NOW + DAY) == []
+        assert load_query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
+        assert load_query_counts(conn, "perf", NOW + DAY) == []

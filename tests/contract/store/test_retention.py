@@ -12,10 +12,14 @@ from digest.model.announcements import Kind
 from digest.model.messages import DeliveryState, Receipt
 from digest.model.subscriptions import QueryOutcome
 from digest.poll.record import store_changes
-from digest.store import Store, database, outbox, outbox_sends, runs
-from digest.store import matches as match_store
-from digest.store import papers as paper_store
+from digest.store import Store
+from digest.store.database import delete_expired, load_violations
 from digest.store.libraries import save_least
+from digest.store.matches import save_query_matches
+from digest.store.outbox import claim_deliveries
+from digest.store.outbox_sends import begin_sending, mark_sent
+from digest.store.papers import load_changes_after, load_forgotten, load_known, load_latest_changes
+from digest.store.runs import load_announced_numbers
 from digest.store.schema import attempts, changes, deliveries, digests, marks, matches, versions
 from tests.contract.store.made import (
     DAY,
@@ -36,15 +40,15 @@ from tests.contract.store.made import (
 
 def send_one(store: Store) -> None:
     with store.begin() as conn:
-        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=MORNING)
-        assert outbox_sends.begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
-        assert outbox_sends.mark_sent(conn, delivery, Receipt("ok"), MORNING)
+        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING)
+        assert begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
+        assert mark_sent(conn, delivery, Receipt("ok"), MORNING)
 
 
 def count_kept(store: Store) -> dict[str, int]:
     bodies = select(func.count()).where(deliveries.c.body.is_not(None))
     with store.read() as conn:
-        assert {violation.name for violation in database.load_violations(conn)} <= {MATCHED_LATE}
+        assert {violation.name for violation in load_violations(conn)} <= {MATCHED_LATE}
         tables = (deliveries, attempts, digests, matches)
         kept = {table.name: conn.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
         return {**kept, "bodies": conn.execute(bodies).scalar_one()}
@@ -53,7 +57,7 @@ def count_kept(store: Store) -> dict[str, int]:
 def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_PORTION", 2)
+    monkeypatch.setattr("digest.store.database._PORTION", 2)
     for slot in "123":
         store_digest(store, MAIL, slot=slot)
         send_one(store)
@@ -66,10 +70,10 @@ def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
             save_least(conn, (MORNING + age * DAY).date(), {subscription: 1})
     assert count_kept(store) == begun
 
-    database.delete_expired(store, MORNING + 7 * DAY)
+    delete_expired(store, MORNING + 7 * DAY)
     assert count_kept(store) == begun
-    assert database.delete_expired(store, MORNING + 8 * DAY)["rendered bytes"] == 4
-    assert database.delete_expired(store, MORNING + 181 * DAY) == {
+    assert delete_expired(store, MORNING + 8 * DAY)["rendered bytes"] == 4
+    assert delete_expired(store, MORNING + 181 * DAY) == {
         "rendered bytes": 0,
         "deliveries": 3,
         "top tenths of announcements": 1,
@@ -80,30 +84,30 @@ def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
 def forget(store: Store, days: int = 90) -> None:
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
-    database.delete_expired(store, NOW + 91 * DAY, unmatched_days=days)
+    delete_expired(store, NOW + 91 * DAY, unmatched_days=days)
 
 
 def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_PORTION", 2)
+    monkeypatch.setattr("digest.store.database._PORTION", 2)
     ids = subscribe(store, make_subscription())
     stored = store_papers(store, [make_paper(number) for number in range(1, 8)])
     store_match(store, {ids["team"]: (stored[2].id,)})
     with store.begin() as conn:
-        match_store.save_query_matches(conn, 1, {1: QueryOutcome(gone=(stored[4].id,))})
+        save_query_matches(conn, 1, {1: QueryOutcome(gone=(stored[4].id,))})
     store_papers(store, [make_paper(2, title="Edited")], at=NOW + 20 * DAY)
     every = [paper.paper.id for paper in stored]
     forget(store, 0)
     with store.read() as conn:
-        assert len(paper_store.load_known(conn, every)) == 7
+        assert len(load_known(conn, every)) == 7
     forget(store)
     forget(store)
     with store.read() as conn:
-        assert [id_.number for id_ in sorted(paper_store.load_known(conn, every))] == [2, 3, 5]
-        assert [id_.number for id_ in sorted(paper_store.load_forgotten(conn, every))] == [1, 4, 6, 7]
-        assert runs.load_numbers(conn) == {202611: {1, 2, 3, 4, 5, 6, 7}}
-        assert [change.paper.id.number for change in paper_store.load_latest_changes(conn)] == [5, 3, 2]
+        assert [id_.number for id_ in sorted(load_known(conn, every))] == [2, 3, 5]
+        assert [id_.number for id_ in sorted(load_forgotten(conn, every))] == [1, 4, 6, 7]
+        assert load_announced_numbers(conn) == {202611: {1, 2, 3, 4, 5, 6, 7}}
+        assert [change.paper.id.number for change in load_latest_changes(conn)] == [5, 3, 2]
         for table, kept in ((versions, 4), (changes, 4)):
             assert conn.execute(select(func.count()).select_from(table)).scalar_one() == kept
 
@@ -132,7 +136,7 @@ def test_a_forgotten_paper_comes_again_as_a_replacement_only_when_it_changed(
             for _ in range(2)
         ]
         assert [[change.kind for change in changes] for changes in found] == [kinds, []]
-        came_again = paper_store.load_changes_after(conn, 1, 9)
+        came_again = load_changes_after(conn, 1, 9)
         assert not any(is_overtaken(change, (202610, 0), None) for change in came_again)
-        assert bool(paper_store.load_known(conn, [paper.id])) is bool(kinds)
-        assert bool(paper_store.load_forgotten(conn, [paper.id])) is not bool(kinds)
+        assert bool(load_known(conn, [paper.id])) is bool(kinds)
+        assert bool(load_forgotten(conn, [paper.id])) is not bool(kinds)

@@ -8,11 +8,28 @@ from sqlalchemy import select
 
 from digest.model.clock import SystemClock
 from digest.model.polls import LastLooks, RunOutcome
-from digest.store import Store, runs, workers
+from digest.store import Store
 from digest.store.gate import StoreGate
+from digest.store.runs import (
+    ABANDONED,
+    Cursor,
+    PollRun,
+    abandon_running,
+    finish_run,
+    load_cursor,
+    load_last_looks,
+    load_last_reaching,
+    load_last_runs,
+    load_recent_polls,
+    log_request,
+    move_cursor,
+    note_progress,
+    quarantine_entries,
+    start_run,
+)
 from digest.store.schema import quarantine, requests
 from digest.store.schema import workers as worker_table
-from digest.store.workers import Worker
+from digest.store.workers import Worker, save_worker
 from tests.contract.store.made import DAY, MORNING, NOW
 
 ASKED: dict[str, Any] = {
@@ -29,14 +46,14 @@ ASKED: dict[str, Any] = {
 
 def start(store: Store, source: str = "harvest", *, at: datetime = NOW, **more: Any) -> int:  # noqa: ANN401 - start_run's own
     with store.begin() as conn:
-        return runs.start_run(conn, source=source, at=at, **more)
+        return start_run(conn, source=source, at=at, **more)
 
 
 def finish(
     store: Store, run_id: int, outcome: str = "complete", *, at: datetime = MORNING, failure: str = ""
 ) -> bool:
     with store.begin() as conn:
-        return runs.finish_run(
+        return finish_run(
             conn, run_id, outcome=outcome, at=at, pages=2, papers=412, new=298, changed=114, failure=failure
         )
 
@@ -45,8 +62,8 @@ def test_a_run_is_kept_with_what_it_asked_and_found(store: Store) -> None:
     run_id = start(store, window_from=date(2026, 11, 16), is_bootstrap=True)
     assert finish(store, run_id)
     with store.read() as conn:
-        (run,) = runs.load_last_runs(conn, "harvest", 1)
-    assert run == runs.PollRun(
+        (run,) = load_last_runs(conn, "harvest", 1)
+    assert run == PollRun(
         id=run_id,
         source="harvest",
         query_key="",
@@ -70,15 +87,15 @@ def test_the_latest_runs_come_first_and_of_one_source_where_asked(store: Store) 
     ids = [start(store, "query") for _ in range(3)]
     harvest = start(store)
     with store.read() as conn:
-        assert [run.id for run in runs.load_last_runs(conn)] == [harvest, *reversed(ids)]
-        assert [run.id for run in runs.load_last_runs(conn, "query", 2)] == [ids[2], ids[1]]
+        assert [run.id for run in load_last_runs(conn)] == [harvest, *reversed(ids)]
+        assert [run.id for run in load_last_runs(conn, "query", 2)] == [ids[2], ids[1]]
 
 
 def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
     run_id = start(store)
     with store.begin() as conn:
-        runs.quarantine_entries(conn, run_id, 3, [(17, "no id", b"<entry>\xff")], NOW)
-        runs.quarantine_entries(conn, run_id, 4, [], NOW)
+        quarantine_entries(conn, run_id, 3, [(17, "no id", b"<entry>\xff")], NOW)
+        quarantine_entries(conn, run_id, 4, [], NOW)
     with store.read() as conn:
         (row,) = conn.execute(select(quarantine)).all()
     assert (row.page, row.position, row.snippet, row.error) == (3, 17, b"<entry>\xff", "no id")
@@ -86,8 +103,8 @@ def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
 
 def test_every_request_is_logged(store: Store) -> None:
     with store.begin() as conn:
-        runs.log_request(conn, ASKED)
-        runs.log_request(conn, ASKED | {"status": None, "outcome": "failed", "detail": "reset"})
+        log_request(conn, ASKED)
+        log_request(conn, ASKED | {"status": None, "outcome": "failed", "detail": "reset"})
     with store.read() as conn:
         rows = conn.execute(select(requests).order_by(requests.c.id)).all()
     assert [(row.status, row.outcome, row.detail) for row in rows] == [(200, "ok", ""), (None, "failed", "reset")]
@@ -95,25 +112,25 @@ def test_every_request_is_logged(store: Store) -> None:
 
 def test_failures_count_until_a_later_run_is_well(store: Store) -> None:
     with store.read() as conn:
-        assert runs.load_last_looks(conn, "harvest") == LastLooks()
+        assert load_last_looks(conn, "harvest") == LastLooks()
     finish(store, start(store), "failed", failure="503")
     finish(store, start(store), "partial", failure="reset")
     start(store)
     with store.read() as conn:
-        assert runs.load_last_looks(conn, "harvest") == LastLooks(failure=MORNING, failures=2)
-        assert runs.load_last_looks(conn, "query") == LastLooks()
+        assert load_last_looks(conn, "harvest") == LastLooks(failure=MORNING, failures=2)
+        assert load_last_looks(conn, "query") == LastLooks()
     finish(store, start(store), "empty")
     with store.read() as conn:
-        assert runs.load_last_looks(conn, "harvest").failure is None
+        assert load_last_looks(conn, "harvest").failure is None
 
 
 def test_a_complete_run_that_brought_news_is_known_as_such_and_a_first_digest_is_none(store: Store) -> None:
     finish(store, start(store, is_bootstrap=True))
     with store.read() as conn:
-        assert runs.load_last_looks(conn, "harvest").news is None
+        assert load_last_looks(conn, "harvest").news is None
     finish(store, start(store))
     with store.read() as conn:
-        assert runs.load_last_looks(conn, "harvest").news == MORNING
+        assert load_last_looks(conn, "harvest").news == MORNING
 
 
 def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
@@ -121,18 +138,18 @@ def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
     finish(store, start(store, lookback=3))
     finish(store, start(store, lookback=14), "failed", failure="503")
     with store.read() as conn:
-        assert runs.load_last_reaching(conn, "harvest", 14) == NOW - DAY
-        assert runs.load_last_reaching(conn, "harvest", 3) == NOW
-        assert runs.load_last_reaching(conn, "harvest", 35) is None
+        assert load_last_reaching(conn, "harvest", 14) == NOW - DAY
+        assert load_last_reaching(conn, "harvest", 3) == NOW
+        assert load_last_reaching(conn, "harvest", 35) is None
 
 
 def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
     run_id = start(store)
     with store.begin() as conn:
         figures = {"pages": 2, "papers": 9, "new": 4, "changed": 2}
-        runs.note_progress(conn, run_id, **figures, highest_id="2611.14001", next_token="p2")
+        note_progress(conn, run_id, **figures, highest_id="2611.14001", next_token="p2")
     with store.read() as conn:
-        (run,) = runs.load_last_runs(conn)
+        (run,) = load_last_runs(conn)
         assert (run.pages, run.papers, run.new, run.changed) == (2, 9, 4, 2)
         assert (run.highest_id, run.next_token) == ("2611.14001", "p2")
 
@@ -141,13 +158,13 @@ def test_a_run_whose_process_died_is_given_up_and_cannot_be_finished_any_more(st
     run_id, done = start(store), start(store)
     finish(store, done)
     with store.begin() as conn:
-        assert runs.abandon_running(conn, MORNING) == 1
-        assert runs.abandon_running(conn, MORNING) == 0
+        assert abandon_running(conn, MORNING) == 1
+        assert abandon_running(conn, MORNING) == 0
     assert not finish(store, run_id)
     with store.read() as conn:
-        abandoned = runs.load_last_runs(conn)[1]
-        assert (abandoned.outcome, abandoned.failure) == ("failed", runs.ABANDONED)
-        assert runs.load_last_looks(conn, "harvest").failure is None, "it says nothing of arXiv"
+        abandoned = load_last_runs(conn)[1]
+        assert (abandoned.outcome, abandoned.failure) == ("failed", ABANDONED)
+        assert load_last_looks(conn, "harvest").failure is None, "it says nothing of arXiv"
 
 
 def make_worker(owner: str) -> Worker:
@@ -159,13 +176,13 @@ def test_a_run_is_given_up_once_its_worker_gives_no_signs_of_life_and_not_betwee
     store: Store,
 ) -> None:
     with store.begin() as conn:
-        workers.sign(conn, make_worker("one"))
-        workers.sign(conn, make_worker("other"))
+        save_worker(conn, make_worker("one"))
+        save_worker(conn, make_worker("other"))
     mine, others = start(store, owner="one"), start(store, owner="other")
     with store.begin() as conn:
-        assert runs.abandon_running(conn, MORNING) == 0
+        assert abandon_running(conn, MORNING) == 0
         conn.execute(worker_table.update().where(worker_table.c.owner == "one").values(seen_at=0.0))
-        assert runs.abandon_running(conn, MORNING) == 1
+        assert abandon_running(conn, MORNING) == 1
     assert not finish(store, mine)
     assert finish(store, others)
 
@@ -178,7 +195,7 @@ def test_recent_polls_are_the_finished_ones(store: Store) -> None:
     finish(store, start(store, "harvest"), at=NOW)
     start(store, "query")
     with store.read() as conn:
-        polls = runs.load_recent_polls(conn, "query", NOW)
+        polls = load_recent_polls(conn, "query", NOW)
     assert [(poll.started_at, poll.is_complete, poll.papers, poll.failure) for poll in polls] == [
         (NOW - 6 * DAY, True, 412, ""),
         (NOW, True, 412, ""),
@@ -188,16 +205,16 @@ def test_recent_polls_are_the_finished_ones(store: Store) -> None:
 
 def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:
     with store.read() as conn:
-        assert runs.load_cursor(conn, "harvest") == runs.Cursor("harvest")
+        assert load_cursor(conn, "harvest") == Cursor("harvest")
 
 
 def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store: Store) -> None:
     first, second = start(store), start(store)
     with store.begin() as conn:
-        assert runs.move_cursor(conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012))
-        assert runs.move_cursor(conn, source="harvest", run_id=second, started_at=NOW + DAY, mark=(202611, 99999))
+        assert move_cursor(conn, source="harvest", run_id=first, started_at=NOW, mark=(202611, 15012))
+        assert move_cursor(conn, source="harvest", run_id=second, started_at=NOW + DAY, mark=(202611, 99999))
     with store.read() as conn:
-        assert runs.load_cursor(conn, "harvest") == runs.Cursor(
+        assert load_cursor(conn, "harvest") == Cursor(
             source="harvest",
             query_key="",
             last_complete_run_id=second,
@@ -206,14 +223,14 @@ def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store
             mark_number=15012,
             bootstrapped_at=NOW,
         )
-        assert runs.load_cursor(conn, "query", "all:a") == runs.Cursor("query", "all:a")
+        assert load_cursor(conn, "query", "all:a") == Cursor("query", "all:a")
 
 
 def test_a_cursor_never_moves_back(store: Store) -> None:
     with store.begin() as conn:
-        assert runs.move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
-        assert not runs.move_cursor(conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5))
-        cursor = runs.load_cursor(conn, "harvest")
+        assert move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
+        assert not move_cursor(conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5))
+        cursor = load_cursor(conn, "harvest")
     assert (cursor.last_complete_run_id, cursor.complete_from) == (2, NOW.date())
 
 
@@ -224,13 +241,13 @@ def test_a_run_that_lost_the_gate_moves_no_cursor(store: Store) -> None:
     clock.sleep(0.31)
     held = quick.acquire()
     with store.begin() as conn:
-        assert not runs.move_cursor(conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token)
-        assert runs.load_cursor(conn, "harvest").last_complete_at is None
-        assert runs.move_cursor(conn, source="harvest", run_id=2, started_at=NOW, gate_token=held.token)
+        assert not move_cursor(conn, source="harvest", run_id=1, started_at=NOW, gate_token=lost.token)
+        assert load_cursor(conn, "harvest").last_complete_at is None
+        assert move_cursor(conn, source="harvest", run_id=2, started_at=NOW, gate_token=held.token)
 
 
 def test_the_day_of_a_run_counts_in_utc(store: Store) -> None:
     late = datetime(2026, 11, 19, 23, 59, tzinfo=UTC)
     with store.begin() as conn:
-        runs.move_cursor(conn, source="harvest", run_id=1, started_at=late)
-        assert runs.load_cursor(conn, "harvest").complete_from == date(2026, 11, 19)
+        move_cursor(conn, source="harvest", run_id=1, started_at=late)
+        assert load_cursor(conn, "harvest").complete_from == date(2026, 11, 19)

@@ -7,7 +7,8 @@ from pathlib import Path
 from digest.config import load_config
 from digest.inspect.status import load_status
 from digest.model.clock import ManualClock
-from digest.store import Store, runs
+from digest.store import Store
+from digest.store.runs import finish_run, start_run
 from tests.contract.store.made import DAY, MAIL, NOW, store_digest
 
 
@@ -23,10 +24,8 @@ def test_an_empty_store_has_a_screen_that_says_what_is_missing(store: Store, tmp
 def test_what_was_stored_is_on_the_screen(store: Store, tmp_path: Path) -> None:
     store_digest(store, MAIL)
     with store.begin() as conn:
-        run = runs.start_run(conn, source="harvest", at=NOW)
-        runs.finish_run(
-            conn, run, outcome="failed", at=NOW, pages=0, papers=0, new=0, changed=0, failure="no answer"
-        )
+        run = start_run(conn, source="harvest", at=NOW)
+        finish_run(conn, run, outcome="failed", at=NOW, pages=0, papers=0, new=0, changed=0, failure="no answer")
     status = load_status(load_config(None, {}, folder=tmp_path), store, ManualClock(NOW + 3 * DAY))
     told = {trouble.what: trouble.remedy for trouble in status.troubles}
     ((failed, remedy),) = ((what, todo) for what, todo in told.items() if "no answer" in what)

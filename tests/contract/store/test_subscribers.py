@@ -5,17 +5,24 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from digest.deliver import unsubscribe
+from digest.deliver.unsubscribe import resubscribe_to, unsubscribe_from
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import DeliveryState
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store import Store, database, subscribers
-from digest.store.outbox import claim
+from digest.store import Store
+from digest.store.database import StoredToken, TokenPurpose, load_secret, load_token, make_token_row, save_tokens
+from digest.store.outbox import claim_deliveries
 from digest.store.outbox_sends import begin_sending
 from digest.store.schema import consents, deliveries
 from digest.store.schema import subscribers as subscribers_table
-from digest.store.subscribers import destination_key
-from digest.store.subscriptions import end, load_subscriptions
+from digest.store.subscribers import (
+    confirm_by_operator,
+    destination_key,
+    load_left_alone,
+    save_resubscription,
+    save_unsubscription,
+)
+from digest.store.subscriptions import end_subscription, load_subscriptions
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -35,18 +42,18 @@ from tests.contract.store.made import (
 
 def leave(store: Store, destination: Destination | str = MAIL, subscription: str = "team") -> bool:
     with store.begin() as conn:
-        return subscribers.leave(conn, destination, subscription, how="one-click", at=NOW)
+        return save_unsubscription(conn, destination, subscription, how="one-click", at=NOW)
 
 
 def resubscribe(store: Store, subscription: str = "team") -> bool:
     with store.begin() as conn:
-        return subscribers.resubscribe(conn, MAIL, subscription, how="page", at=NOW + DAY)
+        return save_resubscription(conn, MAIL, subscription, how="page", at=NOW + DAY)
 
 
 def try_to_send(store: Store) -> dict[str, DeliveryState]:
     """Claim everything and record the intent; return what came of it by destination."""
     with store.begin() as conn:
-        claimed = claim(conn, owner="me", limit=99, now=MORNING)
+        claimed = claim_deliveries(conn, owner="me", limit=99, now=MORNING)
     outcome = {}
     for delivery in claimed:
         with store.begin() as conn:
@@ -65,7 +72,7 @@ def events(store: Store) -> list[tuple[str, str, str]]:
 def test_an_address_in_the_file_counts_as_confirmed_and_is_logged_once(store: Store) -> None:
     for _ in range(2):
         with store.begin() as conn:
-            subscribers.confirm_by_operator(conn, "Reader@Example.ORG", "team", NOW)
+            confirm_by_operator(conn, "Reader@Example.ORG", "team", NOW)
     assert events(store) == [("team", "confirmed", "operator")]
     with store.read() as conn:
         (row,) = conn.execute(select(subscribers_table)).all()
@@ -76,7 +83,7 @@ def test_leaving_beats_the_file(store: Store) -> None:
     store_digest(store)
     assert leave(store, subscription="")
     with store.begin() as conn:
-        subscribers.confirm_by_operator(conn, MAIL.address, "team", NOW + DAY)
+        confirm_by_operator(conn, MAIL.address, "team", NOW + DAY)
         assert conn.execute(select(subscribers_table.c.state)).scalar() == "left"
     assert events(store) == [("team", "confirmed", "operator"), ("", "left", "one-click")]
 
@@ -117,7 +124,7 @@ def test_leaving_one_subscription_leaves_the_others(store: Store) -> None:
 def test_a_delivery_claimed_before_somebody_left_is_not_sent_after(store: Store) -> None:
     store_digest(store)
     with store.begin() as conn:
-        (delivery,) = claim(conn, owner="me", limit=1, now=MORNING)
+        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING)
     leave(store)
     with store.begin() as conn:
         assert begin_sending(conn, delivery, make_message(), MORNING) is not DeliveryState.SENDING
@@ -129,13 +136,13 @@ def _never_confirmed(conn: Any, _: int) -> None:  # noqa: ANN401 - a Connection
 
 
 def _ended(conn: Any, subscription_id: int) -> None:  # noqa: ANN401 - a Connection
-    end(conn, subscription_id, NOW)
+    end_subscription(conn, subscription_id, NOW)
     conn.execute(update(deliveries).values(state="ready"))  # as if planned in the same moment
 
 
 def _left_in_general(conn: Any, _: int) -> None:  # noqa: ANN401 - a Connection
-    subscribers.leave(conn, MAIL, "", how="page", at=NOW)
-    subscribers.leave(conn, SLACK, "", how="page", at=NOW)
+    save_unsubscription(conn, MAIL, "", how="page", at=NOW)
+    save_unsubscription(conn, SLACK, "", how="page", at=NOW)
     conn.execute(update(deliveries).values(state="ready"))  # as if planned in the same moment
 
 
@@ -186,13 +193,13 @@ def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Sto
     assert resubscribe(store, "")
     with store.read() as conn:
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
-        assert subscribers.load_left_alone(conn, MAIL) == ["team"]
+        assert load_left_alone(conn, MAIL) == ["team"]
     assert {name: one.subscription.destinations for name, one in found.items()} == {"team": (), "other": (MAIL,)}
     assert (found["other"].plan_after, found["team"].plan_after) == (run_id, 0)
     assert resubscribe(store)
     with store.read() as conn:
         assert {one.subscription.destinations for one in load_subscriptions(conn)} == {(MAIL,)}
-        assert subscribers.load_left_alone(conn, MAIL) == []
+        assert load_left_alone(conn, MAIL) == []
 
 
 def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Store) -> None:
@@ -209,16 +216,16 @@ def test_what_nobody_knows_or_left_or_left_with_all_else_is_refused_by_its_name(
     subscribe(store, make_subscription("team"))
     with store.begin() as conn:
         with pytest.raises(UnknownName, match="there is no subscription teem"):
-            unsubscribe.leave(conn, MAIL, "teem", how="operator", at=NOW)
+            unsubscribe_from(conn, MAIL, "teem", how="operator", at=NOW)
         with pytest.raises(UsageError, match="has not unsubscribed from team"):
-            unsubscribe.resubscribe(conn, MAIL, "team", how="operator", at=NOW)
+            resubscribe_to(conn, MAIL, "team", how="operator", at=NOW)
     assert leave(store)
     assert leave(store, subscription="")
     with (
         store.begin() as conn,
         pytest.raises(UsageError, match="unsubscribed from everything, not only from team"),
     ):
-        unsubscribe.resubscribe(conn, MAIL, "team", how="operator", at=NOW)
+        resubscribe_to(conn, MAIL, "team", how="operator", at=NOW)
 
 
 def test_a_channel_can_be_left_too(store: Store) -> None:
@@ -236,16 +243,14 @@ def test_an_odd_address_is_still_one_address() -> None:
 def test_a_token_is_found_by_its_hash_and_stays_as_it_was_kept_first(store: Store) -> None:
     with store.begin() as conn:
         for name in ("team", "other"):
-            row = database.make_token_row("f00d", "leave", destination=str(MAIL), subscription=name)
-            database.remember_tokens(conn, [row], at=NOW)
-        assert database.load_token(conn, "f00d") == database.StoredToken(
-            database.TokenPurpose.LEAVE, str(MAIL), "team", None
-        )
-        assert database.load_token(conn, "beef") is None
+            row = make_token_row("f00d", "leave", destination=str(MAIL), subscription=name)
+            save_tokens(conn, [row], at=NOW)
+        assert load_token(conn, "f00d") == StoredToken(TokenPurpose.LEAVE, str(MAIL), "team", None)
+        assert load_token(conn, "beef") is None
 
 
 def test_the_installations_secret_stays_the_same(store: Store) -> None:
     with store.read() as conn:
-        secret = database.load_secret(conn)
+        secret = load_secret(conn)
         assert len(secret) >= 32
-        assert database.load_secret(conn) == secret
+        assert load_secret(conn) == secret

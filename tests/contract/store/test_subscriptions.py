@@ -5,9 +5,19 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 
 from digest.model.messages import DeliveryState
-from digest.store import Store, matches, subscriptions
+from digest.store import Store
+from digest.store.matches import load_due_turns
 from digest.store.schema import deliveries
-from digest.store.subscribers import leave
+from digest.store.subscribers import save_unsubscription
+from digest.store.subscriptions import (
+    end_subscription,
+    load_subscriptions,
+    make_due,
+    pause_subscription,
+    resume_subscription,
+    set_next_due,
+    take_turns,
+)
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -25,40 +35,40 @@ SECOND = timedelta(seconds=1)
 
 def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
     with store.read() as conn:
-        return [turn.name for turn in matches.load_due_turns(conn, now, limit)]
+        return [turn.name for turn in load_due_turns(conn, now, limit)]
 
 
 def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(store: Store) -> None:
     ids = subscribe(store, make_subscription("late"), make_subscription("early"), make_subscription("later"))
     with store.begin() as conn:
-        subscriptions.take_turns(conn, {ids["early"]: (NOW, "2026-11-18")})
-        subscriptions.set_next_due(conn, ids["later"], NOW + 2 * DAY)
+        take_turns(conn, {ids["early"]: (NOW, "2026-11-18")})
+        set_next_due(conn, ids["later"], NOW + 2 * DAY)
     assert due(store, NOW - SECOND) == []
     assert due(store, NOW) == ["early"]
     assert due(store, NOW + DAY) == ["early", "late"]
     assert due(store, NOW + DAY, limit=1) == ["early"]
     with store.read() as conn:
-        (found,) = subscriptions.load_subscriptions(conn, [ids["early"]])
+        (found,) = load_subscriptions(conn, [ids["early"]])
     assert found.last_slot == "2026-11-18"
 
 
 def test_a_subscription_waits_out_its_pause_and_then_counts_again(store: Store) -> None:
     ids = subscribe(store, make_subscription())
     with store.begin() as conn:
-        assert subscriptions.pause(conn, ids["team"], NOW + 5 * DAY)
+        assert pause_subscription(conn, ids["team"], NOW + 5 * DAY)
     assert due(store, NOW + 4 * DAY) == []
     assert due(store, NOW + 5 * DAY) == ["team"]
     with store.begin() as conn:
-        assert subscriptions.resume(conn, ids["team"], NOW + 3 * DAY, NOW)
-        assert not subscriptions.resume(conn, ids["team"], NOW, NOW)
+        assert resume_subscription(conn, ids["team"], NOW + 3 * DAY, NOW)
+        assert not resume_subscription(conn, ids["team"], NOW, NOW)
     assert due(store, NOW + 3 * DAY) == ["team"]
 
 
 def test_a_pause_without_end_lasts_until_it_is_ended(store: Store) -> None:
     ids = subscribe(store, make_subscription())
     with store.begin() as conn:
-        subscriptions.pause(conn, ids["team"], None)
-        (found,) = subscriptions.load_subscriptions(conn)
+        pause_subscription(conn, ids["team"], None)
+        (found,) = load_subscriptions(conn)
     assert found.state == "paused", "it still collects"
     assert due(store, NOW + 1000 * DAY) == []
 
@@ -66,11 +76,11 @@ def test_a_pause_without_end_lasts_until_it_is_ended(store: Store) -> None:
 def test_an_ended_subscription_is_neither_due_nor_listed_nor_ended_twice(store: Store) -> None:
     planned = store_digest(store)
     with store.begin() as conn:
-        assert subscriptions.end(conn, planned.subscription_id, NOW)
-        assert not subscriptions.end(conn, planned.subscription_id, NOW)
-        assert not subscriptions.pause(conn, planned.subscription_id, None)
-        assert subscriptions.load_subscriptions(conn) == []
-        assert len(subscriptions.load_subscriptions(conn, include_ended=True)) == 1
+        assert end_subscription(conn, planned.subscription_id, NOW)
+        assert not end_subscription(conn, planned.subscription_id, NOW)
+        assert not pause_subscription(conn, planned.subscription_id, None)
+        assert load_subscriptions(conn) == []
+        assert len(load_subscriptions(conn, include_ended=True)) == 1
         assert conn.execute(select(deliveries.c.state)).scalar() == DeliveryState.SUPPRESSED
     assert due(store, NOW + 9 * DAY) == []
 
@@ -78,11 +88,11 @@ def test_an_ended_subscription_is_neither_due_nor_listed_nor_ended_twice(store: 
 def test_an_event_makes_subscriptions_due_unless_they_are_due_before(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"), make_subscription("c"))
     with store.begin() as conn:
-        subscriptions.set_next_due(conn, ids["a"], None)
-        subscriptions.set_next_due(conn, ids["b"], NOW - DAY)
-        subscriptions.pause(conn, ids["c"], None)
-        assert subscriptions.make_due(conn, ids.values(), NOW) == 1
-        assert subscriptions.make_due(conn, ids.values(), NOW) == 0
+        set_next_due(conn, ids["a"], None)
+        set_next_due(conn, ids["b"], NOW - DAY)
+        pause_subscription(conn, ids["c"], None)
+        assert make_due(conn, ids.values(), NOW) == 1
+        assert make_due(conn, ids.values(), NOW) == 0
     assert due(store, NOW) == ["b", "a"]
 
 
@@ -91,8 +101,8 @@ def test_a_subscription_everybody_left_is_not_due_any_more(store: Store) -> None
         store, make_subscription(destinations=(MAIL, FEED)), make_subscription("both", destinations=(MAIL, SLACK))
     )
     with store.begin() as conn:
-        leave(conn, MAIL, "", how="page", at=NOW)
-        found = {one.subscription.name: one for one in subscriptions.load_subscriptions(conn)}
+        save_unsubscription(conn, MAIL, "", how="page", at=NOW)
+        found = {one.subscription.name: one for one in load_subscriptions(conn)}
     assert found["team"].next_due_at is None
     assert due(store, NOW + DAY) == ["both"]
 
@@ -100,13 +110,13 @@ def test_a_subscription_everybody_left_is_not_due_any_more(store: Store) -> None
 def test_loading_no_ids_loads_nothing(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.read() as conn:
-        assert subscriptions.load_subscriptions(conn, []) == []
+        assert load_subscriptions(conn, []) == []
 
 
 def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: Store) -> None:
     subscribe(store, *(make_subscription(f"team-{number}") for number in range(100)))
     with recording(store) as statements, store.read() as conn:
-        assert len(subscriptions.load_subscriptions(conn)) == 100
+        assert len(load_subscriptions(conn)) == 100
     reads = [statement for statement in statements if statement.startswith("SELECT")]
     assert len(reads) == 3
 
@@ -114,11 +124,9 @@ def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: 
 def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
-        locked = matches.load_due_turns(conn, NOW + DAY, 10, lock=True)
-        subscriptions.take_turns(
-            conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")}
-        )
-        found = {one.subscription.name: one for one in subscriptions.load_subscriptions(conn)}
+        locked = load_due_turns(conn, NOW + DAY, 10, lock=True)
+        take_turns(conn, {ids["a"]: (NOW + 2 * DAY, "2026-11-20"), ids["b"]: (None, "run:7 2026-11-19")})
+        found = {one.subscription.name: one for one in load_subscriptions(conn)}
     assert sorted(turn.name for turn in locked) == ["a", "b"]
     assert (found["a"].next_due_at, found["a"].last_slot) == (NOW + 2 * DAY, "2026-11-20")
     assert (found["b"].next_due_at, found["b"].last_slot) == (None, "run:7 2026-11-19")

@@ -23,11 +23,12 @@ from digest.model.subscriptions import (
     Subscription,
     WhenEmpty,
 )
-from digest.store import Store, matches, subscribers, subscriptions
+from digest.store import Store
+from digest.store.matches import close_first_digest, load_feed_matches, load_first_digests, load_pending_matches
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.schema import subscription_queries
-from digest.store.subscribers import LetGo
-from digest.store.subscriptions import load_subscriptions
+from digest.store.subscribers import LetGo, save_unsubscription
+from digest.store.subscriptions import NO_FIRST_DIGEST, load_subscriptions, sync_subscriptions
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -53,7 +54,7 @@ def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = FIL
     names = {name for subscription in wanted for name in subscription.queries}
     with store.begin() as conn:
         sync_queries(conn, {name: (name, name, "") for name in sorted(names)}, origin, at)
-        return subscriptions.sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
+        return sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
 
 
 def load(store: Store, name: str = "team") -> DueSubscription:
@@ -173,7 +174,7 @@ def test_a_subscription_that_comes_back_is_told_only_what_is_matched_from_then_o
 def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.begin() as conn:
-        subscribers.leave(conn, MAIL, "team", how="one-click", at=NOW)
+        save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
     sync(store)
     assert sync(store, make_subscription()).added == ("team",)
     assert load(store).next_due_at is None
@@ -182,7 +183,7 @@ def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store)
 def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: Store) -> None:
     subscribe(store, make_subscription(destinations=(MAIL, SLACK)))
     with store.begin() as conn:
-        subscribers.leave(conn, MAIL, "team", how="one-click", at=NOW)
+        save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
     sync(store, make_subscription(destinations=(SLACK,)))
     sync(store, make_subscription(destinations=(MAIL, SLACK)))
     assert load(store).subscription.destinations == (SLACK,)
@@ -193,7 +194,7 @@ def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them
 ) -> None:
     subscribe(store, make_subscription(destinations=(SLACK,)), make_subscription("other"))
     with store.begin() as conn:
-        subscribers.leave(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
+        save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
     both = (MAIL, SLACK)
     sync(store, *(make_subscription(name, destinations=both) for name in ("team", "other", "new")))
     assert {load(store, name).subscription.destinations for name in ("team", "other", "new")} == {(SLACK,)}
@@ -217,27 +218,27 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
     found = load(store)
     assert (found.plan_after, found.next_due_at) == (run_id, NOW + 2 * DAY)
     with store.read() as conn:
-        assert matches.load_pending_matches(conn, found.id, found.plan_after) == []
-        assert len(matches.load_feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
+        assert load_pending_matches(conn, found.id, found.plan_after) == []
+        assert len(load_feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
 
 
 def test_a_first_digest_is_to_come_for_each_saved_query_once(store: Store) -> None:
     ids = subscribe(store, make_subscription(look_back=5), make_subscription("calm", look_back=0))
     with store.begin() as conn:
-        (pending,) = matches.load_first_digests(conn)
+        (pending,) = load_first_digests(conn)
         assert (pending.subscription_id, pending.days, pending.revision.name) == (ids["team"], 5, "perf")
-        matches.close_first_digest(conn, pending, 1)
+        close_first_digest(conn, pending, 1)
     subscribe(store, make_subscription(look_back=5, queries=("perf", "gpu")), make_subscription("calm"))
     with store.read() as conn:
-        (pending,) = matches.load_first_digests(conn)
+        (pending,) = load_first_digests(conn)
         wanted = conn.execute(select(subscription_queries.c.first_digest_run_id)).scalars().all()
     assert pending.revision.name == "gpu"
-    assert sorted(wanted, key=str) == [subscriptions.NO_FIRST_DIGEST, 1, None]
+    assert sorted(wanted, key=str) == [NO_FIRST_DIGEST, 1, None]
 
 
 def test_a_saved_query_that_there_is_not_is_named(store: Store) -> None:
     with pytest.raises(ConfigurationError, match="team names a saved query perf"), store.begin() as conn:
-        subscriptions.sync_subscriptions(conn, [make_subscription()], FILE, NOW, AlwaysDue(MORNING))
+        sync_subscriptions(conn, [make_subscription()], FILE, NOW, AlwaysDue(MORNING))
 
 
 def test_a_name_that_people_took_for_themselves_is_not_taken_over(store: Store) -> None:

@@ -13,7 +13,7 @@ from digest.model.clock import ManualClock
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
 from digest.store import Store, open_store
-from digest.store import subscriptions as subscription_store
+from digest.store.subscriptions import load_subscriptions, pause_subscription
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
@@ -137,5 +137,5 @@ def live_through(folder: Path) -> None:
                 run_pass(site)
                 if moment == PAUSED_SINCE:
                     with site.store.begin() as conn:
-                        (due,) = subscription_store.load_subscriptions(conn, names=["perf-mail"])
-                        subscription_store.pause(conn, due.id, datetime(2026, 11, 29, 23, 0, tzinfo=UTC))
+                        (due,) = load_subscriptions(conn, names=["perf-mail"])
+                        pause_subscription(conn, due.id, datetime(2026, 11, 29, 23, 0, tzinfo=UTC))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.model.papers import ArxivId
-from digest.store import runs
+from digest.store.runs import load_open_gaps, mark_gaps_asked, quarantine_entries, save_gaps
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 
@@ -45,8 +45,8 @@ def test_every_request_can_be_read_with_its_status_time_and_bytes(digest: Shell)
 def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(world: World, digest: Shell) -> None:
     assert digest("coverage", "--missing").out == "No id is missing between the papers stored.\nTimes: Berlin.\n"
     with closing(world.open_store()) as store, store.begin() as conn:
-        runs.note_missing(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
-        runs.note_asked(conn, runs.load_open(conn), NOW)
+        save_gaps(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
+        mark_gaps_asked(conn, load_open_gaps(conn), NOW)
     line = digest("coverage", "--missing").lines[1]
     assert line.split()[:2] == ["2611.14001", "open"]
     told = digest("coverage", "--missing", "--json").json[0]
@@ -56,7 +56,7 @@ def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(world: World, di
 
 def test_a_run_and_the_screen_count_the_same_missing_ids_as_found(world: World, digest: Shell) -> None:
     with closing(world.open_store()) as store, store.begin() as conn:
-        runs.note_missing(conn, [ArxivId.parse("2611.14991")], NOW - timedelta(days=1))
+        save_gaps(conn, [ArxivId.parse("2611.14991")], NOW - timedelta(days=1))
     assert "1 id missing between stored ones: 1 found, 0 unknown to arXiv" in digest("run", "--now").err
     assert "Missing ids: 1 found after all (--missing)." in digest("coverage").lines
 
@@ -70,7 +70,7 @@ def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_th
 
     with closing(world.open_store()) as store, store.begin() as conn:
         entry = (16, "it has no id", b"<entry>\x1b[2J\xff</entry>")
-        runs.quarantine_entries(conn, 1, 2, [entry], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
+        quarantine_entries(conn, 1, 2, [entry], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
     head, snippet, _ = digest("coverage", "--unreadable").lines
     assert head == "Fri 20 Nov 09:00 · check 1, page 3, entry 17: it has no id"
     assert snippet == r"<entry>\x1b[2J\xff</entry>"

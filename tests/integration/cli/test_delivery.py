@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from digest.store import workers
+from digest.store.workers import JobTurn, Worker, lock_worker, save_turns, save_worker
 from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
@@ -138,11 +138,11 @@ def test_a_run_beside_one_that_hangs_says_so_and_ends_badly(
     world: World, digest: Shell, minutes: int, job: str, code: int
 ) -> None:
     store, now = world.open_store(), world.clock.now()
-    other = workers.Worker("other", "1", "host", 4711, now - timedelta(minutes=minutes))
+    other = Worker("other", "1", "host", 4711, now - timedelta(minutes=minutes))
     with store.begin() as conn:
-        workers.sign(conn, other)
-        workers.save_turns(conn, "other", [workers.JobTurn(job, owner="other")] if job else [])
-    with workers.hold_worker(store):
+        save_worker(conn, other)
+        save_turns(conn, "other", [JobTurn(job, owner="other")] if job else [])
+    with lock_worker(store):
         said = digest("run", expect=code)
     assert "Nothing was done here." in said.out
     assert ("another run has been at work for 16 min" in said.err) == (code == 4)

@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 
 from digest.__main__ import main
-from digest.store import hold_worker
+from digest.store import lock_worker
 from tests.command_line import run_digest
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
@@ -78,7 +78,7 @@ def test_without_a_database_each_says_what_makes_it_and_makes_none(
 
 def test_looking_and_editing_work_beside_a_running_worker(world: World, digest: Shell) -> None:
     store = world.open_store()
-    with hold_worker(store):
+    with lock_worker(store):
         for command in [*LOOKING, *WORKBENCH, *EDITING[:-1]]:
             digest(*command)
     store.close()

@@ -12,12 +12,12 @@ from digest.inspect.explain import Verdict, explain_paper
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import DueSubscription
 from digest.query import matches, parse_query
-from digest.store import digests as digest_store
 from digest.store import open_store
-from digest.store import papers as paper_store
-from digest.store import subscriptions as subscription_store
 from digest.store.database import delete_expired
+from digest.store.digests import load_digest, load_summaries
+from digest.store.papers import load_forgotten, load_paper, load_reach
 from digest.store.schema import papers
+from digest.store.subscriptions import load_subscriptions
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 
@@ -88,8 +88,8 @@ def test_a_paper_whose_saved_query_was_edited_while_it_waited_is_told_under_what
     digest("run")
     store = world.open_store()
     with store.read() as conn:
-        (due,) = subscription_store.load_subscriptions(conn, names=["perf-mail"])
-        latest = digest_store.load_digest(conn, digest_store.load_summaries(conn, subscription_ids=[due.id])[0].id)
+        (due,) = load_subscriptions(conn, names=["perf-mail"])
+        latest = load_digest(conn, load_summaries(conn, subscription_ids=[due.id])[0].id)
     store.close()
     (entry,) = (entry for entry in latest.entries if str(entry.paper.id) == "2611.15003")
     assert [(entry.queries, reason.clause) for reason in entry.reasons] == [(("perf",), "cat:cs.PF")]
@@ -100,8 +100,8 @@ def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell
     delete_expired(store, NOW + timedelta(days=91), unmatched_days=90)
     with store.read() as conn:
         numbers = range(14_900, 15_400)
-        (forgotten, *_) = paper_store.load_forgotten(conn, [ArxivId(202611, number) for number in numbers])
-        reach = paper_store.load_reach(conn)
+        (forgotten, *_) = load_forgotten(conn, [ArxivId(202611, number) for number in numbers])
+        reach = load_reach(conn)
     store.close()
     assert reach is not None
     assert reach.since > NOW.date()
@@ -181,7 +181,7 @@ def test_a_paper_alone_is_explained_for_every_subscription(digest: Shell) -> Non
 def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(world: World) -> None:
     store = open_store(f"sqlite:///{world.folder}/digest.db")
     with store.read() as conn:
-        for due in subscription_store.load_subscriptions(conn, include_ended=True):
+        for due in load_subscriptions(conn, include_ended=True):
             told = _told_papers(conn, due)
             others = [id_ for id_ in map(ArxivId.parse, _every_id(conn)) if id_ not in told]
             for id_ in (*told, *islice(others, 0, None, 7)):
@@ -195,8 +195,8 @@ def test_told_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
 
 
 def _told_papers(conn: Connection, due: DueSubscription) -> set[ArxivId]:
-    summaries = digest_store.load_summaries(conn, subscription_ids=[due.id], limit=1_000)
-    frozen = [digest_store.load_digest(conn, summary.id) for summary in summaries]
+    summaries = load_summaries(conn, subscription_ids=[due.id], limit=1_000)
+    frozen = [load_digest(conn, summary.id) for summary in summaries]
     return {entry.paper.id for digest in frozen for entry in digest.entries}
 
 
@@ -205,7 +205,7 @@ def _every_id(conn: Connection) -> list[str]:
 
 
 def _is_met(conn: Connection, due: DueSubscription, id_: ArxivId) -> bool:
-    known = paper_store.load_paper(conn, id_)
+    known = load_paper(conn, id_)
     assert known is not None
     return any(
         matches(parse_query(revision.text), known.paper) for revision in due.revisions if revision.canonical

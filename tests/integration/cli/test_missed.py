@@ -17,7 +17,7 @@ import pytest
 from digest.model.clock import ManualClock, SystemClock
 from digest.store import open_store
 from digest.store.views import count_papers
-from digest.store.workers import hold_file
+from digest.store.workers import lock_file
 from tests.command_line import ROOT
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
@@ -192,7 +192,7 @@ def test_a_library_of_which_no_title_is_known_says_so(outside: Outside, digest: 
 
 def test_two_calls_do_not_fetch_at_once(outside: Outside, digest: Shell) -> None:
     outside.kept.parent.mkdir(parents=True)
-    with hold_file(outside.kept):
+    with lock_file(outside.kept):
         assert "already works on this database" in digest("missed", "thesis.bib", expect=3).err
     assert outside.take_asked() == []
 

@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import select
 
 from digest.config import load_config
-from digest.deliver import people
 from digest.deliver.letters import queue_letters, take_request
+from digest.deliver.people import confirm_signup
 from digest.model.people import Ask, Wish
 from digest.plan.links import make_links
 from digest.poll.installation import Site
 from digest.serve.installation import open_site
-from digest.store import signups as signup_store
 from digest.store.schema import signups
+from digest.store.signups import load_signup
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 
@@ -47,9 +47,9 @@ def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
         with site.store.begin() as conn:
             maker = make_links(conn, site.config)
             for hashed in conn.execute(select(signups.c.token)).scalars().all():
-                found = signup_store.load_signup(conn, hashed, None, site.clock.now())
+                found = load_signup(conn, hashed, None, site.clock.now())
                 assert found is not None
-                people.confirm(conn, site.config, maker, found, at=site.clock.now())
+                confirm_signup(conn, site.config, maker, found, at=site.clock.now())
         ask(site, "mistyped@digest.example", PEOPLE[1][1])
     return world
 

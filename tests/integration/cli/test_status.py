@@ -12,8 +12,8 @@ from rich.cells import cell_len
 
 from digest.cli.status import mark_states
 from digest.model.clock import SystemClock
-from digest.store import hold_worker, workers
-from digest.store.workers import JobTurn, Worker, save_turns
+from digest.store import lock_worker
+from digest.store.workers import JobTurn, Worker, delete_worker, save_turns, save_worker
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 
@@ -180,9 +180,9 @@ def test_stuck_deliveries_are_told_by_cause(world: World, digest: Shell) -> None
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux tells who holds a lock")
 def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Shell) -> None:
     store = world.open_store()
-    with hold_worker(store):
+    with lock_worker(store):
         with store.begin() as conn:
-            workers.sign(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), SystemClock().now()))
+            save_worker(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), SystemClock().now()))
         (line,) = (line for line in digest("status").lines if line.startswith("Process"))
         assert re.fullmatch(
             rf"Process    lab1:{os.getpid()} at work since .*, release 9\.1, last sign \d+ s ago", line
@@ -190,7 +190,7 @@ def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Sh
         assert [worker["pid"] for worker in digest("status", "--json").json["workers"]] == [os.getpid()]
         assert "already" in digest("run").out
         with store.begin() as conn:
-            workers.sign_off(conn, "lab1:x")
+            delete_worker(conn, "lab1:x")
     assert "at work" not in digest("status").out
     store.close()
 
@@ -203,9 +203,9 @@ def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None
         JobTurn("watch", 7, began, now, "StoreError"),
         JobTurn("plan", began_at=now),
     ]
-    with hold_worker(store):
+    with lock_worker(store):
         with store.begin() as conn:
-            workers.sign(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), began))
+            save_worker(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), began))
             save_turns(conn, "lab1:x", turns)
         said = [what for what, _ in list_problems(digest) if "the job " in what]
     assert said == ["the job poll does not end: 300 min so far", "the job watch failed last time: StoreError"]

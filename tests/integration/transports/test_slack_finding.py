@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from digest.deliver.transports import slack as slack_transport
 from digest.deliver.transports.slack import SlackAnswer, SlackClient, SlackTransport
 from digest.model.clock import ManualClock
 from digest.model.errors import DeliveryError
@@ -95,7 +94,7 @@ def test_what_a_busy_channel_heard_long_after_is_not_read(clock: ManualClock) ->
 def test_a_history_without_an_end_cannot_be_told_and_is_not_read_again_and_again(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slack_transport, "_MOST_PAGES", 1)
+    monkeypatch.setattr("digest.deliver.transports.slack._MOST_PAGES", 1)
     with SlackReceiver(clock, pace=0) as receiver:
         slack = SlackTransport(token=TOKEN, url=receiver.url)
         for number in range(101):

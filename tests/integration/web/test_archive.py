@@ -83,15 +83,6 @@ def test_a_search_leads_to_the_paper_within_the_digest_that_held_it(grown: Desk)
     assert "1 paper" in follow(grown, nothing, "Show all digests").text
 
 
-def test_a_mistake_in_a_search_is_shown_at_its_place(shared: Desk) -> None:
-    page = search(shared, "gpu AND (ti:<i>x")
-    assert page.status_code == 200
-    assert 'value="gpu AND (ti:&lt;i&gt;x"' in page.text
-    assert "This parenthesis is never closed. Add a ) where its group ends." in page.text
-    assert "<pre>gpu AND (ti:&lt;i&gt;x\n        ^</pre>" in page.text
-    assert 'aria-invalid="true" aria-describedby="help"' in page.text
-
-
 @pytest.mark.parametrize("before", ["x", "-1", "1.5", "9" * 19, "9" * 5_000, "%00", ""])
 def test_an_archive_goes_on_from_a_number_alone(shared: Desk, before: str) -> None:
     answer = shared.http.get(f"/a/{shared.links.archive_token('perf-team')}?before={before}")

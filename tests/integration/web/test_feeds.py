@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 from dataclasses import replace
-from datetime import datetime, timedelta
 
 import feedparser
 import pytest
@@ -11,11 +9,11 @@ from sqlalchemy import update
 
 from digest.deliver.feeds import load_feed
 from digest.serve.steps import run_pass
-from digest.store import subscriptions as subscription_store
 from digest.store.schema import subscriptions
+from digest.store.subscriptions import bump_feed_generation, load_subscriptions, revoke_feed
 from digest.web import feeds
 from tests.integration.web.conftest import Desk
-from tests.integration.web.world import EVENING, LATER, PAPERS, SUNDAY, TO
+from tests.integration.web.world import PAPERS, TO
 
 REPEATED = ("ETag", "Last-Modified", "Cache-Control", "Vary", "Referrer-Policy", "X-Robots-Tag")
 
@@ -42,7 +40,7 @@ def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> 
         here, config=replace(here.config, web=replace(here.config.web, base_url="https://moved.example"))
     )
     with here.store.read() as conn:
-        (due, *_) = subscription_store.load_subscriptions(conn)
+        (due, *_) = load_subscriptions(conn)
         first, second = load_feed(conn, here, due), load_feed(conn, elsewhere, due)
     assert first.entries
     assert [entry.id for entry in first.entries] == [entry.id for entry in second.entries]
@@ -73,76 +71,17 @@ def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Des
     assert packed == gzip.compress(plain.content, mtime=0)
 
 
-def show(desk: Desk, suffix: str = "atom") -> dict[str, str]:
-    """Return the titles of a feed's entries by their ids."""
-    body = desk.http.get(desk.feed_path(suffix)).content
-    if suffix == "json":
-        return {item["id"]: item["title"] for item in json.loads(body)["items"]}
-    return {entry.id: entry.title for entry in feedparser.parse(body).entries}
-
-
-def live_until(desk: Desk, moment: datetime, *, query: str, kinds: str = '["new", "cross-listed"]') -> None:
-    """Let the next pass read an edited file at a moment."""
-    file = desk.world.folder / "digest.toml"
-    text = file.read_text().replace('perf = "cat:cs.PF"', f"perf = '{query}'")
-    file.write_text(text.replace("[defaults]\n", f"[defaults]\nkinds = {kinds}\n"))
-    desk.world.clock.sleep((moment - desk.world.clock.now()).total_seconds())
-    site = desk.world.open()
-    run_pass(site, poll_anyway=True)
-    site.close()
-    desk.world.write_config()
-
-
-@pytest.mark.usefixtures("look_always")
-def test_a_feed_shows_each_paper_once_whatever_is_edited_meanwhile(desk: Desk) -> None:
-    first = show(desk)
-    assert first == show(desk, "json")
-    live_until(desk, EVENING + timedelta(hours=3), query="ti:GPUs OR ti:stopwatches")
-    assert show(desk) == first, "an edited query shows nothing again"
-    desk.world.arxiv.replace(PAPERS[0].id, submitted=EVENING + timedelta(hours=12), title="Another title")
-    desk.world.arxiv.add(LATER)
-    live_until(desk, SUNDAY, query="ti:GPUs OR ti:stopwatches")
-    later = show(desk)
-    assert later == show(desk, "json")
-    assert {id_: later.pop(id_) for id_ in first} == first, "nor does a replacement that nobody asked for"
-    assert list(later.values()) == [LATER.title]
-
-
-@pytest.mark.usefixtures("look_always")
-def test_a_replacement_that_was_asked_for_is_the_same_entry_with_another_text(desk: Desk) -> None:
-    kinds = '["new", "replaced"]'
-    live_until(desk, EVENING + timedelta(hours=2), query="cat:cs.PF", kinds=kinds)
-    first = show(desk)
-    desk.world.arxiv.replace(PAPERS[0].id, submitted=EVENING + timedelta(hours=12), title="Another title")
-    live_until(desk, SUNDAY, query="cat:cs.PF", kinds=kinds)
-    changed = {id_: title for id_, title in show(desk).items() if first[id_] != title}
-    assert list(changed.values()) == ["Another title"]
-
-
-def test_a_feed_nobody_has_is_not_found_and_every_such_answer_is_the_same(shared: Desk) -> None:
-    paths = [
-        "/f/AAAAAAAAAAAAAAAAAAAAAA.atom",
-        "/f/x.json",
-        f"{shared.feed_path()}x",
-        "/f/%00.atom",
-        "/f/noöne.atom",
-    ]
-    answers = [shared.http.get(path) for path in paths]
-    assert {answer.status_code for answer in answers} == {404}
-    assert len({answer.content for answer in answers}) == 1
-
-
 @pytest.mark.usefixtures("look_always")
 def test_a_revoked_feed_is_gone_and_a_new_address_works(desk: Desk) -> None:
     assert desk.http.get(desk.feed_path()).status_code == 200
     with desk.site.store.begin() as conn:
-        (due,) = subscription_store.load_subscriptions(conn, names=["perf-team"])
-        subscription_store.revoke_feed(conn, due.id, desk.world.clock.now())
+        (due,) = load_subscriptions(conn, names=["perf-team"])
+        revoke_feed(conn, due.id, desk.world.clock.now())
     answer = desk.http.get(desk.feed_path())
     assert answer.status_code == 410
     assert answer.headers["Cache-Control"] == "no-store"
     with desk.site.store.begin() as conn:
-        generation = subscription_store.bump_feed_generation(conn, due.id)
+        generation = bump_feed_generation(conn, due.id)
     assert desk.http.get(desk.feed_path(generation=generation)).status_code == 200
     assert desk.http.get(desk.feed_path(generation=0)).status_code == 410
 

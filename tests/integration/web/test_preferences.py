@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from digest.deliver import people
+from digest.deliver.people import erase_person, export_records
 from digest.model.announcements import Kind
 from digest.model.subscriptions import Abstracts
 from digest.store.digests import load_frozen
@@ -145,7 +145,7 @@ def test_an_address_that_is_nobodys_is_answered_with_the_same_page_whatever_it_w
     links = house.world.links(house.site)
     paths = [path, "/p/x", f"/p/{links.web_token(TEAM, 'run:2')}", f"/p/{links.feed_token(TEAM, 0)}"]
     with house.site.store.begin() as conn:
-        people.erase(conn, house.site.config, ME, at=house.world.clock.now())
+        erase_person(conn, house.site.config, ME, at=house.world.clock.now())
     answers = [house.http.get(path) for path in paths] + [house.http.get(f"{path}/query")]
     token = dict(house.open(other).forms[0].fields)["token"]
     assert {(answer.status_code, answer.content) for answer in answers} == {(404, answers[0].content)}
@@ -235,32 +235,6 @@ def test_leaving_is_undone_up_to_the_seventh_day_and_not_on_the_eighth(house: Ho
     assert (refused.status, "This can't be undone any more." in refused.text) == (400, True)
 
 
-def test_who_left_one_and_later_everything_comes_back_to_the_rest(house: House) -> None:
-    path = house.subscribe(READER, "abs:measure")
-    house.open(path).press("leave", TEAM)
-    house.world.clock.sleep(86_400)
-    page = house.open(path).press("leave", "*")
-    assert "You unsubscribed on Sat 21 Nov. You can undo it here until Sat 28 Nov." in page.text
-    assert [address for address, _ in until_monday(house)] == ["second@example.org"]
-    page = house.open(path).press("undo", "*")
-    assert page.said == "You are subscribed to everything again."
-    assert (page.has("undo", TEAM), page.has("leave", house.preferences(READER).memberships[0].name)) == (
-        True,
-        True,
-    )
-
-
-def test_what_matches_in_a_pause_comes_after_it(house: House) -> None:
-    path = house.subscribe(ME, "abs:measure")
-    house.live(hours=1)
-    page = house.open(path).press("pause", until="2026-11-25")
-    assert page.said == "Paused."
-    assert "Paused until Wednesday 25 November." in page.text
-    assert [address for address, _ in until_monday(house) if address == ME] == []
-    assert [address for address, _ in house.live(days=2) if address == ME] == [ME]
-    assert "The next digest comes Thursday 26 November at 02:00 UTC." in house.open(path).text
-
-
 def test_who_resumes_gets_what_waited(house: House) -> None:
     path = house.subscribe(ME, "abs:measure")
     house.live(hours=1)
@@ -279,20 +253,6 @@ def edit(house: House, path: str, name: str, text: str) -> Page:
 def mine(mails: list[tuple[str, str]]) -> list[set[str]]:
     """Return the papers of each digest of ours."""
     return [{*re.findall(r"abs/(\d{4}\.\d{5})", text)} for address, text in mails if address == ME]
-
-
-def test_an_edited_query_goes_on_without_gap_or_repeat(house: House) -> None:
-    path = house.subscribe(ME, "abs:measure", cadence="mondays at 12:00 UTC")
-    assert mine(house.live(hours=1)) == [{paper.id for paper in PAPERS}]
-    assert mine(until_monday(house)) == [], "it was found, and waits for noon"
-    page = edit(house, path, "measure", "ti:clocks OR ti:hourglasses")
-    assert page.said == "Saved. Your next digest comes Monday 23 November at 12:00 UTC."
-    assert mine(house.live(hours=9)) == [{LATER.id}], "what the old text found comes, and nothing twice"
-    new = make_paper(16_000, "Hourglasses, measured", datetime(2026, 11, 23, 12, tzinfo=UTC))
-    old = make_paper(16_001, "A sundial", datetime(2026, 11, 23, 12, tzinfo=UTC))
-    house.world.arxiv.add(new)
-    house.world.arxiv.add(old)
-    assert mine(house.live(days=1) + house.live(days=6)) == [{new.id}], "only the new text counts"
 
 
 def test_an_edited_query_is_named_after_its_new_words(house: House) -> None:
@@ -458,8 +418,8 @@ def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
         if has_page:
             page.press("more", TAIL)
             with house.site.store.begin() as conn:
-                assert len(people.export(conn, READER)["stored"]["library_papers"]) == 1  # type: ignore[index]
-                people.erase(conn, house.site.config, READER, at=house.world.clock.now())
+                assert len(export_records(conn, READER)["stored"]["library_papers"]) == 1  # type: ignore[index]
+                erase_person(conn, house.site.config, READER, at=house.world.clock.now())
             assert "Tail latency" not in re.sub(r"INSERT INTO \"?(?!librar).*", "", house.dump())
 
 

@@ -14,13 +14,13 @@ from urllib.parse import urlencode, urljoin
 import httpx
 import lxml.html
 
-from digest.deliver import people
+from digest.deliver.people import Preferences, load_preferences, save_wish
 from digest.model.people import Wish
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.plan.links import remember_preferences
 from digest.poll.installation import Site
 from digest.serve.steps import run_pass
-from digest.store import people as people_store
+from digest.store.people import confirm_person
 from tests.integration.web.world import TO, World, live_in, served
 
 ORIGIN = {"Origin": "https://localhost:8000"}
@@ -126,12 +126,12 @@ class House:
         """Let somebody have saved queries of their own; return the path of their preferences."""
         with self.site.store.begin() as conn:
             maker = self.world.links(self.site)
-            person = people_store.confirm_person(conn, address, how="test", at=self.world.clock.now())
+            person = confirm_person(conn, address, how="test", at=self.world.clock.now())
             wish = Wish(cadence=cadence)
             for text in queries:
                 wish = wish.add_query(text)
             if queries:
-                people.save_wish(conn, maker, person, wish, at=self.world.clock.now())
+                save_wish(conn, maker, person, wish, at=self.world.clock.now())
         return self.path(address)
 
     def path(self, address: str = ME) -> str:
@@ -144,9 +144,9 @@ class House:
     def open(self, path: str) -> Page:
         return Page(self.http, self.http.get(path))
 
-    def preferences(self, address: str = ME) -> people.Preferences:
+    def preferences(self, address: str = ME) -> Preferences:
         with self.site.store.read() as conn:
-            found = people.load_preferences(conn, address)
+            found = load_preferences(conn, address)
         assert found is not None
         return found
 

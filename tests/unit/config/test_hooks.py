@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.config import load_config, show
+from digest.config import load_config, show_settings
 from digest.config.values import read_signing_key, write_signing_key
 from digest.model.errors import ConfigurationError
 
@@ -43,7 +43,7 @@ def test_address_and_secret_come_from_the_file_or_from_variables(tmp_path: Path)
         bytes(32),
     )
     assert SECRET not in repr(config)
-    shown = {row.key: row.value for row in show(config)}
+    shown = {row.key: row.value for row in show_settings(config)}
     assert shown["webhooks.lab.url"].startswith("set (from ")
     assert shown["webhooks.lab.secret"] == "set (from DIGEST_WEBHOOKS_LAB_SECRET)"
 

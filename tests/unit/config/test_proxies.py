@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from digest.config import show
+from digest.config import show_settings
 from digest.config.addresses import choose_proxy
 from digest.model.errors import ConfigurationError
 from tests.unit.config.conftest import Load, Refuse
@@ -71,7 +71,7 @@ def test_the_setting_beats_the_variables_and_shows_its_password_nowhere(load: Lo
     config = load('[network]\nproxy = "ada:hush@proxy.example.org:3128"', HTTPS_PROXY="http://other.org:1")
     chosen = config.choose_proxy(ARXIV)
     assert str(chosen) == f"the proxy {PROXY}, from digest.toml"
-    assert "hush" not in f"{config!r} {chosen!r} {show(config)}"
+    assert "hush" not in f"{config!r} {chosen!r} {show_settings(config)}"
     assert any("DIGEST_NETWORK_PROXY" in warning for warning in config.warnings)
 
 

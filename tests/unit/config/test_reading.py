@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from digest.config import SETTINGS, Config, Setting, load_config, show
+from digest.config import SETTINGS, Config, Setting, load_config, show_settings
 from digest.config.display import write_toml
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
@@ -155,7 +155,9 @@ def test_lists_and_numbers_can_be_written_in_variables(load: Load) -> None:
 @pytest.mark.parametrize(("written", "days"), [('"90 days"', 90), ('"never"', 0), ("0", 0), ('"0 days"', 0)])
 def test_papers_that_matched_nothing_are_kept_as_long_as_is_said(load: Load, written: str, days: int) -> None:
     assert load(f"[store]\nforget_unmatched_after = {written}").store.forget_unmatched_after == days
-    assert ("90 days" if days else "never") in str(show(load(f"[store]\nforget_unmatched_after = {written}")))
+    assert ("90 days" if days else "never") in str(
+        show_settings(load(f"[store]\nforget_unmatched_after = {written}"))
+    )
     assert load(DIGEST_STORE_FORGET_UNMATCHED_AFTER=written.strip('"')).store.forget_unmatched_after == days
     assert load().store.forget_unmatched_after == 90
 

@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from digest.config import SETTINGS, Config, show
+from digest.config import SETTINGS, Config, show_settings
 from tests.settings_table import settings_table_markdown
 
 Load = Callable[..., Config]
@@ -27,7 +27,7 @@ show = "all"
 
 
 def rows_of(config: Config) -> dict[str, tuple[str, str]]:
-    return {row.key: (row.value, row.origin) for row in show(config)}
+    return {row.key: (row.value, row.origin) for row in show_settings(config)}
 
 
 def test_every_setting_is_shown_with_its_value_and_where_it_comes_from(load: Load) -> None:
@@ -61,7 +61,7 @@ def test_a_secret_is_never_shown_only_that_it_is_set_and_where(load: Load) -> No
     assert rows["slack.webhooks.team"] == ("set (from digest.toml)", "digest.toml")
     assert rows["store.url"] == ("postgresql://digest:***@db.example.org/digest", "DIGEST_STORE_URL")
     assert rows_of(load())["slack.token"] == ("not set", "default")
-    assert "hush" not in str(show(config))
+    assert "hush" not in str(show_settings(config))
 
 
 def test_the_manuals_tables_have_a_row_for_every_setting_below_the_name_of_its_table() -> None:

@@ -134,13 +134,6 @@ def test_no_feed_is_longer_than_1_mb_and_the_oldest_go_first(renderer: Renderer)
     assert document["description"].startswith(f"The newest {len(shown)} of 200 ")
 
 
-def test_an_entry_keeps_its_id_when_the_paper_gets_a_version(renderer: Renderer) -> None:
-    first = make_feed([make_entry(12)])
-    second = make_feed([make_entry(12, version=2, kind=Kind.REPLACEMENT, label="v1 → v2")])
-    ids = [feedparser.parse(renderer.render_atom(feed)).entries[0].id for feed in (first, second)]
-    assert ids[0] == ids[1]
-
-
 def test_another_notice_is_another_entry(renderer: Renderer) -> None:
     other = replace(FEEDS["empty"], notice="This feed has ended.")
     ids = {feedparser.parse(renderer.render_atom(feed)).entries[0].id for feed in (FEEDS["empty"], other)}

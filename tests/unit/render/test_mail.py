@@ -2,7 +2,6 @@ import email
 import email.policy
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,15 +91,6 @@ def test_250_titles_fit_if_need_be_cut_and_without_names_and_the_text_has_them_w
     assert len(set(re.findall(r"(?m)^\d+\. No\. \d+: ", plain))) == plain.count("Demkowicz-Dobrzański") == 250
 
 
-def test_a_mail_shows_one_sentence_of_each_abstract_unless_asked(write: Write) -> None:
-    digest = make_digest([make_entry(comment="9 pages")])
-    short, full, none = (read_parts(write(replace(digest, abstracts=abstracts)))[1] for abstracts in Abstracts)
-    assert "We measure where" in short
-    assert "Shared accelerators" not in short
-    assert all(words in full for words in ("Shared accelerators", "We measure where", "9 pages"))
-    assert "We measure where" not in none
-
-
 def test_a_sentence_leads_to_its_paper_on_the_page_of_its_own_digest(write: Write) -> None:
     entries = [make_entry(number, abstract="“#paper” is a place.") for number in (1, 2)]
     for shown, page in ((entries, "https://x.example/d/1"), (entries[::-1], "https://x.example/d/2")):
@@ -109,12 +99,6 @@ def test_a_sentence_leads_to_its_paper_on_the_page_of_its_own_digest(write: Writ
         assert found == [f"{page}#paper-1", f"{page}#paper-2"]
     _, html = read_parts(write(make_digest(entries[:1]), Links()))
     assert re.search(r'href="https://arxiv.org/abs/2611.15001v1"[^>]*>“#paper” is a place', html)
-
-
-def test_what_was_checked_stands_at_the_end_and_on_top_where_it_was_not_complete(write: Write) -> None:
-    for state, is_on_top in (("quiet", False), ("incomplete", True), ("failed", True)):
-        _, html = read_parts(write(quiet_digests()[state]))
-        assert ('<p class="coverage"' in html) is is_on_top
 
 
 def test_a_template_that_leaves_no_room_is_an_error(

@@ -19,7 +19,6 @@ from digest.render.mime import (
     write_mail,
     write_mailbox,
     write_subject,
-    write_uris,
 )
 
 MIME = ["Content-Transfer-Encoding", "Content-Type", "MIME-Version", "Content-Language"]
@@ -106,15 +105,6 @@ def test_a_list_id_is_ascii_and_never_encoded() -> None:
     assert write_list_id("=?utf-8?q?x?=", "x", "example.org") == "utf-8?q?x?= <x.example.org>"
 
 
-def test_a_way_to_unsubscribe_stays_one_line_and_is_never_encoded() -> None:
-    uris = [
-        f"https://digest.example.org/u/=?utf-8?q?{'x' * 800}?=",
-        "mailto:leave@example.org?subject=unsubscribe",
-    ]
-    raw = _write_field("List-Unsubscribe", write_uris(uris))
-    assert raw.startswith(f"List-Unsubscribe: <{uris[0]}>, <{uris[1]}>\r\nContent-".encode())
-
-
 @pytest.mark.parametrize(
     "address",
     [
@@ -179,7 +169,3 @@ def test_a_mail_ends_with_its_last_boundary_and_the_boundary_occurs_nowhere_else
     assert raw.count(b"--=_key") == 3
     assert raw.endswith(b"\r\n--=_key--\r\n")
     assert _read(raw).get_boundary() == "=_key"
-
-
-def test_the_same_mail_is_the_same_bytes() -> None:
-    assert len({write_mail([("X", "y")], "key", "é" * 99, "<p>é") for _ in range(3)}) == 1

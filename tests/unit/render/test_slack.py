@@ -18,7 +18,7 @@ from digest.render.check import check_templates
 from digest.render.contexts import SlackPageContext
 from digest.render.digests import group_papers, view_digest, view_papers, view_rest
 from digest.render.environments import find_shipped_templates
-from digest.render.samples import SAMPLE_LINKS, SAMPLES, make_digest, make_entry, quiet_digests
+from digest.render.samples import SAMPLE_LINKS, SAMPLES, make_digest, make_entry
 from digest.render.slack import Compiled, compile_blocks, list_texts, make_payload
 from digest.render.text import slack_escape
 from tests.conftest import IS_NIGHTLY
@@ -68,14 +68,6 @@ def test_a_webhook_has_no_thread_so_its_one_message_counts_and_links_what_it_doe
         assert re.search(rf"\b{15 - shown} (more|papers)", _texts(payload))
         assert ("in the thread" in _texts(payload)) is (behind == 0)
         assert ("metadata" in payload) is (behind == 0)
-
-
-@pytest.mark.parametrize(("state", "is_on_top"), [("quiet", False), ("incomplete", True), ("failed", True)])
-def test_what_was_checked_stands_on_top_only_where_it_was_not_complete(
-    renderer: Renderer, deliver: MakeDelivery, state: str, *, is_on_top: bool
-) -> None:
-    (payload,) = read_posts(renderer, deliver, quiet_digests()[state])
-    assert _texts(payload).split("\n")[1].startswith("⚠") is is_on_top
 
 
 @pytest.mark.parametrize("amount", ["none", "short", "full"])

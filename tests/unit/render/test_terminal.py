@@ -17,7 +17,7 @@ from digest.render import Renderer
 from digest.render.contexts import TerminalContext
 from digest.render.digests import group_papers, view_digest, view_papers, view_rest
 from digest.render.samples import make_digest, make_entry
-from digest.render.terminal import cut_around, lay_out, quote_places, write_papers
+from digest.render.terminal import cut_around, lay_out, quote_places
 from digest.render.text import apply_styles, strip_styles, styled
 from tests.samples import odd_entries, sample_digest
 from tests.unit.made_up import make_paper
@@ -125,19 +125,3 @@ def test_names_categories_and_texts_are_quoted_with_their_fields() -> None:
         ("comment", "12 [pages]"),
         ("id", "[2611.15012]"),
     ]
-
-
-def test_papers_are_written_with_what_was_met_and_few_names() -> None:
-    entry = make_entry(12, queries=(), found=((Field.TITLE, "GPU"), (Field.ABSTRACT, "GPU")))
-    crowd = make_entry(
-        13, queries=(), authors=tuple(Author(f"Ada Example{n}") for n in range(9)), abstract="Short."
-    )
-    lines = write_papers([entry, crowd], width=100, color=False).splitlines()
-    assert lines[0] == "  2611.15012  Tail latency below 10⁻³ s on shared [GPUs]"
-    shown = " ".join(line.strip() for line in lines[1:3])
-    assert shown.startswith("We measure where")
-    assert "[GPUs] and find that four in five begin with a copy" in shown
-    assert lines[-1].lstrip().startswith("Example0 … Example8 (9) · cs.PF +1")
-    assert max(map(len, lines)) <= 100
-    gone = replace(entry, paper=replace(entry.paper, is_withdrawn=True))
-    assert "withdrawn (v1): " in write_papers([gone], width=100, color=False)

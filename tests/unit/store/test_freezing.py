@@ -12,7 +12,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import Coverage, Digest, DigestEntry, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.subscriptions import Abstracts, Grouping
-from digest.store.digests import find_texts, freeze, thaw
+from digest.store.digests import find_texts, freeze_digest, thaw_digest
 from tests.conftest import IS_NIGHTLY
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -124,16 +124,16 @@ def texts_of(digest: Digest) -> dict[int, Paper]:
 @settings(max_examples=200 if IS_NIGHTLY else 40)
 @given(DIGESTS)
 def test_a_digest_comes_back_as_it_was(digest: Digest) -> None:
-    frozen, papers = json.loads(freeze(digest, versions_of(digest))), texts_of(digest)
+    frozen, papers = json.loads(freeze_digest(digest, versions_of(digest))), texts_of(digest)
     assert find_texts(frozen) == set(papers)
-    assert thaw(digest, frozen, papers) == digest
+    assert thaw_digest(digest, frozen, papers) == digest
 
 
 def test_papers_are_kept_by_key_not_by_text() -> None:
     title = "A title that must not be copied"
     paper = Paper(ArxivId(202611, 1), 1, title, "", (), (), EMPTY.planned_at, EMPTY.planned_at)
     entry = DigestEntry(Kind.NEW, paper, "", ("perf",), (), EMPTY.planned_at.date(), 7)
-    content = freeze(replace(EMPTY, entries=(entry,)), {7: 1007})
+    content = freeze_digest(replace(EMPTY, entries=(entry,)), {7: 1007})
     assert title not in content
     with pytest.raises(KeyError):  # a change without a stored text is a mistake, not a gap
-        freeze(replace(EMPTY, entries=(entry,)), {})
+        freeze_digest(replace(EMPTY, entries=(entry,)), {})

@@ -2,7 +2,7 @@
 
 A death here is `kill -9`: nothing of ours runs afterwards, no `finally` gives anything back, the kernel
 closes what was open. That matters: an exception that is thrown through the product would let it release
-the gate to arXiv, sign off and say goodbye to the mail server. Run as `python -m tests.acceptance.dying`
+the gate to arXiv, sign off and say goodbye to the mail server. Run as `python -m tests.simulator.dying`
 it is the process that forks; it takes orders line by line.
 """
 
@@ -70,7 +70,7 @@ class Nursery:
         self._log = tempfile.TemporaryFile()
         environ = {name: value for name, value in os.environ.items() if not name.startswith("DIGEST_")}
         self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.acceptance.dying"],
+            [sys.executable, "-m", "tests.simulator.dying"],
             cwd=ROOT,
             env=environ | {"PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,

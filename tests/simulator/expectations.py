@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, text
 
 from digest.model.announcements import StoredChange
-from tests.acceptance.lives import Wish
 from tests.fakes.mail import ReceivedMail
+from tests.simulator.life import Wish
 
 _PERIODS = {
     "daily": timedelta(days=1),

@@ -22,23 +22,21 @@ from digest.deliver import step
 from digest.deliver.dispatch import Lane
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
-from digest.match import step as matching_step
-from digest.match.step import BATCH, MatchReport
+from digest.match.step import BATCH, MatchReport, _match_batch
 from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt
-from digest.plan import step as planning_step
 from digest.plan.step import Drafts
 from digest.plan.turns import next_due
 from digest.poll import record
 from digest.poll.installation import Site
 from digest.serve.jobs import Jobs
-from digest.store import matches
-from digest.store import outbox_sends as outbox
-from digest.store import papers as paper_store
-from digest.store import subscriptions as subscription_store
+from digest.store.matches import load_due_turns, load_matched_mark, load_pending_matches, set_matched_mark
+from digest.store.outbox_sends import begin_sending, mark_sent, take_unknown
+from digest.store.papers import load_changes_after
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
+from digest.store.subscriptions import load_subscriptions, set_next_due
 from tests.battery.kill_plan import wanted
 
 _WINDOW = 30.0
@@ -82,29 +80,29 @@ class Fault:
 
 @contextmanager
 def _move_mark_first() -> Iterator[None]:
-    original = matching_step._match_batch
+    original = _match_batch
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         with site.store.begin() as conn:
-            mark = matches.load_matched_mark(conn)
-            found = paper_store.load_changes_after(conn, mark, BATCH)
+            mark = load_matched_mark(conn)
+            found = load_changes_after(conn, mark, BATCH)
             if not found:
                 return False
-            matches.set_matched_mark(conn, found[-1].id, expected=mark)
+            set_matched_mark(conn, found[-1].id, expected=mark)
         between()
         with (
-            patch.object(matches, "load_matched_mark", lambda *_, **__: mark),
-            patch.object(matches, "set_matched_mark", lambda *_, **__: None),
+            patch("digest.match.step.load_matched_mark", lambda *_, **__: mark),
+            patch("digest.match.step.set_matched_mark", lambda *_, **__: None),
         ):
             return original(site, report)
 
-    with patch.object(matching_step, "_match_batch", match_batch):
+    with patch("digest.match.step._match_batch", match_batch):
         yield
 
 
 @contextmanager
 def _move_mark_last() -> Iterator[None]:
-    match_batch, plan, deliver = matching_step._match_batch, Jobs.plan, Jobs.deliver
+    match_batch, plan, deliver = _match_batch, Jobs.plan, Jobs.deliver
     moves: list[tuple[int, int]] = []
     planned: list[int] = []
 
@@ -113,7 +111,7 @@ def _move_mark_last() -> Iterator[None]:
             moves.append((to, expected))
 
         if not moves:
-            with patch.object(matches, "set_matched_mark", note):
+            with patch("digest.match.step.set_matched_mark", note):
                 match_batch(site, report)
         return False
 
@@ -127,12 +125,12 @@ def _move_mark_last() -> Iterator[None]:
         if moves and planned and planned[-1]:  # a death before the digest is frozen would double nothing
             between()
             with jobs._site.store.begin() as conn:
-                matches.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
+                set_matched_mark(conn, moves[0][0], expected=moves[0][1])
             moves.clear()
             planned.clear()
 
     with (
-        patch.object(matching_step, "_match_batch", match_once),
+        patch("digest.match.step._match_batch", match_once),
         patch.object(Jobs, "plan", plan_and_note),
         patch.object(Jobs, "deliver", deliver_and_move),
     ):
@@ -142,7 +140,7 @@ def _move_mark_last() -> Iterator[None]:
 @contextmanager
 def move_mark_in_its_own_turn() -> Iterator[None]:
     """Do the same within one pass, where nothing is delivered in between."""
-    original, move = matching_step._match_batch, matches.set_matched_mark
+    original, move = _match_batch, set_matched_mark
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         moves: list[tuple[int, int]] = []
@@ -150,7 +148,7 @@ def move_mark_in_its_own_turn() -> Iterator[None]:
         def note(_: object, to: int, *, expected: int) -> None:
             moves.append((to, expected))
 
-        with patch.object(matches, "set_matched_mark", note):
+        with patch("digest.match.step.set_matched_mark", note):
             has_matched = original(site, report)
         between()
         for to, expected in moves:
@@ -158,7 +156,7 @@ def move_mark_in_its_own_turn() -> Iterator[None]:
                 move(conn, to, expected=expected)
         return has_matched
 
-    with patch.object(matching_step, "_match_batch", match_batch):
+    with patch("digest.match.step._match_batch", match_batch):
         yield
 
 
@@ -188,16 +186,16 @@ def _miss_late_papers() -> Iterator[None]:
 
 @contextmanager
 def _mark_before_sending() -> Iterator[None]:
-    begin = outbox.begin_sending
+    begin = begin_sending
 
-    def begin_sending(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+    def begin_and_mark(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         state = begin(conn, delivery, message, now, **options)
         if state is DeliveryState.SENDING:
-            outbox.mark_sent(conn, delivery, Receipt("planted"), now)
+            mark_sent(conn, delivery, Receipt("planted"), now)
         return state
 
     with (
-        patch.object(outbox, "begin_sending", begin_sending),
+        patch("digest.deliver.step.begin_sending", begin_and_mark),
         patch.object(SmtpTransport, "send", _expose(SmtpTransport.send)),
         patch.object(SlackTransport, "send", _expose(SlackTransport.send)),
     ):
@@ -214,7 +212,7 @@ def _expose(send: Callable[..., Receipt]) -> Callable[..., Receipt]:
 
 @contextmanager
 def _number_keys() -> Iterator[None]:
-    render, take = step._render, outbox.take_unknown
+    render, take = step._render, take_unknown
 
     def rewrite(message: Message, delivery: Delivery) -> Message:
         keys = [_key_of(delivery, attempt) for attempt in range(delivery.attempts + 1)]
@@ -226,13 +224,16 @@ def _number_keys() -> Iterator[None]:
     def render_numbered(site: Site, delivery: Delivery, **how: Any) -> Message:  # noqa: ANN401 - passed on
         return rewrite(render(site, delivery, **how), delivery)
 
-    def take_unknown(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+    def take_rewritten(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         return [
             replace(unknown, message=rewrite(unknown.message, unknown.delivery))
             for unknown in take(conn, now, **options)
         ]
 
-    with patch.object(step, "_render", render_numbered), patch.object(outbox, "take_unknown", take_unknown):
+    with (
+        patch.object(step, "_render", render_numbered),
+        patch("digest.deliver.dispatch.take_unknown", take_rewritten),
+    ):
         yield
 
 
@@ -262,8 +263,8 @@ def _advance_first() -> Iterator[None]:
     def begin_drafts(site: Site) -> Drafts:
         now = site.clock.now()
         with site.store.read() as conn:
-            come = [turn.id for turn in matches.load_due_turns(conn, now, _ADVANCED)]
-            dues = subscription_store.load_subscriptions(conn, come)
+            come = [turn.id for turn in load_due_turns(conn, now, _ADVANCED)]
+            dues = load_subscriptions(conn, come)
         waiting = [
             due
             for due in dues
@@ -272,20 +273,20 @@ def _advance_first() -> Iterator[None]:
         if waiting:
             with site.store.begin() as conn:
                 for due in waiting:
-                    subscription_store.set_next_due(conn, due.id, next_due(due.subscription, now))
+                    set_next_due(conn, due.id, next_due(due.subscription, now))
             between()
             with site.store.begin() as conn:
                 for due in waiting:
-                    subscription_store.set_next_due(conn, due.id, due.next_due_at)
+                    set_next_due(conn, due.id, due.next_due_at)
         return Drafts(site)
 
-    with patch.object(planning_step, "Drafts", begin_drafts):
+    with patch("digest.plan.step.Drafts", begin_drafts):
         yield
 
 
 def _load_waiting(site: Site, subscription_id: int) -> bool:
     with site.store.read() as conn:
-        return bool(matches.load_pending_matches(conn, subscription_id))
+        return bool(load_pending_matches(conn, subscription_id))
 
 
 FAULTS = {

@@ -19,21 +19,21 @@ from unittest.mock import patch
 from sqlalchemy.util import LRUCache
 
 from digest.config import load_config
-from digest.deliver import unsubscribe
 from digest.deliver.transports.smtp import SmtpTransport
+from digest.deliver.unsubscribe import resubscribe_to, unsubscribe_from
 from digest.model.clock import ManualClock
 from digest.model.subscriptions import Destination
 from digest.poll.installation import Site
 from digest.render import Renderer
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
-from tests.acceptance.dying import Point, find
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.simulator.dying import Point, find
 
 TEXTS: dict[str, Callable[[Any], bool]] = {
     "cat:cs.PF": lambda paper: "cs.PF" in paper.categories,
@@ -184,14 +184,14 @@ class Life:
     def leave(self, place: str, name: str) -> None:
         """Somebody leaves by the link, at this moment; also in the middle of a pass."""
         with self.site.store.begin() as conn:
-            unsubscribe.leave(conn, Destination.parse(place), name, how="page", at=self.clock.now())
+            unsubscribe_from(conn, Destination.parse(place), name, how="page", at=self.clock.now())
         self.left.setdefault((place, name), Left(len(self.mail.mails), len(self.slack.messages)))
         self._edited.add(name)
 
     def resubscribe(self, place: str, name: str) -> None:
         if (place, name) in self.left:
             with self.site.store.begin() as conn:
-                unsubscribe.resubscribe(conn, Destination.parse(place), name, how="page", at=self.clock.now())
+                resubscribe_to(conn, Destination.parse(place), name, how="page", at=self.clock.now())
             del self.left[place, name]
             self.returned[name] = len(self.passed)
             self._edited.add(name)

@@ -18,12 +18,12 @@ from digest.model.clock import ManualClock, SystemClock
 from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from digest.store.subscriptions import load_subscriptions
-from tests.acceptance.dying import ENDED, Nursery, Point, shut_database
 from tests.acceptance.made import START, made_up
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.simulator.dying import ENDED, Nursery, Point, shut_database
 
 OLD, NEWS = 2, 4
 """Papers known from the first look, and papers that came out since: two to a page."""

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from tests.acceptance.dying import Point
-from tests.acceptance.mortals import MEDIA, NEWS, OLD, Mortal, Stored
+from tests.simulator.dying import Point
+from tests.simulator.mortals import MEDIA, NEWS, OLD, Mortal, Stored
 
 MOMENTS = (timedelta(seconds=10), timedelta(minutes=2), timedelta(minutes=20), timedelta(hours=5))
 """From each moment to the next; the leases lapse before the second of them."""

@@ -15,11 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from digest.render import Renderer
 from digest.store import open_store
-from tests.acceptance.dying import Point
-from tests.acceptance.expectations import note_every_step
-from tests.acceptance.fail_points import TABLE
-from tests.acceptance.lives import CADENCES, CATEGORIES, KINDS, TEXTS, WISHES, WORDS, Life, living
-from tests.acceptance.watching_over import Watch
+from tests.simulator.dying import Point
+from tests.simulator.expectations import note_every_step
+from tests.simulator.fail_points import TABLE
+from tests.simulator.life import CADENCES, CATEGORIES, KINDS, TEXTS, WISHES, WORDS, Life, living
+from tests.simulator.oracle import Watch
 
 POINTS = (
     *(row.point for row in TABLE if row.point.happens == "death"),
@@ -36,7 +36,7 @@ POINTS = (
     Point("digest.store.outbox_sends:settle_ready"),
     Point("digest.store.outbox_sends:mark_sent"),
     Point("digest.store.outbox_sends:mark_sent", after=True),
-    Point("tests.battery.planted:between"),
+    Point("tests.simulator.planted:between"),
 )
 """Where a process dies in these histories: all the table has, and the edges of each transaction besides."""
 

@@ -20,9 +20,9 @@ from digest.model.announcements import StoredChange, mailing_moment
 from digest.store.database import load_violations
 from digest.store.dialect import unpack
 from digest.store.papers import load_changes
-from tests.acceptance.expectations import ask, choose, compare, fail, find_turn, look_into, read_moment
-from tests.acceptance.lives import TEXTS, File, Life
 from tests.contract.store.test_outbox_invariants import ARROWS
+from tests.simulator.expectations import ask, choose, compare, fail, find_turn, look_into, read_moment
+from tests.simulator.life import TEXTS, File, Life
 
 
 @dataclass
