@@ -8,8 +8,8 @@ from pathlib import Path
 
 from digest.config import load_config
 from digest.model.clock import Clock
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
+from digest.site import Site
 
 
 @dataclass

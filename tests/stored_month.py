@@ -13,7 +13,8 @@ from digest.compare import content_hash
 from digest.model.announcements import Change, Kind, StoredChange, earliest_mailing, latest_mailing
 from digest.model.papers import Paper
 from digest.store import Store
-from digest.store.papers import MATCHED, STORED, assign_mailings, load_known, load_mark, save_changes
+from digest.store.changes import save_changes
+from digest.store.papers import MATCHED, STORED, assign_mailings, load_known, load_mark
 from digest.store.runs import finish_run, move_cursor, start_run
 from digest.store.schema import marks
 

@@ -37,16 +37,16 @@ from digest.model.subscriptions import (
     Subscription,
     SubscriptionState,
 )
-from digest.poll.installation import Progress, Site
 from digest.query import Query, parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
+from digest.site import Progress, Site
 from digest.store import Store, StoreGate, create_standalone, open_store
+from digest.store.digests import find_new_places
 from digest.store.gate import GOES_ON, PASSER_BY, adopt_gate
 from digest.store.queries import load_queries
 from digest.store.subscribers import LETTERS
 from digest.store.subscriptions import load_subscriptions
-from digest.store.views import find_new_places
 from digest.store.workers import lock_file
 
 _NAME = re.compile(r"[\w.-]+")

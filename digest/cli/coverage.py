@@ -13,8 +13,8 @@ from digest.cli.output import as_dict, describe_guarantee, json_option, print_js
 from digest.inspect.coverage import load_ledger
 from digest.model.clock import name_zone, write_day
 from digest.model.errors import count
-from digest.store.runs import load_gaps, load_last_runs
-from digest.store.views import load_quarantined, load_requests
+from digest.store.gaps import load_gaps
+from digest.store.runs import load_last_runs, load_quarantined, load_requests
 
 _STATES = {
     "complete": "green",

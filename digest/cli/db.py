@@ -16,7 +16,7 @@ from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError, count
 from digest.plan.restored import Settled, settle
 from digest.store import lock_worker, migrate
-from digest.store.database import (
+from digest.store.backups import (
     FOLDER,
     INVARIANTS,
     back_up,

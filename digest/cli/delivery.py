@@ -18,16 +18,19 @@ from digest.inspect.status import STATE_WORDS
 from digest.model.clock import name_zone
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
-from digest.store.outbox_sends import (
+from digest.store.attempts import (
+    StoredDelivery,
     cancel_delivery,
+    load_delivery,
     load_holds,
     load_message,
     load_obstacle,
+    load_stored_deliveries,
     mark_arrived,
     may_have_arrived,
     retry_delivery,
 )
-from digest.store.views import StoredDelivery, load_delivery, load_outbox, load_stored_deliveries
+from digest.store.outbox import load_outbox
 
 LISTING = "digest delivery list"
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))

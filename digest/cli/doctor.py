@@ -31,8 +31,8 @@ from digest.inspect.findings import (
 from digest.model.clock import Clock
 from digest.model.errors import ConfigurationError, DigestError, QueryError, StoreError, UsageError, count
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.poll.installation import Site
 from digest.query import NoteKind, parse_query
+from digest.site import Site
 from digest.store import open_store
 
 _SECONDS = 75.0

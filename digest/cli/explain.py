@@ -36,6 +36,7 @@ from digest.inspect.explain import ChangeTrail, DigestTrail, Trail, Verdict, exp
 from digest.inspect.query_volume import find_failing
 from digest.inspect.status import STATE_WORDS
 from digest.interest.step import Interests
+from digest.interest.tables import load_ordered
 from digest.match.rules import list_met
 from digest.model.announcements import Kind
 from digest.model.clock import write_day
@@ -49,11 +50,10 @@ from digest.query.queries import find_spans
 from digest.render.papers import PaperView
 from digest.render.terminal import quote_places
 from digest.render.text import apply_styles, show_plain
-from digest.store.libraries import load_ordered
+from digest.store.attempts import Attempt, StoredDelivery
 from digest.store.papers import load_paper
 from digest.store.subscribers import destination_key, load_places
 from digest.store.subscriptions import load_subscriptions
-from digest.store.views import Attempt, StoredDelivery
 
 _LABEL = 11
 _MOST_PLACES = 3

@@ -24,11 +24,11 @@ from digest.interest.libraries import (
     name_source,
     read_anew,
 )
+from digest.interest.tables import StoredLibrary, StoredLibraryPaper, delete_like, load_likes, save_like
 from digest.model.clock import write_day
 from digest.model.errors import ConfigurationError, OutsideError, UnknownName, count
 from digest.model.libraries import ZOTERO, LibraryPaper, Opinion
 from digest.model.papers import ArxivId
-from digest.store.libraries import StoredLibrary, StoredLibraryPaper, delete_like, load_likes, save_like
 from digest.store.subscriptions import load_subscriptions
 
 _NONE = "`digest subscription edit NAME library=lab.bib` gives a subscription a library."

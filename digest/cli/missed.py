@@ -22,16 +22,16 @@ from digest.config import find_config, find_state_folder, read_environment
 from digest.config.addresses import resolve_sources
 from digest.inspect.missed import find_missed
 from digest.interest.libraries import read_source, take_library
+from digest.interest.tables import StoredLibrary, load_libraries, load_states
 from digest.model.errors import OutsideError, UsageError
 from digest.model.libraries import ZOTERO
 from digest.model.polls import Source
-from digest.poll.installation import Site
 from digest.poll.step import poll_days
 from digest.render.papers import PaperView
 from digest.render.terminal import lay_out_lines
 from digest.serve.installation import open_site
+from digest.site import Site
 from digest.store import migrate, open_store
-from digest.store.libraries import StoredLibrary, load_libraries, load_states
 from digest.store.papers import load_reach
 from digest.store.runs import load_last_runs
 from digest.store.workers import lock_file

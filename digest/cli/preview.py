@@ -19,8 +19,8 @@ from digest.inspect.preview import render_parts, send_trial
 from digest.model.errors import DigestError, OutsideError, UnknownName, UsageError, count
 from digest.model.messages import DeliveryState, Digest, Links
 from digest.model.subscriptions import Destination, DueSubscription, SubscriptionState
-from digest.poll.installation import Site
-from digest.store.views import load_deliveries
+from digest.site import Site
+from digest.store.attempts import load_deliveries
 
 _SHAPES = ("terminal", "text", "page", "mail", "slack", "json", "feed")
 _SUFFIXES = {".html": "page", ".eml": "mail", ".txt": "text", ".atom": "feed", ".xml": "feed", ".json": "json"}

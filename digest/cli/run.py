@@ -13,11 +13,11 @@ from digest.inspect.status import Trouble, describe_breaker, find_slips, find_st
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, count
 from digest.model.messages import DeliveryState
-from digest.poll.installation import Site
 from digest.poll.record import PollReport
 from digest.serve.steps import PassReport, run_pass
+from digest.site import Site
 from digest.store.gate import Breaker, load_breaker
-from digest.store.views import load_open_outbox
+from digest.store.outbox import load_open_outbox
 from digest.store.workers import load_job_turns, load_workers
 
 _LONG_RUN = timedelta(minutes=15)

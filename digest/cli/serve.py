@@ -21,11 +21,11 @@ from digest.config.addresses import split_bind
 from digest.inspect.status import find_next_look
 from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError, StoreError
-from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import Schedule
 from digest.serve.steps import recover
 from digest.serve.telemetry import configure_logging
+from digest.site import Site
 from digest.store import lock_worker
 from digest.store.subscriptions import load_subscriptions
 from digest.web import WebServer, create_app, create_metrics_app

@@ -31,7 +31,7 @@ from digest.model.announcements import mailing_moment
 from digest.model.clock import name_zone, write_age, write_day
 from digest.model.errors import count
 from digest.model.messages import DeliveryState
-from digest.store.views import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests
+from digest.store.digests import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests
 from digest.store.workers import Worker
 
 _LABEL = 11

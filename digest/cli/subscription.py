@@ -18,8 +18,6 @@ from digest.cli.output import as_dict, find_columns, json_option, print_json, pr
 from digest.cli.saving import Manner, open_file, plan_change, save_change, saving_options
 from digest.config import Config, edits
 from digest.config.addresses import read_destination
-from digest.deliver.people import erase_person, export_records
-from digest.deliver.unsubscribe import resubscribe_to, unsubscribe_from
 from digest.inspect.query_volume import MATCH_SPAN, describe_matches
 from digest.match.rules import find_unreadable, read_exclusion
 from digest.model.cadences import CadenceKind, choose_zone, read_pause_end
@@ -35,13 +33,21 @@ from digest.model.subscriptions import (
     SubscriptionState,
     normalise_address,
 )
+from digest.people.preferences import erase_person, export_records
+from digest.people.tables import Person, load_own_name, load_people
+from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.plan.turns import first_due, next_due
-from digest.store.digests import DigestSummary, load_summaries
+from digest.store.digests import (
+    FIRST_DIGEST_NEXT,
+    DigestSummary,
+    SubscriptionLine,
+    find_first_digests,
+    load_subscription_lines,
+    load_summaries,
+)
 from digest.store.matches import load_pending_matches
-from digest.store.people import Person, load_own_name, load_people
 from digest.store.subscribers import LETTERS, REFUSED, DestinationState, Place, destination_key, load_places
 from digest.store.subscriptions import load_subscriptions, pause_subscription, resume_subscription, set_next_due
-from digest.store.views import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests, load_subscription_lines
 
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 

@@ -21,17 +21,17 @@ from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
 from digest.model.messages import Delivery
 from digest.model.subscriptions import DestinationKind
-from digest.poll.installation import Site
+from digest.site import Site
 from digest.store import Store
+from digest.store.attempts import UnknownDelivery, take_unknown
 from digest.store.outbox import (
     CLAIM_LEASE,
     claim_deliveries,
+    has_deliveries,
     next_claimable_at,
     release_expired_claims,
     renew_claims,
 )
-from digest.store.outbox_sends import UnknownDelivery, take_unknown
-from digest.store.views import has_deliveries
 
 _log = logging.getLogger("digest.deliver")
 

@@ -17,13 +17,13 @@ from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed
 from digest.model.subscriptions import DestinationKind, DueSubscription, Wording
 from digest.plan.feeds import Matched, plan_feed, spread_moments
 from digest.plan.links import make_refs_url
-from digest.poll.installation import Site
 from digest.query import Query, parse_query
-from digest.store.database import load_secret
+from digest.site import Site
+from digest.store.changes import load_changes
 from digest.store.matches import load_feed_matches
-from digest.store.papers import load_changes
 from digest.store.queries import load_wordings
 from digest.store.subscriptions import load_subscriptions
+from digest.store.tokens import load_secret
 
 _SPAN = timedelta(days=FEED_DAYS)
 

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING
 
 from digest.config import Config
 from digest.deliver import rules
-from digest.deliver.letters import write_letter
 from digest.deliver.rules import Step, Tries, decide_failure, decide_unknown, shorten_share
 from digest.model.clock import monotonic, write_age
 from digest.model.errors import ConfigurationError, DeliveryError, DigestError, StoreError
 from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
 from digest.model.subscriptions import SLACK_KINDS, DestinationKind
+from digest.people.letters import write_letter
 from digest.plan.links import find_generation, make_links, remember_preferences
-from digest.poll.installation import Site
-from digest.store.digests import load_digest
-from digest.store.outbox_sends import (
+from digest.site import Site
+from digest.store.attempts import (
     UnknownDelivery,
     begin_sending,
+    count_tries,
     hold_failed,
     load_message,
     mark_sent,
@@ -36,6 +36,7 @@ from digest.store.outbox_sends import (
     settle_held,
     settle_ready,
 )
+from digest.store.digests import load_digest
 from digest.store.subscribers import (
     REFUSED,
     block_destination,
@@ -43,7 +44,6 @@ from digest.store.subscribers import (
     remember_address,
     save_unsubscription,
 )
-from digest.store.views import count_tries
 
 if TYPE_CHECKING:
     from digest.render import MailIdentity

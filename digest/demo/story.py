@@ -26,10 +26,10 @@ from digest.model.errors import ConfigurationError
 from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Destination
 from digest.plan.links import make_links
-from digest.poll.installation import Progress, Silent, Site
 from digest.render import Renderer
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
+from digest.site import Progress, Silent, Site
 from digest.web import WebServer, create_app
 
 FIRST_DAY = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)

@@ -12,10 +12,10 @@ from sqlalchemy import Connection
 from digest.model.announcements import mailing_moment, mailings_between, next_mailing
 from digest.model.polls import PollSummary, Source
 from digest.poll.rules import REQUESTS_A_DAY, assess_coverage, is_late
+from digest.store.gaps import GapState, count_gaps
 from digest.store.papers import count_announced
 from digest.store.queries import active_revisions
-from digest.store.runs import GapState, count_gaps, load_cursor, load_polls_since
-from digest.store.views import count_requests
+from digest.store.runs import count_requests, load_cursor, load_polls_since
 
 
 def is_checked(conn: Connection, source: str) -> bool:

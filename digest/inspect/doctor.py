@@ -18,8 +18,7 @@ from digest.model.errors import ArxivError, ArxivThrottled, ConfigurationError, 
 from digest.model.libraries import ZOTERO
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import open_store
-from digest.store.database import try_writing
-from digest.store.engine import head_revision
+from digest.store.engine import head_revision, try_writing
 from digest.wire import ExchangeError, ask_status
 
 _PATIENCE = 15.0

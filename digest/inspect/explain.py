@@ -35,13 +35,14 @@ from digest.model.subscriptions import (
 )
 from digest.plan.feeds import choose_papers
 from digest.query import AnalysedPaper, analyse, find_reasons, matches, parse_query
-from digest.store.digests import load_digest
-from digest.store.matches import find_rows, load_matched_mark
+from digest.store.attempts import Attempt, StoredDelivery, load_deliveries
+from digest.store.changes import load_earlier_changes
+from digest.store.digests import find_welcomes, load_digest
+from digest.store.matches import find_outcomes, find_rows, load_matched_mark
 from digest.store.outbox import IN_DOUBT
-from digest.store.papers import load_earlier_changes, load_forgotten, load_newest_paper, load_paper
+from digest.store.papers import load_forgotten, load_newest_paper, load_paper
 from digest.store.queries import load_feed_places
 from digest.store.subscribers import DestinationState, Place, load_places
-from digest.store.views import Attempt, StoredDelivery, find_outcomes, find_welcomes, load_deliveries
 
 
 class Verdict(StrEnum):

@@ -11,15 +11,15 @@ from sqlalchemy import Connection
 from digest.interest.libraries import fold_title
 from digest.interest.nearness import Interest, Texts
 from digest.interest.step import load_weights
+from digest.interest.tables import StoredLibrary
 from digest.model.announcements import Kind, estimate_mailings, latest_mailing, mailing_moment, mailings_between
 from digest.model.errors import UsageError
 from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
-from digest.poll.installation import Site
 from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
-from digest.store.libraries import StoredLibrary
+from digest.site import Site
 from digest.store.papers import load_announced, load_newest_paper, load_reach, load_versions
 
 _HELD_BACK = timedelta(days=100)

@@ -27,15 +27,21 @@ from digest.plan.digests import plan_digest
 from digest.plan.links import make_links, make_refs_url
 from digest.plan.step import Drafts, leave_out_excluded
 from digest.plan.turns import next_slot
-from digest.poll.installation import Progress, Site
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import Or, PaperIndex, Query, to_arxiv
 from digest.query.wording import note_other_words
-from digest.store.digests import load_digest, load_summaries
+from digest.site import Progress, Site
+from digest.store.digests import (
+    FIRST_DIGEST_NEXT,
+    SubscriptionLine,
+    find_first_digests,
+    load_digest,
+    load_subscription_lines,
+    load_summaries,
+)
 from digest.store.matches import load_pending_matches, load_unplanned_looks
 from digest.store.papers import load_reach, load_submitted
 from digest.store.subscriptions import load_subscriptions
-from digest.store.views import FIRST_DIGEST_NEXT, SubscriptionLine, find_first_digests, load_subscription_lines
 
 _BETWEEN = 1.0
 """Seconds between two messages: a channel takes one a second."""

@@ -26,6 +26,7 @@ from digest.inspect.alarms import (
 from digest.inspect.coverage import MailingLine, is_checked, load_mailings
 from digest.inspect.query_volume import MATCH_SPAN
 from digest.interest.libraries import describe_trouble
+from digest.interest.tables import load_states
 from digest.match.rules import find_idle
 from digest.model.alarms import Alarm, AlarmName
 from digest.model.announcements import mailing_moment, next_mailing
@@ -33,38 +34,34 @@ from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock, RequestOutcome, SystemClock, write_age, write_with_zone
 from digest.model.errors import QueryError, count
 from digest.model.messages import Coverage, Delivery, DeliveryState
+from digest.people.signups import is_refusing
 from digest.poll.coverage import load_coverage
 from digest.poll.rules import next_look_at
 from digest.query import parse_query
 from digest.store import Store
-from digest.store.gate import Breaker, load_breaker
-from digest.store.libraries import load_states
-from digest.store.outbox_sends import load_holds
-from digest.store.queries import load_queries, load_watches
-from digest.store.runs import load_cursor, load_first_start, load_last_looks, load_last_runs
-from digest.store.signups import is_refusing
-from digest.store.subscribers import load_refused
-from digest.store.views import (
-    Outbox,
-    SubscriptionLine,
-    count_papers,
-    count_quarantined,
-    count_requests,
-    load_outbox,
-    load_stored_deliveries,
-    load_subscription_lines,
-    measure_size,
-)
-from digest.store.workers import (
-    Worker,
+from digest.store.alarms import (
     load_failed_deliveries,
-    load_job_turns,
     load_overdue_deliveries,
     load_overdue_digests,
     load_stored_alarms,
-    load_trouble,
-    load_workers,
 )
+from digest.store.attempts import load_holds, load_stored_deliveries
+from digest.store.digests import SubscriptionLine, load_subscription_lines
+from digest.store.engine import measure_size
+from digest.store.gate import Breaker, load_breaker
+from digest.store.outbox import Outbox, load_outbox
+from digest.store.papers import count_papers
+from digest.store.queries import load_queries, load_watches
+from digest.store.runs import (
+    count_quarantined,
+    count_requests,
+    load_cursor,
+    load_first_start,
+    load_last_looks,
+    load_last_runs,
+)
+from digest.store.subscribers import load_refused
+from digest.store.workers import Worker, load_job_turns, load_trouble, load_workers
 
 _READ = 500
 """Stuck deliveries read at most; they are shown by destination, so more would not be more lines."""

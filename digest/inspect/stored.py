@@ -7,7 +7,7 @@ from typing import Final
 
 from digest.model.people import LETTERS_TO_ADDRESS, UNCONFIRMED
 from digest.render.contexts import StoredKind
-from digest.store.database import KEPT_DAYS
+from digest.store.outbox import KEPT_DAYS
 
 _ERASED: Final = "until you have it erased"
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from digest.deliver.people import read_text
 from digest.inspect.query_volume import FEW_MAILINGS, describe_rate
 from digest.model.announcements import Kind, earliest_mailing, has_mailing, latest_mailing, mailing_moment
 from digest.model.clock import write_day
@@ -25,8 +24,8 @@ from digest.model.errors import DigestError, QueryError, count
 from digest.model.messages import DigestEntry
 from digest.model.papers import Paper
 from digest.model.subscriptions import Grouping
+from digest.people.preferences import read_text
 from digest.plan.order import arrange
-from digest.poll.installation import Site
 from digest.query import And, Condition, Node, Not, Or, PaperIndex, Prefix, Query, Shape, find_reasons, parse_query
 from digest.query.canonical import print_condition, print_tree
 from digest.query.tree import intern_condition
@@ -34,15 +33,9 @@ from digest.query.wording import describe_query, guess_person, note_other_words
 from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialView, VariantView
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
-from digest.store.papers import (
-    MATCHED,
-    Reach,
-    load_announced,
-    load_cross_lists,
-    load_mark,
-    load_reach,
-    load_versions,
-)
+from digest.site import Site
+from digest.store.changes import load_cross_lists
+from digest.store.papers import MATCHED, Reach, load_announced, load_mark, load_reach, load_versions
 
 DAYS, SHOWN = 30, 10
 """How far back a trial looks, and how many papers it shows as today's digest."""

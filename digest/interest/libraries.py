@@ -23,17 +23,7 @@ from digest.arxiv.pages import fetch_papers
 from digest.config import Config
 from digest.interest.files import read_library
 from digest.interest.step import FEW, YARDSTICK, load_weights
-from digest.interest.zotero import fetch_zotero
-from digest.model.clock import Clock, write_day
-from digest.model.errors import ArxivError, ConfigurationError, OutsideError, UsageError, count
-from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading, ZoteroSource
-from digest.model.papers import ArxivId
-from digest.poll.installation import Site
-from digest.poll.record import PollReport
-from digest.query.words import cut_words, read_word
-from digest.store import Store
-from digest.store.dialect import make_storable
-from digest.store.libraries import (
+from digest.interest.tables import (
     LIKES,
     StoredLibrary,
     StoredLibraryPaper,
@@ -51,8 +41,17 @@ from digest.store.libraries import (
     save_counts,
     save_library,
 )
-from digest.store.papers import count_announced
-from digest.store.views import count_papers
+from digest.interest.zotero import fetch_zotero
+from digest.model.clock import Clock, write_day
+from digest.model.errors import ArxivError, ConfigurationError, OutsideError, UsageError, count
+from digest.model.libraries import ZOTERO, LibraryPaper, LibraryReading, ZoteroSource
+from digest.model.papers import ArxivId
+from digest.poll.record import PollReport
+from digest.query.words import cut_words, read_word
+from digest.site import Site
+from digest.store import Store
+from digest.store.dialect import make_storable
+from digest.store.papers import count_announced, count_papers
 from digest.tex import to_plain
 from digest.wire import Wire
 

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from digest.config import Config
-from digest.model.announcements import StoredChange
-from digest.model.libraries import LibraryPaper, Near, Opinion
-from digest.model.messages import DigestEntry
-from digest.model.papers import ArxivId, Paper
-from digest.model.subscriptions import DueSubscription
-from digest.store.libraries import (
+from digest.interest.tables import (
     StoredLibrary,
     load_counts,
     load_day_texts,
-    load_least,
     load_libraries,
     load_newest_texts,
     load_ordered,
     write_likes_source,
 )
+from digest.model.announcements import StoredChange
+from digest.model.libraries import LibraryPaper, Near, Opinion
+from digest.model.messages import DigestEntry
+from digest.model.papers import ArxivId, Paper
+from digest.model.subscriptions import DueSubscription
 from digest.store.papers import count_announced
-from digest.store.subscriptions import load_subscriptions
+from digest.store.subscriptions import load_least, load_subscriptions
 
 if TYPE_CHECKING:
     from digest.interest.nearness import Interest, PaperText, Texts, Weights

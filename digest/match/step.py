@@ -15,6 +15,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from digest.interest.step import Interests
+from digest.interest.tables import load_ordered
 from digest.match.rules import (
     Exclusion,
     choose_first_digest,
@@ -32,9 +33,9 @@ from digest.model.cadences import CadenceKind
 from digest.model.errors import count
 from digest.model.messages import Occasion
 from digest.model.polls import Source
-from digest.poll.installation import Site
 from digest.query import PaperIndex
-from digest.store.libraries import load_ordered, save_least
+from digest.site import Site
+from digest.store.changes import load_changes_after, load_latest_changes
 from digest.store.matches import (
     FirstDigest,
     begin_match_run,
@@ -47,10 +48,9 @@ from digest.store.matches import (
     save_query_matches,
     set_matched_mark,
 )
-from digest.store.papers import load_changes_after, load_latest_changes
 from digest.store.queries import active_revisions
 from digest.store.runs import load_cursors
-from digest.store.subscriptions import load_askers, load_subscriptions, make_due
+from digest.store.subscriptions import load_askers, load_subscriptions, make_due, save_least
 
 _PAPERS_AT_ONCE: Final = 4_000
 """Stored papers held against the queries together."""

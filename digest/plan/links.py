@@ -14,7 +14,7 @@ from digest.config import Config
 from digest.model import secrets
 from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Destination, DestinationKind, DueSubscription
-from digest.store.database import TokenPurpose, load_secret, load_token, make_token_row, save_tokens
+from digest.store.tokens import TokenPurpose, load_secret, load_token, make_token_row, save_tokens
 
 
 @dataclass(frozen=True, slots=True)

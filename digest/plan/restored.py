@@ -20,7 +20,9 @@ from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.plan.digests import plan_digest
 from digest.plan.turns import first_due, is_taken, latest_slot, next_due, take_slot
 from digest.poll.coverage import load_coverage
-from digest.store.database import load_sent_until, mark_taken_as_sent, set_sent_until
+from digest.store.attempts import mark_taken_as_sent
+from digest.store.backups import load_sent_until, set_sent_until
+from digest.store.changes import load_changes
 from digest.store.digests import DigestDraft, save_digests
 from digest.store.matches import (
     MatchRow,
@@ -29,7 +31,6 @@ from digest.store.matches import (
     load_seen_versions,
     split_sent,
 )
-from digest.store.papers import load_changes
 from digest.store.subscriptions import end_pauses, load_subscriptions, take_turns
 
 

@@ -34,14 +34,16 @@ from digest.plan.order import Precedence, say_near
 from digest.plan.restored import take_as_sent
 from digest.plan.turns import Turn, TurnFacts, TurnOutcome, covered_since, decide_turn, first_due
 from digest.poll.coverage import load_coverage, reach_back
-from digest.poll.installation import Site
 from digest.poll.rules import FIRST_DIGEST_PAPERS
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
-from digest.store.database import load_sent_until
+from digest.site import Site
+from digest.store.backups import load_sent_until
+from digest.store.changes import load_changes, load_earlier_changes
 from digest.store.digests import DigestDraft, load_earlier_digests, load_summaries, save_digests
 from digest.store.matches import (
     DueTurn,
     MatchRow,
+    find_recorded,
     let_go,
     load_due_turns,
     load_feed_matches,
@@ -56,16 +58,16 @@ from digest.store.matches import (
     load_unplanned_looks,
     sent_somewhere,
 )
-from digest.store.papers import load_changes, load_earlier_changes, load_versions
+from digest.store.papers import load_versions
 from digest.store.subscriptions import (
     end_pauses,
+    has_turns,
     load_subscriptions,
     load_unwelcomed,
     make_due,
     take_turns,
     welcome,
 )
-from digest.store.views import find_recorded, has_turns
 
 _INSTANT = timedelta(microseconds=1)
 

@@ -33,8 +33,9 @@ from digest.model.errors import ArxivDoubtful, ArxivError, ArxivRejected, count
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
 from digest.poll import rules
-from digest.poll.installation import Site
 from digest.query import Query, analyse, matches, parse_query
+from digest.site import Site
+from digest.store.changes import save_changes
 from digest.store.papers import (
     STORED,
     assign_mailings,
@@ -44,7 +45,6 @@ from digest.store.papers import (
     load_mark,
     load_newest_paper,
     load_unassigned,
-    save_changes,
 )
 from digest.store.queries import Watch, load_watches
 from digest.store.runs import (

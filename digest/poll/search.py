@@ -24,11 +24,11 @@ from digest.model.errors import (
 )
 from digest.model.polls import MOST_SEARCHED, LastLooks, Source
 from digest.poll import rules
-from digest.poll.installation import Site
 from digest.poll.record import Horizons, Judge, PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.query import analyse, matches, parse_query, to_arxiv
+from digest.site import Site
+from digest.store.changes import load_latest_changes
 from digest.store.matches import FirstDigest, load_first_digests
-from digest.store.papers import load_latest_changes
 from digest.store.queries import active_revisions
 from digest.store.runs import (
     ABANDONED,

@@ -20,25 +20,27 @@ from digest.model.clock import write_day
 from digest.model.errors import count
 from digest.model.polls import Gap, Source
 from digest.poll import rules
-from digest.poll.installation import Site
 from digest.poll.record import PollReport, RecordedRun, horizon_of, load_horizons, make_judge
 from digest.poll.search import poll_queries, stand_in_for_harvest
-from digest.store.papers import load_newest_paper
-from digest.store.runs import (
-    PollRun,
-    abandon_running,
+from digest.site import Site
+from digest.store.gaps import (
     close_found_gaps,
     give_up_gaps,
     load_announced_numbers,
-    load_cursor,
-    load_last_looks,
-    load_last_reaching,
-    load_last_runs,
     load_open_gaps,
     mark_gaps_asked,
     save_gaps,
 )
-from digest.store.views import count_requests
+from digest.store.papers import load_newest_paper
+from digest.store.runs import (
+    PollRun,
+    abandon_running,
+    count_requests,
+    load_cursor,
+    load_last_looks,
+    load_last_reaching,
+    load_last_runs,
+)
 
 RESERVED = 2
 """Requests of a run for ids never asked for yet, whatever else was asked that day: an announcement is not complete

@@ -23,9 +23,9 @@ from digest.model.clock import write_with_zone
 from digest.model.errors import DigestError
 from digest.model.messages import Receipt
 from digest.model.subscriptions import Destination
-from digest.poll.installation import Site
-from digest.store.database import load_secret
-from digest.store.workers import StoredAlarm, claim_alarms, keep_alarms, mark_notified
+from digest.site import Site
+from digest.store.alarms import StoredAlarm, claim_alarms, keep_alarms, mark_notified
+from digest.store.tokens import load_secret
 from digest.wire import ExchangeError, ask_status
 
 if TYPE_CHECKING:

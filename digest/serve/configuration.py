@@ -18,8 +18,8 @@ from digest.model.errors import QueryError
 from digest.model.subscriptions import FILE, DestinationKind, SubscriptionState
 from digest.plan import turns
 from digest.plan.step import make_due_what_waits
-from digest.poll.installation import Site
 from digest.query import parse_query
+from digest.site import Site
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.subscribers import confirm_by_operator, load_departures, save_unsubscription
 from digest.store.subscriptions import load_subscriptions, sync_subscriptions

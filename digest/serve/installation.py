@@ -20,7 +20,7 @@ from digest.model.clock import Clock, SystemClock
 from digest.model.clock import Gate as GateLike
 from digest.model.errors import StoreError
 from digest.model.polls import RequestLog
-from digest.poll.installation import Progress, Silent, Site
+from digest.site import Progress, Silent, Site
 from digest.store import Store, open_store
 from digest.store.gate import StoreGate
 from digest.store.runs import log_request

@@ -11,10 +11,10 @@ from digest.deliver.dispatch import Lane
 from digest.match.step import MatchReport, match
 from digest.model.alarms import AlarmName
 from digest.model.errors import DigestError
-from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.steps import PassReport, Steps
 from digest.serve.telemetry import Metrics, Verb, log_event
+from digest.site import Site
 from digest.store.queries import load_newest_match_run
 
 _log = logging.getLogger("digest.schedule")

@@ -20,10 +20,10 @@ from digest.config import Config
 from digest.deliver.dispatch import LANES
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import StoreError
-from digest.poll.installation import Site
 from digest.serve.installation import SignsOfLife
 from digest.serve.jobs import Jobs
 from digest.serve.telemetry import Pulse
+from digest.site import Site
 from digest.store.workers import BEAT
 
 _log = logging.getLogger("digest.schedule")

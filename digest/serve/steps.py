@@ -8,29 +8,27 @@ from datetime import timedelta
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
-from digest.deliver.letters import queue_letters
 from digest.deliver.step import DeliverReport, hold_refused_alike, settling_times
 from digest.interest.libraries import LibraryReport, read_libraries
 from digest.match.step import MatchReport, match
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
+from digest.people.letters import queue_letters
+from digest.people.signups import delete_expired_signups
 from digest.plan.restored import take_all_as_sent
 from digest.plan.step import PlanReport, plan
-from digest.poll.installation import Site
 from digest.poll.record import PollReport
 from digest.poll.search import look_back
 from digest.poll.step import check_gaps, poll
 from digest.serve.alarms import WatchReport, watch
 from digest.serve.configuration import RosterReport, sync_roster
 from digest.serve.installation import at_work, polling_alone
+from digest.site import Site
 from digest.store import lock_worker
-from digest.store.database import delete_expired
+from digest.store.attempts import Holds, load_holds
 from digest.store.gate import adopt_gate
-from digest.store.outbox import adopt_orphans
-from digest.store.outbox_sends import Holds, load_holds
+from digest.store.outbox import Waits, adopt_orphans, delete_expired, load_open_outbox
 from digest.store.runs import abandon_running, load_last_start
-from digest.store.signups import delete_expired_signups
-from digest.store.views import Waits, load_open_outbox
 from digest.store.workers import delete_other_workers
 
 CLOCKS_DIFFER = timedelta(days=1)

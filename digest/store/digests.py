@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    bindparam,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import (
     Coverage,
+    DayCount,
     DeliveryPlan,
     DeliveryState,
     Digest,
@@ -26,11 +35,25 @@ from digest.model.messages import (
     StoredText,
 )
 from digest.model.papers import Field, Paper, Reason, Span
-from digest.model.subscriptions import Abstracts, Grouping
+from digest.model.subscriptions import (
+    Abstracts,
+    Destination,
+    DueSubscription,
+    Grouping,
+    Subscription,
+    SubscriptionState,
+)
 from digest.store.dialect import dialect_insert, is_among, select_by
 from digest.store.papers import load_versions
-from digest.store.schema import changes, deliveries, digests, matches, subscriptions
-from digest.store.subscribers import destination_key
+from digest.store.schema import (
+    changes,
+    deliveries,
+    digests,
+    matches,
+    subscriptions,
+)
+from digest.store.subscribers import destination_key, load_places
+from digest.store.subscriptions import load_subscriptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,3 +376,144 @@ def _thaw_coverage(frozen: Mapping[str, Any]) -> Coverage:
     days = {name: frozen[name] and date.fromisoformat(frozen[name]) for name in ("mailing", "since")}
     moments = {name: frozen[name] and datetime.fromisoformat(frozen[name]) for name in _MOMENTS}
     return Coverage(**{**frozen, **days, **moments})
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionLine:
+    """One subscription's line of the status screen.
+
+    Attributes:
+        follow: names or texts of saved queries.
+        began_at: when it was first here (UTC).
+        last_planned_at: when its last digest was frozen (UTC); None before the first.
+        last_states: the states its deliveries are in, each once.
+        next_due_at: its next turn (UTC); None where an event makes it due.
+        paused_until: when a pause ends (UTC); None without a pause, or for one without end.
+        waiting: papers matched that the next digest will hold.
+        days: papers matched per UTC day, but for first digests; days without any left out.
+        is_personal: a person's own, made on a page.
+    """
+
+    name: str
+    destinations: tuple[Destination, ...]
+    follow: tuple[str, ...]
+    began_at: datetime
+    state: SubscriptionState = SubscriptionState.ACTIVE
+    last_planned_at: datetime | None = None
+    last_papers: int = 0
+    last_states: tuple[DeliveryState, ...] = ()
+    next_due_at: datetime | None = None
+    paused_until: datetime | None = None
+    waiting: int = 0
+    days: tuple[DayCount, ...] = ()
+    is_personal: bool = False
+
+    def is_active(self, now: datetime) -> bool:
+        """Whether it is not paused, or its pause is over by a moment (UTC)."""
+        is_over = self.paused_until is not None and self.paused_until <= now
+        return self.state is SubscriptionState.ACTIVE or is_over
+
+
+def load_subscription_lines(
+    conn: Connection, now: datetime, *, span: timedelta, include_ended: bool = False
+) -> list[SubscriptionLine]:
+    """Return the live subscriptions by name, or all there ever were, with counts of the span before now."""
+    live = load_subscriptions(conn, include_ended=include_ended)
+    ids = [due.id for due in live]
+    rows = {row.id: row for row in select_by(conn, select(subscriptions), subscriptions.c.id, ids)}
+    lasts = _load_last_digests(conn, ids)
+    states = _load_states(conn, [last.id for last in lasts.values()])
+    waiting, days = _load_match_counts(conn, ids, now - span)
+    return [
+        SubscriptionLine(
+            name=due.subscription.name,
+            state=SubscriptionState(due.state),
+            destinations=due.subscription.destinations,
+            follow=due.subscription.queries,
+            began_at=rows[due.id].created_at,
+            last_planned_at=rows[due.id].last_planned_at,
+            last_papers=lasts[due.id].papers if due.id in lasts else 0,
+            last_states=states.get(lasts[due.id].id, ()) if due.id in lasts else (),
+            next_due_at=due.next_due_at,
+            paused_until=due.paused_until if due.state == SubscriptionState.PAUSED else None,
+            waiting=waiting.get(due.id, 0) if due.subscription.has_digests else 0,
+            days=tuple(DayCount(day, papers) for day, papers in sorted(days.get(due.id, {}).items())),
+            is_personal=due.is_personal,
+        )
+        for due in live
+    ]
+
+
+def find_new_places(conn: Connection, due: DueSubscription, written: Subscription) -> list[Destination]:
+    """Return the destinations that digest.toml names for a subscription and that it never had."""
+    active = {destination_key(place) for place in due.subscription.destinations}
+    new = [place for place in written.destinations if destination_key(place) not in active]
+    had = {destination_key(place.destination) for place in load_places(conn, due.id)} if new else set[str]()
+    return [place for place in new if destination_key(place) not in had]
+
+
+FIRST_DIGEST_NEXT = "first digest with the next run"
+
+
+def find_first_digests(conn: Connection, written: Iterable[Subscription]) -> dict[str, Subscription]:
+    """Return the active subscriptions that send a first digest with the next run: digest.toml adds to them."""
+    dues = {
+        due.subscription.name: due for due in load_subscriptions(conn) if due.state == SubscriptionState.ACTIVE
+    }
+    begun = [(one, dues[one.name]) for one in written if one.has_digests and one.look_back and one.name in dues]
+    return {
+        one.name: one
+        for one, due in begun
+        if set(one.queries) - set(due.subscription.queries)
+        or any(not place.is_pulled for place in find_new_places(conn, due, one))
+    }
+
+
+def _load_last_digests(conn: Connection, ids: Collection[int]) -> dict[int, Row[Any]]:
+    newest = select(func.max(digests.c.id)).where(digests.c.subscription_id == subscriptions.c.id)
+    found = select(digests.c.id, digests.c.subscription_id, digests.c.papers).join(
+        subscriptions, digests.c.id == newest.correlate(subscriptions).scalar_subquery()
+    )
+    rows = select_by(conn, found, digests.c.subscription_id, ids)
+    return {row.subscription_id: row for row in rows}
+
+
+def _load_states(conn: Connection, digest_ids: Collection[int]) -> dict[int, tuple[DeliveryState, ...]]:
+    found = select(deliveries.c.digest_id, deliveries.c.state).distinct()
+    states: dict[int, tuple[DeliveryState, ...]] = {}
+    for row in select_by(conn, found, deliveries.c.digest_id, digest_ids):
+        states[row.digest_id] = (*states.get(row.digest_id, ()), DeliveryState(row.state))
+    return states
+
+
+def _load_match_counts(
+    conn: Connection, ids: Collection[int], since: datetime
+) -> tuple[dict[int, int], dict[int, dict[date, int]]]:
+    """Return papers that wait for a digest, and papers per UTC day since a moment, by subscription."""
+    will_be_planned = (matches.c.digest_id.is_(None)) & (matches.c.match_run_id > subscriptions.c.plan_after)
+    found = (
+        select(
+            matches.c.subscription_id,
+            matches.c.papers,
+            matches.c.matched_at,
+            matches.c.occasion,
+            will_be_planned.label("waits"),
+        )
+        .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
+        .where(will_be_planned | (matches.c.matched_at >= since))
+    )
+    waiting: dict[int, int] = {}
+    days: dict[int, dict[date, int]] = {}
+    for row in select_by(conn, found, matches.c.subscription_id, ids):
+        if row.waits:
+            waiting[row.subscription_id] = waiting.get(row.subscription_id, 0) + row.papers
+        if row.matched_at >= since and row.occasion != Occasion.FIRST_DIGEST:
+            of_days = days.setdefault(row.subscription_id, {})
+            of_days[row.matched_at.date()] = of_days.get(row.matched_at.date(), 0) + row.papers
+    return waiting, days
+
+
+def find_welcomes(conn: Connection, subscription_id: int) -> set[int]:
+    """Return the first digests that went to later destinations of a subscription alone."""
+    is_welcome = (digests.c.subscription_id == subscription_id, digests.c.slot.startswith("new:"))
+    return set(conn.execute(select(digests.c.id).where(*is_welcome)).scalars())

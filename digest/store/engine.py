@@ -22,12 +22,14 @@ from sqlalchemy import (
     column,
     create_engine,
     event,
+    false,
     insert,
     inspect,
     make_url,
     select,
     table,
     text,
+    update,
 )
 from sqlalchemy.exc import (
     ArgumentError,
@@ -43,8 +45,19 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from digest.model.clock import SystemClock
 from digest.model.errors import ConfigurationError, SchemaMismatch, StoreBusy, StoreError
-from digest.store.dialect import POOL, be_patient, dialect_insert, metadata, open_postgresql, take_turn
-from digest.store.schema import gate, installation, marks
+from digest.store.dialect import (
+    POOL,
+    be_patient,
+    dialect_insert,
+    metadata,
+    open_postgresql,
+    take_turn,
+)
+from digest.store.schema import (
+    gate,
+    installation,
+    marks,
+)
 
 _OURS = (IntegrityError, ProgrammingError)
 """A broken constraint or statement is a mistake of the code, never of the database: it is not explained away."""
@@ -495,3 +508,17 @@ def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = conn
     (command.upgrade if what == "upgrade" else command.stamp)(config, head_revision())
+
+
+def try_writing(conn: Connection) -> None:
+    """Do all that a write needs and change nothing: an error tells why nothing can be written."""
+    conn.execute(update(installation).where(false()).values(sent_until=None))
+
+
+def measure_size(store: Store) -> int:
+    """Return how many bytes the database takes."""
+    if store.path is not None:
+        beside = store.path.with_name(store.path.name + "-wal")
+        return sum(path.stat().st_size for path in (store.path, beside) if path.exists())
+    with store.read() as conn:
+        return int(conn.execute(text("SELECT pg_database_size(current_database())")).scalar_one())

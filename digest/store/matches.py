@@ -1,14 +1,25 @@
-"""Matches: which changes a run brought to which saved query and subscription; and when those are due."""
+"""Matches: which changes a run brought to which saved query and subscription, and when those are due."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    delete,
+    exists,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
@@ -21,9 +32,15 @@ from digest.model.subscriptions import (
     SubscriptionState,
     WhenEmpty,
 )
-from digest.store.dialect import is_among, pack, select_by, unpack
+from digest.store.dialect import (
+    in_chunks,
+    is_among,
+    pack,
+    select_by,
+    unpack,
+)
 from digest.store.papers import MATCHED, STORED, keep_papers, load_mark
-from digest.store.queries import current_revision, read_revision
+from digest.store.queries import current_revision, every_revision, read_revision
 from digest.store.schema import (
     FIRST_DIGEST_TO_COME,
     UNPLANNED_FIRST_DIGEST,
@@ -32,6 +49,8 @@ from digest.store.schema import (
     match_runs,
     matches,
     query_matches,
+    query_revisions,
+    saved_queries,
     subscription_destinations,
     subscription_queries,
     subscriptions,
@@ -516,3 +535,50 @@ def _is_sent(place: str) -> bool:
     """Whether somebody is written to there. Nearly all are mail addresses, and read at a glance."""
     is_mail = place.startswith(_MAIL) and place[len(_MAIL) :].strip() != ""
     return is_mail or not Destination.parse(place).is_pulled
+
+
+def find_outcomes(
+    conn: Connection, query_ids: Collection[int], change_ids: Collection[int]
+) -> Iterator[tuple[int, int, str]]:
+    """Yield what saved queries recorded of changes, as query id, change id and `new`, `changed` or `gone`."""
+    wanted = set(change_ids)
+    for chunk in in_chunks(query_ids) if wanted else ():
+        found = (
+            select(query_revisions.c.query_id, query_matches)
+            .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
+            .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+            .where(query_revisions.c.query_id.in_(chunk), may_hold(wanted))
+            .order_by(query_matches.c.match_run_id)
+        )
+        for row in conn.execute(found):
+            for name in ("new", "changed", "gone"):
+                for change_id in wanted.intersection(unpack(getattr(row, name))):
+                    yield row.query_id, change_id, name
+
+
+def find_recorded(
+    conn: Connection, change_ids: Collection[int], query_ids: Collection[int] | None = None
+) -> list[tuple[int, ActiveRevision]]:
+    """Return the saved queries that recorded any of some changes, each as it read then, with the match run.
+
+    Args:
+        query_ids: which saved queries to ask; None for all there are or were.
+
+    Returns:
+        By name, and of one name in the order in which it read so.
+    """
+    found = (
+        every_revision()
+        .add_columns(*(query_matches.c[name] for name in ("match_run_id", "new", "changed", "gone")))
+        .join(query_matches, query_matches.c.revision_id == query_revisions.c.id)
+        .join(match_runs, match_runs.c.id == query_matches.c.match_run_id)
+        .where(may_hold(change_ids))
+        .order_by(saved_queries.c.name, query_revisions.c.number)
+    )
+    if query_ids is not None:
+        found = found.where(saved_queries.c.id.in_(query_ids))
+    return [
+        (row.match_run_id, read_revision(row))
+        for row in conn.execute(found)
+        if any(set(change_ids).intersection(unpack(blob)) for blob in (row.new, row.changed, row.gone))
+    ]

@@ -1,4 +1,4 @@
-"""Claims deliveries for a while, gives them back, and takes those of processes that are gone.
+"""The outbox: which deliveries wait, who has claimed them, and when they are deleted.
 
 A delivery found `claimed` was certainly not sent; one found `sending` may have been. Leases run on the
 database's clock, everything else on the moment the caller names.
@@ -6,9 +6,10 @@ database's clock, everything else on the moment the caller names.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +17,9 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
+    TextClause,
     and_,
+    delete,
     exists,
     false,
     func,
@@ -30,9 +33,28 @@ from sqlalchemy import (
 )
 
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
-from digest.model.subscriptions import SLACK_KINDS, Destination, DestinationKind
-from digest.store.dialect import Moment, database_clock, later, make_storable, select_by
-from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, destination_addresses
+from digest.model.subscriptions import (
+    SLACK_KINDS,
+    Destination,
+    DestinationKind,
+)
+from digest.store.dialect import (
+    Moment,
+    database_clock,
+    later,
+    make_storable,
+    select_by,
+)
+from digest.store.engine import Store
+from digest.store.papers import forget_unmatched
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    STUCK_DELIVERY,
+    attempts,
+    deliveries,
+    destination_addresses,
+)
+from digest.store.subscriptions import delete_near_days
 
 CLAIM_LEASE = 60.0
 """Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""
@@ -362,3 +384,121 @@ def _take_back(
         step = Transition(DeliveryState.UNKNOWN, now, said, {"not_before": now + wait})
         doubtful += take_step(conn, row.id, step, (DeliveryState.SENDING,), token=row.token)
     return requeued, doubtful
+
+
+KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180, "top tenths of announcements": 180}
+"""How many days each is kept from the end of a digest's deliveries.
+Papers that matched, matches and digests are kept for ever."""
+
+
+PORTION = 500
+"""Rows deleted in one transaction, so that others need not wait long, or copied at once."""
+
+
+def delete_expired(store: Store, now: datetime, *, unmatched_days: int = 0) -> dict[str, int]:
+    """Delete what is older than `KEPT_DAYS` at a moment (UTC); return how much of each.
+
+    Deliveries go with all others of their digest, once the last of them has had its time. Papers that matched
+    nothing are forgotten after their own days, 0 for never.
+    """
+    if unmatched_days:
+        forget = partial(forget_unmatched, at=now, limit=PORTION)
+        _delete_all(store, forget, now - timedelta(unmatched_days))
+    return {kind: _delete_all(store, _DELETIONS[kind], now - timedelta(days)) for kind, days in KEPT_DAYS.items()}
+
+
+def _delete_all(store: Store, delete_portion: Callable[[Connection, datetime], int], before: datetime) -> int:
+    total, last = 0, PORTION
+    while last == PORTION:
+        with store.begin() as conn:
+            last = delete_portion(conn, before)
+        total += last
+    return total
+
+
+def _delete_bytes(conn: Connection, before: datetime) -> int:
+    is_old = (deliveries.c.body.is_not(None), deliveries.c.ended_at < before)
+    old = select(deliveries.c.id).where(*is_old).limit(PORTION)
+    return conn.execute(
+        update(deliveries).where(deliveries.c.id.in_(old)).values(body=None, media_type=None)
+    ).rowcount
+
+
+def _delete_deliveries(conn: Connection, before: datetime) -> int:
+    other = deliveries.alias("other")
+    is_late = or_(other.c.ended_at.is_(None), other.c.ended_at >= before)
+    old = (
+        select(deliveries.c.digest_id)
+        .where(deliveries.c.ended_at < before)
+        .where(~exists().where(other.c.digest_id == deliveries.c.digest_id, is_late))
+        .distinct()
+        .limit(PORTION)
+    )
+    digest_ids = conn.execute(old).scalars().all()
+    theirs = deliveries.c.digest_id.in_(digest_ids)
+    conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
+    conn.execute(delete(deliveries).where(theirs))
+    return len(digest_ids)
+
+
+def _delete_near_days(conn: Connection, before: datetime) -> int:
+    return delete_near_days(conn, before, PORTION)
+
+
+_DELETIONS = {
+    "rendered bytes": _delete_bytes,
+    "deliveries": _delete_deliveries,
+    "top tenths of announcements": _delete_near_days,
+}
+
+
+def has_deliveries(conn: Connection) -> bool:
+    """Whether any delivery is on its way, or waits to be."""
+    return conn.execute(select(deliveries.c.id).where(ACTIVE_DELIVERY).limit(1)).first() is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How many deliveries wait for the same, and when it comes for the first of them (UTC); None for none."""
+
+    number: int = 0
+    first_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """How the outbox stands.
+
+    Attributes:
+        counts: deliveries by state, states without any left out.
+        oldest_due: since when the oldest delivery that could go waits (UTC); None where none does.
+        in_doubt: those that may have arrived, and wait to be checked.
+    """
+
+    counts: dict[DeliveryState, int]
+    oldest_due: datetime | None
+    in_doubt: Waits = field(default_factory=Waits)
+
+
+def load_outbox(conn: Connection, now: datetime) -> Outbox:
+    """Count all deliveries by state, those of years ago too: for a person who asks."""
+    return _load_outbox(conn, _count_states(conn, true()), now)
+
+
+def load_open_outbox(conn: Connection, now: datetime) -> Outbox:
+    """Count the deliveries that wait or that may need a person: a few, however many were sent."""
+    counts = _count_states(conn, ACTIVE_DELIVERY) | _count_states(conn, STUCK_DELIVERY)
+    return _load_outbox(conn, counts, now)
+
+
+def _load_outbox(conn: Connection, counts: dict[DeliveryState, int], now: datetime) -> Outbox:
+    is_doubtful = deliveries.c.state == DeliveryState.UNKNOWN
+    doubtful = select(func.count(), func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, is_doubtful)
+    is_due = (deliveries.c.state == DeliveryState.READY, deliveries.c.not_before <= now)
+    due = select(func.min(deliveries.c.not_before)).where(ACTIVE_DELIVERY, *is_due, not_(waits_for_held()))
+    return Outbox(counts, conn.execute(due).scalar(), Waits(*conn.execute(doubtful).one()))
+
+
+def _count_states(conn: Connection, which: ColumnElement[bool] | TextClause) -> dict[DeliveryState, int]:
+    by_state = select(deliveries.c.state, func.count()).where(which).group_by(deliveries.c.state)
+    return {DeliveryState(state): count for state, count in conn.execute(by_state)}

@@ -1,4 +1,4 @@
-"""Poll runs: what was asked of arXiv and what came, how far each source was seen, and which ids are missing."""
+"""Poll runs: what arXiv was asked, what it answered, and how far each source was checked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from enum import StrEnum
 from hashlib import sha256
 from itertools import takewhile
 from typing import Any
@@ -14,11 +13,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    and_,
-    bindparam,
-    case,
     delete,
-    exists,
     func,
     insert,
     not_,
@@ -27,11 +22,11 @@ from sqlalchemy import (
     update,
 )
 
-from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
-from digest.model.polls import Gap, LastLooks, PollSummary, RunOutcome, Source
+from digest.model.papers import ArxivId
+from digest.model.polls import LastLooks, PollSummary, RequestLog, RunOutcome, Source
 from digest.store.dialect import dialect_insert, in_chunks
 from digest.store.gate import is_current
-from digest.store.schema import cursors, gaps, papers, poll_runs, quarantine, requests
+from digest.store.schema import cursors, poll_runs, quarantine, requests
 from digest.store.workers import is_living
 
 _NAMED = re.compile(rb"(?:oai:arXiv\.org:|arxiv\.org/abs/)([!-;=-~]{1,40}?)(?:v\d+)?<")
@@ -373,124 +368,40 @@ def _is_behind(started_at: datetime) -> ColumnElement[bool]:
     return last.is_(None) | (last <= started_at)
 
 
-class GapState(StrEnum):
-    """What became of a missing id."""
-
-    OPEN = "open"
-    FOUND = "found"
-    GIVEN_UP = "given up"
+def count_requests(conn: Connection, since: datetime) -> int:
+    """Return how many requests to arXiv were made since a moment."""
+    return int(conn.execute(select(func.count()).where(requests.c.at >= since)).scalar_one())
 
 
 @dataclass(frozen=True, slots=True)
-class GapLine:
-    """A missing id as the ledger keeps it; for the fields see `Gap`.
+class SetAside:
+    """An entry of arXiv's pages that could not be read: where it stood, why, and its first bytes."""
 
-    Attributes:
-        ended_at: since when it is found or given up (UTC); None while it is open.
-        reason: why it is given up, "" otherwise.
-    """
-
-    gap: Gap
-    state: GapState
-    ended_at: datetime | None
-    reason: str
+    run_id: int
+    page: int
+    position: int
+    error: str
+    snippet: bytes
+    seen_at: datetime
 
 
-def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
-    """Return the numbers stored of the last two months, by month; ids of odd spellings are left out."""
-    latest = select(papers.c.month).where(papers.c.archive == "").distinct()
-    found: dict[int, set[int]] = {}
-    for month in conn.execute(latest.order_by(papers.c.month.desc()).limit(2)).scalars():
-        length = len("YYMM.") + (5 if month >= FIVE_DIGITS_SINCE else 4)
-        numbers = select(papers.c.number).where(
-            papers.c.month == month, papers.c.archive == "", func.length(papers.c.arxiv_id) == length
-        )
-        found[month] = set(conn.execute(numbers).scalars())
-    return found
+def load_requests(conn: Connection, limit: int) -> list[RequestLog]:
+    """Return the latest requests to arXiv, newest first."""
+    columns = (requests.c[name] for name in RequestLog.__dataclass_fields__)
+    latest = select(*columns).order_by(requests.c.id.desc()).limit(limit)
+    return [RequestLog(*row) for row in conn.execute(latest)]
 
 
-def save_gaps(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
-    """Note ids that are missing; return how many of them are open now and were not before."""
-    rows = [
-        {
-            "month": id_.month,
-            "number": id_.number,
-            "state": GapState.OPEN,
-            "missed_at": at,
-            "asks": 0,
-            "reason": "",
-        }
-        for id_ in ids
-        if not id_.archive
-    ]
-    if not rows:
-        return 0
-    add = dialect_insert(conn, gaps).on_conflict_do_nothing(index_elements=["month", "number"])
-    return len(conn.execute(add.returning(gaps.c.number), rows).all())
+def load_quarantined(conn: Connection, limit: int) -> list[SetAside]:
+    """Return the entries set aside last, newest first."""
+    columns = (quarantine.c[name] for name in SetAside.__dataclass_fields__)
+    latest = select(*columns).order_by(quarantine.c.id.desc()).limit(limit)
+    return [SetAside(*row) for row in conn.execute(latest)]
 
 
-def load_open_gaps(conn: Connection) -> list[Gap]:
-    """Return the ids that are missing now, in order."""
-    found = select(gaps).where(gaps.c.state == GapState.OPEN).order_by(gaps.c.month, gaps.c.number)
-    return [_read_gap(row) for row in conn.execute(found)]
-
-
-def load_gaps(conn: Connection, *, limit: int = 100) -> list[GapLine]:
-    """Return missing ids with what became of them, the newest first."""
-    found = select(gaps).order_by(gaps.c.month.desc(), gaps.c.number.desc()).limit(limit)
-    return [GapLine(_read_gap(row), GapState(row.state), row.ended_at, row.reason) for row in conn.execute(found)]
-
-
-def count_gaps(conn: Connection) -> dict[GapState, int]:
-    """Count the missing ids by what became of them; states without any are left out."""
-    counted = select(gaps.c.state, func.count()).group_by(gaps.c.state)
-    return {GapState(row[0]): row[1] for row in conn.execute(counted)}
-
-
-def close_found_gaps(conn: Connection, at: datetime) -> int:
-    """Note which of the ids that were missing or given up are stored by now; return how many."""
-    is_stored = exists().where(
-        and_(
-            papers.c.month == gaps.c.month,
-            papers.c.number == gaps.c.number,
-            papers.c.archive == "",
-            func.length(papers.c.arxiv_id) == case((gaps.c.month >= FIVE_DIGITS_SINCE, 10), else_=9),
-        )
-    )
-    found = (
-        update(gaps)
-        .where(gaps.c.state != GapState.FOUND, is_stored)
-        .values(state=GapState.FOUND, ended_at=at, reason="")
-    )
-    return conn.execute(found).rowcount
-
-
-def mark_gaps_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
-    """Note that arXiv was asked for ids once more."""
-    _set(conn, asked, {"asks": gaps.c.asks + 1, "asked_at": at}, {})
-
-
-def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
-    """Give ids up, each with the reason."""
-    pairs = list(given_up)
-    reasons = {gap.id: reason for gap, reason in pairs}
-    _set(
-        conn,
-        (gap for gap, _ in pairs),
-        {"state": GapState.GIVEN_UP, "ended_at": at, "reason": bindparam("why")},
-        {id_: {"why": reason} for id_, reason in reasons.items()},
-    )
-
-
-def _set(
-    conn: Connection, some: Iterable[Gap], values: dict[str, Any], own: dict[ArxivId, dict[str, str]]
-) -> None:
-    rows = [{"m": gap.id.month, "n": gap.id.number, **own.get(gap.id, {})} for gap in some]
-    if rows:
-        is_it = (gaps.c.month == bindparam("m"), gaps.c.number == bindparam("n"), gaps.c.state == GapState.OPEN)
-        conn.execute(update(gaps).where(*is_it).values(values), rows)
-
-
-def _read_gap(row: Any) -> Gap:  # noqa: ANN401 - a row of the table, whatever was selected beside it
-    digits = 5 if row.month >= FIVE_DIGITS_SINCE else 4
-    return Gap(ArxivId(row.month, row.number, digits=digits), row.missed_at, row.asks, row.asked_at)
+def count_quarantined(conn: Connection, since: datetime | None = None) -> int:
+    """Return how many entries from arXiv were set aside as unreadable, ever or since a moment."""
+    found = select(func.count()).select_from(quarantine)
+    if since is not None:
+        found = found.where(quarantine.c.seen_at >= since)
+    return int(conn.execute(found).scalar_one())

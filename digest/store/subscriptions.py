@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache, lru_cache
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, Row, Select, Table, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Table,
+    and_,
+    delete,
+    exists,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours
@@ -15,9 +31,11 @@ from digest.model.errors import ConfigurationError
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import (
     EVERYTHING,
+    FEED_SUFFIXES,
     Abstracts,
     ActiveRevision,
     Destination,
+    DestinationKind,
     DueSubscription,
     Grouping,
     Subscription,
@@ -25,13 +43,15 @@ from digest.model.subscriptions import (
     WhenEmpty,
     is_personal,
 )
-from digest.store.dialect import Moment, in_chunks, is_among, select_by
-from digest.store.libraries import forget_days
+from digest.store.dialect import Moment, dialect_insert, in_chunks, is_among, select_by
 from digest.store.queries import ACTIVE, SyncReport, current_revision, read_revision
 from digest.store.schema import (
     PAUSED_SUBSCRIPTION,
+    UNPLANNED_FIRST_DIGEST,
     deliveries,
     match_runs,
+    matches,
+    near_days,
     saved_queries,
     subscription_destinations,
     subscription_queries,
@@ -575,3 +595,70 @@ def _by_subscription(
 ) -> dict[int, dict[Any, dict[str, Any]]]:
     found = _collect(conn, ids, select(table).where(is_among(table.c.subscription_id, "ids")))
     return {id_: {getattr(row, part): row._asdict() for row in rows} for id_, rows in found.items()}
+
+
+def has_turns(conn: Connection, now: datetime) -> bool:
+    """Whether any subscription's turn has come, or may have: see `digest.plan.step.plan`.
+
+    A yes may be a false alarm; a no never is.
+    """
+    own = subscriptions.c
+    is_resumed = and_(own.state == SubscriptionState.PAUSED, own.paused_until <= now)
+    is_active = own.state == SubscriptionState.ACTIVE
+    waits = (
+        is_active,
+        own.id == matches.c.subscription_id,
+        matches.c.match_run_id > own.plan_after,
+        is_sent_for(),
+    )
+    turns = (
+        exists().where(own.next_due_at <= now, or_(is_active, is_resumed)),
+        exists().where(PAUSED_SUBSCRIPTION, own.paused_until <= now),
+        exists().where(UNPLANNED_FIRST_DIGEST, *waits),
+        exists().where(subscription_destinations.c.is_new),
+        exists().where(own.next_due_at.is_(None), matches.c.digest_id.is_(None), *waits),
+    )
+    return bool(conn.execute(select(or_(*turns))).scalar())
+
+
+def is_sent_for() -> ColumnElement[bool]:
+    """Return the condition that a subscription's digests go anywhere: a feed has none."""
+    places = subscription_destinations.c
+    return exists().where(
+        places.subscription_id == subscriptions.c.id,
+        places.state == DestinationState.ACTIVE,
+        places.destination != str(Destination(DestinationKind.FEED)),
+        *(not_(places.destination.ilike(f"{DestinationKind.FILE}:%{suffix}")) for suffix in FEED_SUFFIXES),
+    )
+
+
+def delete_near_days(conn: Connection, before: datetime, limit: int) -> int:
+    """Delete what the top tenth of announcements before a day was, so many at most; return how many."""
+    keys = (near_days.c.announced_on, near_days.c.subscription_id)
+    old = select(*keys).where(near_days.c.announced_on < before.date()).limit(limit)
+    return conn.execute(delete(near_days).where(tuple_(*keys).in_(old))).rowcount
+
+
+def forget_days(conn: Connection, which: ColumnElement[bool]) -> None:
+    """Forget what the top tenth of each day is for some subscriptions, since what is near to them has changed."""
+    theirs = select(subscriptions.c.id).where(which)
+    conn.execute(delete(near_days).where(near_days.c.subscription_id.in_(theirs)))
+
+
+def load_least(conn: Connection, subscription_id: int, day: date) -> int | None:
+    """Return the smallest nearness in the top tenth of an announcement; None if it was not stored."""
+    found = select(near_days.c.least).where(
+        near_days.c.subscription_id == subscription_id, near_days.c.announced_on == day
+    )
+    return conn.execute(found).scalar_one_or_none()
+
+
+def save_least(conn: Connection, day: date, least: Mapping[int, int]) -> None:
+    """Store the smallest nearness in the top tenth of an announcement, by subscription."""
+    keep = dialect_insert(conn, near_days)
+    told = {"least": keep.excluded.least}
+    rows = [{"announced_on": day, "subscription_id": key, "least": value} for key, value in least.items()]
+    if rows:
+        conn.execute(
+            keep.on_conflict_do_update(index_elements=["announced_on", "subscription_id"], set_=told), rows
+        )

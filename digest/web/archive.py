@@ -9,20 +9,20 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from digest.deliver.people import read_text
 from digest.inspect.archive import list_past, search_past
 from digest.model import secrets
 from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Links
 from digest.model.subscriptions import Archive, DueSubscription
+from digest.people.preferences import read_text
 from digest.plan.links import make_links, make_refs_url
-from digest.poll.installation import Site
 from digest.render.contexts import ArchiveContext
 from digest.render.digests import view_query
 from digest.render.text import clean_text
-from digest.store.database import TokenPurpose, load_token
+from digest.site import Site
 from digest.store.digests import load_digest, load_frozen
 from digest.store.subscriptions import load_subscriptions
+from digest.store.tokens import TokenPurpose, load_token
 from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached, shell_of
 

@@ -13,14 +13,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from digest.deliver.unsubscribe import (
-    ONE_CLICK,
-    PAGE,
-    Departure,
-    find_departure,
-    resubscribe_by_link,
-    unsubscribe_by_link,
-)
 from digest.inspect.stored import STORED
 from digest.model.alarms import STUCK
 from digest.model.clock import write_day
@@ -28,15 +20,23 @@ from digest.model.errors import DigestError, StoreError, TemplateError, UsageErr
 from digest.model.messages import DeliveryState, Links
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.people.unsubscription import (
+    ONE_CLICK,
+    PAGE,
+    Departure,
+    find_departure,
+    resubscribe_by_link,
+    unsubscribe_by_link,
+)
 from digest.plan.links import make_refs_url
 from digest.render import Renderer, references
 from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
 from digest.render.references import make_key
 from digest.serve.telemetry import Metrics, Pulse
+from digest.store.alarms import load_stored_alarms
+from digest.store.outbox import load_open_outbox
 from digest.store.papers import load_paper
 from digest.store.runs import load_cursor
-from digest.store.views import load_open_outbox
-from digest.store.workers import load_stored_alarms
 from digest.web.feeds import CACHE_CONTROL, FeedDesk, is_unmodified, make_etag, prefers_page, write_http_date
 from digest.web.forms import Form, is_one_click, make_form_token, read_form, require_own_form
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from digest.config import Config
     from digest.inspect.trial import TrialDesk
-    from digest.poll.installation import Site
+    from digest.site import Site
     from digest.web.connections import Searches
 
 

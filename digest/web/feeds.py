@@ -26,10 +26,10 @@ from digest.model.clock import monotonic, read_rfc_date
 from digest.model.errors import StoreError
 from digest.model.messages import Feed
 from digest.plan.links import make_links
-from digest.poll.installation import Site
 from digest.render.contexts import FeedContext
 from digest.render.papers import PaperView
 from digest.render.text import clean_text
+from digest.site import Site
 from digest.store.queries import FeedPlace, load_feed_places, load_newest_match_run
 from digest.store.subscriptions import load_subscriptions
 

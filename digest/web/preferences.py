@@ -17,19 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from digest.config import Config
-from digest.deliver.letters import take_request
-from digest.deliver.people import (
-    Preferences,
-    list_read_alone,
-    load_preferences,
-    pause_own,
-    require_own,
-    resume_own,
-    save_query,
-    save_wish,
-    undo_unsubscription,
-)
-from digest.deliver.unsubscribe import PAGE
+from digest.interest.tables import delete_like, load_likes, save_like
 from digest.model import secrets
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, choose_zone, read_pause_end
@@ -47,15 +35,27 @@ from digest.model.subscriptions import (
     SubscriptionState,
     is_personal,
 )
+from digest.people.letters import take_request
+from digest.people.preferences import (
+    Preferences,
+    list_read_alone,
+    load_preferences,
+    pause_own,
+    require_own,
+    resume_own,
+    save_query,
+    save_wish,
+    undo_unsubscription,
+)
+from digest.people.tables import end_links
+from digest.people.unsubscription import PAGE
 from digest.plan.links import make_links
 from digest.render.contexts import PageContext, PreferencesContext, QueryContext
 from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.text import name_zone, show_plain, write_long_day
-from digest.store.database import TokenPurpose, load_token
 from digest.store.digests import load_digest, load_frozen
-from digest.store.libraries import delete_like, load_likes, save_like
-from digest.store.people import end_links
 from digest.store.subscribers import save_unsubscription
+from digest.store.tokens import TokenPurpose, load_token
 from digest.web.connections import as_search
 from digest.web.endpoints import mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form

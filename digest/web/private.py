@@ -16,15 +16,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from digest.deliver.people import Preferences, erase_person, export_records, load_preferences, require_own
 from digest.model import secrets
 from digest.model.errors import Forbidden, UsageError
 from digest.model.people import FRESH, Ask, Wish
 from digest.model.subscriptions import normalise_address
+from digest.people.preferences import Preferences, erase_person, export_records, load_preferences, require_own
+from digest.people.signups import delete_signup, load_signup
+from digest.people.tables import Person, load_person
 from digest.plan.links import make_links
 from digest.render.contexts import PrivateContext
-from digest.store.people import Person, load_person
-from digest.store.signups import delete_signup, load_signup
 from digest.store.subscriptions import bump_feed_generation
 from digest.web.endpoints import Shell, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form

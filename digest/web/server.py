@@ -16,9 +16,9 @@ from starlette.types import ASGIApp
 
 from digest.inspect.trial import TrialDesk
 from digest.model.errors import ConfigurationError, DigestError
-from digest.poll.installation import Site
 from digest.serve.telemetry import Pulse
-from digest.store.database import load_secret
+from digest.site import Site
+from digest.store.tokens import load_secret
 from digest.web import archive, endpoints, preferences, private, signup, start
 from digest.web.connections import Connections, Searches, count_room
 from digest.web.endpoints import Pages, Shell

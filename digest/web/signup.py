@@ -16,17 +16,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from digest.deliver.letters import take_request
-from digest.deliver.people import TITLE, confirm_signup, list_offered, load_preferences, make_wish, refuse_letters
 from digest.model import secrets
 from digest.model.cadences import choose_zone
 from digest.model.clock import write_with_zone
 from digest.model.errors import QueryError, UnknownName, UsageError
 from digest.model.people import DAYS, KINDS, Ask, Wish, write_cadence
 from digest.model.subscriptions import DueSubscription, SubscriptionState, normalise_address
+from digest.people.letters import take_request
+from digest.people.preferences import (
+    TITLE,
+    confirm_signup,
+    list_offered,
+    load_preferences,
+    make_wish,
+    refuse_letters,
+)
+from digest.people.signups import StoredSignup, load_signup
 from digest.plan.links import LinkMaker, remember_preferences
 from digest.render.contexts import ConfirmContext, LinkContext, SubscribeContext
-from digest.store.signups import StoredSignup, load_signup
 from digest.store.subscriptions import load_subscriptions
 from digest.web.endpoints import Shell, find_contact, mask, shell_of
 from digest.web.forms import Form, make_form_token, read_form, require_own_form

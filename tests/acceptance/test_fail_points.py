@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.store.database import INVARIANTS
+from digest.store.backups import INVARIANTS
 from tests.conftest import IS_NIGHTLY
 from tests.postgres_servers import PostgresServer, own_server
 from tests.simulator.dying import ENDED, KILLED, Nursery, Point
@@ -63,8 +63,8 @@ TOO_LITTLE = 400
 """Bytes that two of the day's papers fit into, and neither all four nor the message that lists their titles."""
 
 SHORTENED = {
-    "Slack has refused it → the mark": Point("digest.store.outbox_sends:mark_unsent"),
-    "the mark is written → committed": Point("digest.store.outbox_sends:mark_unsent", after=True),
+    "Slack has refused it → the mark": Point("digest.store.attempts:mark_unsent"),
+    "the mark is written → committed": Point("digest.store.attempts:mark_unsent", after=True),
     "the mark is committed → the shorter message": Point("digest.deliver.step:_mark_failure", after=True),
     "the shorter message is taken → the mark": Point("digest.deliver.step:_mark_sent"),
     "the shorter message is marked → the next part": Point("digest.deliver.step:_mark_sent", after=True),

@@ -20,7 +20,7 @@ from digest.poll.rules import REQUESTS_A_DAY
 from digest.poll.step import check_gaps, poll
 from digest.serve.steps import PassReport
 from digest.store import open_store
-from digest.store.runs import load_gaps
+from digest.store.gaps import load_gaps
 from digest.store.schema import requests
 from tests.acceptance.made import ALL_KINDS, START, TUESDAY, announce, made_up, told, told_ids
 from tests.acceptance.worlds import Installation

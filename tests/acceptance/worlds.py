@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from digest.model.clock import Clock
-from digest.poll.installation import Site
 from digest.serve.steps import PassReport, run_pass
+from digest.site import Site
 from tests.command_line import call_digest
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver

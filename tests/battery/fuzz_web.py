@@ -27,12 +27,12 @@ from starlette.types import ASGIApp
 from digest.model.clock import monotonic
 from digest.model.people import UNCONFIRMED, Wish
 from digest.model.subscriptions import Destination
-from digest.poll.installation import Site
 from digest.query import parse_query
 from digest.query.canonical import print_canonical
 from digest.serve.steps import run_pass
+from digest.site import Site
 from digest.store import schema
-from digest.store.database import load_violations
+from digest.store.backups import load_violations
 from digest.store.subscriptions import load_subscriptions
 from digest.web import create_app
 from digest.web.forms import make_form_token

@@ -12,8 +12,8 @@ from sqlalchemy import func, select
 from digest.model.messages import DeliveryState
 from digest.plan.links import LinkMaker
 from digest.store import Store
+from digest.store.attempts import retry_delivery
 from digest.store.matches import load_due_turns, load_matched_mark, load_stored_mark, load_undue_subscriptions
-from digest.store.outbox_sends import retry_delivery
 from digest.store.runs import load_cursor
 from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
 from tests.battery.kill_world import Arrival

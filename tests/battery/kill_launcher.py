@@ -10,8 +10,8 @@ import click
 
 from digest.cli import run_cli
 from digest.deliver import dispatch
+from digest.store.attempts import begin_sending
 from digest.store.outbox import CLAIM_LEASE, claim_deliveries, renew_claims
-from digest.store.outbox_sends import begin_sending
 from tests.simulator import planted
 
 

@@ -25,15 +25,16 @@ import httpx
 from sqlalchemy import delete, func, select
 
 from digest.deliver.dispatch import deliver
-from digest.deliver.letters import queue_letters
-from digest.deliver.people import confirm_signup
 from digest.model import secrets
 from digest.model.clock import monotonic
 from digest.model.people import LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, Ask, Limit, Wish
+from digest.people.letters import queue_letters
+from digest.people.preferences import confirm_signup
+from digest.people.signups import StoredSignup, save_signup
 from digest.plan.links import make_links
-from digest.poll.installation import Site
 from digest.serve.steps import run_pass
-from digest.store.database import load_violations
+from digest.site import Site
+from digest.store.backups import load_violations
 from digest.store.schema import (
     request_counts,
     saved_queries,
@@ -42,7 +43,6 @@ from digest.store.schema import (
     subscription_destinations,
     suppressions,
 )
-from digest.store.signups import StoredSignup, save_signup
 from digest.web import create_app
 from tests.battery.verdict import Verdict
 from tests.integration.web.world import EVENING, live_in

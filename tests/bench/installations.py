@@ -13,8 +13,8 @@ from time import process_time
 
 from digest.config import load_config
 from digest.model.clock import Clock, ManualClock
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
+from digest.site import Site
 from tests.fakes.config_file import write_config
 
 EVENING = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)

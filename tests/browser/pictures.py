@@ -12,7 +12,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from digest.model.clock import ManualClock
 from digest.model.people import Ask, Wish
-from digest.store.signups import save_signup
+from digest.people.signups import save_signup
 from tests.battery.browser import find_chromium
 from tests.browser.conftest import FLAGS
 from tests.browser.looking import DESK, PHONE

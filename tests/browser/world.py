@@ -17,9 +17,9 @@ from digest.config import load_config
 from digest.model.announcements import has_mailing, mailing_moment
 from digest.model.clock import ManualClock
 from digest.plan.links import LinkMaker, make_links
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
+from digest.site import Site
 from digest.web import WebServer, create_app
 from tests.acceptance.made import made_up
 from tests.fakes.archive import DemoPaper

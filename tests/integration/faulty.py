@@ -16,8 +16,8 @@ from sqlalchemy import Connection, select
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.poll.coverage import load_coverage
-from digest.poll.installation import Site
 from digest.serve.steps import PassReport, run_pass
+from digest.site import Site
 from digest.store.gate import Breaker, load_breaker
 from digest.store.runs import PollRun, load_last_runs
 from digest.store.schema import changes, cursors, papers, requests, versions

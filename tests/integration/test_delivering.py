@@ -15,7 +15,7 @@ from digest.deliver.rules import MAX_DOUBTS
 from digest.model.clock import ManualClock
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
-from digest.store.views import Attempt, StoredDelivery, load_delivery, load_stored_deliveries
+from digest.store.attempts import Attempt, StoredDelivery, load_delivery, load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World
 

@@ -14,7 +14,7 @@ from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
-from digest.poll.installation import Site
+from digest.site import Site
 from tests.fakes.slack import SlackReceiver
 from tests.integration.test_delivering import CHANNEL, READER, look, pass_by
 from tests.integration.test_lanes import in_thread, mails_to, planned, states

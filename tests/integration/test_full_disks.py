@@ -18,13 +18,13 @@ import pytest
 
 from digest.config import load_config
 from digest.model.clock import Clock
-from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import recover, run_pass
+from digest.site import Site
 from digest.store import lock_worker
-from digest.store.database import load_violations
+from digest.store.backups import load_violations
 from digest.web.endpoints import find_failures
 from tests.integration.cli.conftest import Said, Shell
 from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until

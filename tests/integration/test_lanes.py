@@ -17,12 +17,11 @@ from digest.match.step import match
 from digest.model.clock import monotonic
 from digest.model.errors import StoreError
 from digest.plan.step import plan
-from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
-from digest.store.outbox_sends import begin_sending
-from digest.store.views import load_stored_deliveries
+from digest.site import Site
+from digest.store.attempts import begin_sending, load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import SlackReceiver

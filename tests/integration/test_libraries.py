@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from digest.interest.tables import StoredLibrary, load_counts, load_libraries, load_states
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId
-from digest.store.libraries import StoredLibrary, load_counts, load_libraries, load_states
 from digest.store.papers import load_known
 from tests.acceptance.made import START, made_up
 from tests.fakes.loopback import Answer, answer_json

@@ -13,11 +13,11 @@ import pytest
 from digest.deliver import step
 from digest.model.clock import monotonic
 from digest.model.errors import StoreError
-from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
-from digest.store.views import load_stored_deliveries
+from digest.site import Site
+from digest.store.attempts import load_stored_deliveries
 from tests.conftest import IS_NIGHTLY
 from tests.integration.web.world import World, wait_until
 

@@ -15,11 +15,11 @@ from sqlalchemy import func, select, text
 from digest.config import load_config
 from digest.match.step import match
 from digest.plan.step import plan
-from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import at_work, open_site, polling_alone
 from digest.serve.steps import run_pass
+from digest.site import Site
 from digest.store import migrate, open_store
 from digest.store.dialect import unpack
 from digest.store.engine import current_revision, head_revision

@@ -11,14 +11,15 @@ import pytest
 
 from digest.config import load_config
 from digest.model.alarms import AlarmName
-from digest.poll.installation import Site
 from digest.poll.step import poll
 from digest.serve.configuration import sync_roster
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
+from digest.site import Site
+from digest.store.alarms import load_stored_alarms
+from digest.store.attempts import load_stored_deliveries
 from digest.store.matches import load_matched_mark, load_stored_mark
-from digest.store.views import load_stored_deliveries
-from digest.store.workers import JobTurn, load_job_turns, load_stored_alarms, load_workers
+from digest.store.workers import JobTurn, load_job_turns, load_workers
 from digest.web.endpoints import find_failures
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, wait_until
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.store.database import load_violations
-from digest.store.views import load_stored_deliveries
+from digest.store.attempts import load_stored_deliveries
+from digest.store.backups import load_violations
 from tests.integration.test_delivering import CHANNEL, pass_by
 from tests.integration.test_lanes import by_night
 from tests.integration.web.world import World, make_paper

@@ -16,9 +16,9 @@ from digest.inspect.trial import MEANWHILE, Edition, TrialDesk, read_edition
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId, Paper
-from digest.poll.installation import Site
 from digest.render.contexts import TrialView
 from digest.serve.installation import open_site
+from digest.site import Site
 from tests.fakes.config_file import write_config
 from tests.integration.web.world import wait_until
 from tests.stored_month import store_month

@@ -14,7 +14,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from digest.config.values import write_signing_key
-from digest.store.views import load_stored_deliveries
+from digest.store.attempts import load_stored_deliveries
 from tests.command_line import call_digest
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 from tests.integration.test_delivering import pass_by

@@ -33,9 +33,9 @@ from digest.config import load_config
 from digest.deliver.dispatch import Lane, deliver
 from digest.deliver.step import DeliverReport
 from digest.model.clock import RemoteClock
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
+from digest.site import Site
 
 ROOT = Path(__file__).parents[2]
 KILLED, ENDED = -signal.SIGKILL, 0

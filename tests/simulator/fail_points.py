@@ -23,7 +23,7 @@ MOMENTS = (timedelta(seconds=10), timedelta(minutes=2), timedelta(minutes=20), t
 
 _RUN = "digest.poll.record:RecordedRun."
 _PASS = "digest.serve.steps:"
-_OUTBOX = "digest.store.outbox_sends:"
+_OUTBOX = "digest.store.attempts:"
 _SMTP = "digest.deliver.transports.smtp:SmtpTransport."
 _SLACK = "digest.deliver.transports.slack:SlackTransport."
 _FILE = "digest.deliver.transports.file:"

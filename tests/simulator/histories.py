@@ -32,10 +32,10 @@ POINTS = (
     Point("digest.store.subscriptions:take_turns", after=True),
     Point("digest.store.digests:save_digests"),
     Point("digest.store.outbox:claim", after=True),
-    Point("digest.store.outbox_sends:take_unknown", after=True),
-    Point("digest.store.outbox_sends:settle_ready"),
-    Point("digest.store.outbox_sends:mark_sent"),
-    Point("digest.store.outbox_sends:mark_sent", after=True),
+    Point("digest.store.attempts:take_unknown", after=True),
+    Point("digest.store.attempts:settle_ready"),
+    Point("digest.store.attempts:mark_sent"),
+    Point("digest.store.attempts:mark_sent", after=True),
     Point("tests.simulator.planted:between"),
 )
 """Where a process dies in these histories: all the table has, and the edges of each transaction besides."""

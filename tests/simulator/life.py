@@ -20,13 +20,13 @@ from sqlalchemy.util import LRUCache
 
 from digest.config import load_config
 from digest.deliver.transports.smtp import SmtpTransport
-from digest.deliver.unsubscribe import resubscribe_to, unsubscribe_from
 from digest.model.clock import ManualClock
 from digest.model.subscriptions import Destination
-from digest.poll.installation import Site
+from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.render import Renderer
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
+from digest.site import Site
 from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, plan_mailing
 from tests.fakes.arxiv import DemoArxiv

@@ -15,8 +15,8 @@ from sqlalchemy import Engine, create_engine, make_url, text
 from digest.config import load_config
 from digest.deliver.feeds import load_feed
 from digest.model.clock import ManualClock, SystemClock
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
+from digest.site import Site
 from digest.store.subscriptions import load_subscriptions
 from tests.acceptance.made import START, made_up
 from tests.fakes.arxiv import DemoArxiv

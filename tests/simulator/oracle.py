@@ -17,9 +17,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from digest.model.announcements import StoredChange, mailing_moment
-from digest.store.database import load_violations
+from digest.store.backups import load_violations
+from digest.store.changes import load_changes
 from digest.store.dialect import unpack
-from digest.store.papers import load_changes
 from tests.contract.store.test_outbox_invariants import ARROWS
 from tests.simulator.expectations import ask, choose, compare, fail, find_turn, look_into, read_moment
 from tests.simulator.life import TEXTS, File, Life

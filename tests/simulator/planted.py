@@ -29,11 +29,11 @@ from digest.model.messages import Delivery, DeliveryState, Message, Receipt
 from digest.plan.step import Drafts
 from digest.plan.turns import next_due
 from digest.poll import record
-from digest.poll.installation import Site
 from digest.serve.jobs import Jobs
+from digest.site import Site
+from digest.store.attempts import begin_sending, mark_sent, take_unknown
+from digest.store.changes import load_changes_after
 from digest.store.matches import load_due_turns, load_matched_mark, load_pending_matches, set_matched_mark
-from digest.store.outbox_sends import begin_sending, mark_sent, take_unknown
-from digest.store.papers import load_changes_after
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
 from digest.store.subscriptions import load_subscriptions, set_next_due

@@ -9,9 +9,9 @@ from sqlalchemy import JSON, Boolean, Column, Connection, Date, LargeBinary, Tex
 
 from digest.model.messages import DeliveryState, Receipt
 from digest.store import Store
+from digest.store.attempts import begin_sending, mark_sent, mark_unsent
 from digest.store.dialect import Moment, metadata
 from digest.store.outbox import claim_deliveries
-from digest.store.outbox_sends import begin_sending, mark_sent, mark_unsent
 from digest.store.schema import marks
 from tests.contract.store.made import MAIL, MORNING, NOW, SLACK, make_message, store_digest
 

@@ -17,9 +17,10 @@ from digest.model.messages import Coverage, DeliveryPlan, Digest, DigestEntry, F
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span, Version
 from digest.model.subscriptions import FILE, Destination, DestinationKind, Subscription
 from digest.store import Store
+from digest.store.changes import save_changes
 from digest.store.digests import DigestDraft, save_digests
 from digest.store.matches import begin_match_run, load_stored_mark, save_matches
-from digest.store.papers import load_known, save_changes
+from digest.store.papers import load_known
 from digest.store.queries import sync_queries
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table

@@ -10,12 +10,7 @@ from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import DeliveryState, Occasion
 from digest.store import Store
-from digest.store.outbox import claim_deliveries
-from digest.store.outbox_sends import mark_unsent
-from digest.store.schema import deliveries, subscriptions
-from digest.store.subscribers import save_unsubscription
-from digest.store.views import load_open_outbox
-from digest.store.workers import (
+from digest.store.alarms import (
     CLAIM,
     StoredAlarm,
     claim_alarms,
@@ -26,6 +21,10 @@ from digest.store.workers import (
     load_stored_alarms,
     mark_notified,
 )
+from digest.store.attempts import mark_unsent
+from digest.store.outbox import claim_deliveries, load_open_outbox
+from digest.store.schema import deliveries, subscriptions
+from digest.store.subscribers import save_unsubscription
 from tests.contract.store.made import (
     DAY,
     FEED,

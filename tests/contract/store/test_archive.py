@@ -8,14 +8,8 @@ import pytest
 
 from digest.model.announcements import Kind
 from digest.store import Store
-from digest.store.papers import (
-    Reach,
-    assign_mailings,
-    load_announced,
-    load_cross_lists,
-    load_reach,
-    load_submitted,
-)
+from digest.store.changes import load_cross_lists
+from digest.store.papers import Reach, assign_mailings, load_announced, load_reach, load_submitted
 from digest.store.runs import finish_run, move_cursor, start_run
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
 from digest.store import Store, lock_worker, open_store
-from digest.store.database import (
+from digest.store.backups import (
     RestoreReport,
     back_up,
     default_backup,

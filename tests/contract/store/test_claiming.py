@@ -9,6 +9,7 @@ from digest.model.clock import SystemClock
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
+from digest.store.attempts import begin_sending, mark_sent, take_unknown
 from digest.store.outbox import (
     adopt_orphans,
     claim_deliveries,
@@ -17,7 +18,6 @@ from digest.store.outbox import (
     release_expired_claims,
     renew_claims,
 )
-from digest.store.outbox_sends import begin_sending, mark_sent, take_unknown
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import block_destination, load_known_address, remember_address
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest

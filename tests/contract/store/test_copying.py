@@ -8,7 +8,7 @@ from sqlalchemy import text, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
 from digest.store import Store, lock_worker, open_store
-from digest.store.database import copy_store, load_violations
+from digest.store.backups import copy_store, load_violations
 from digest.store.runs import start_run
 from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill

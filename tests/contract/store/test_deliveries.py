@@ -11,12 +11,14 @@ from sqlalchemy import Connection, select, update
 from digest.model.errors import UnknownName
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
 from digest.store import Store
-from digest.store.outbox import adopt_orphans, claim_deliveries
-from digest.store.outbox_sends import (
+from digest.store.attempts import (
     SETTLING_PAUSE,
+    Attempt,
     begin_sending,
     cancel_delivery,
+    load_delivery,
     load_message,
+    load_stored_deliveries,
     mark_sent,
     mark_unsent,
     retry_delivery,
@@ -24,8 +26,8 @@ from digest.store.outbox_sends import (
     settle_ready,
     take_unknown,
 )
+from digest.store.outbox import adopt_orphans, claim_deliveries
 from digest.store.schema import attempts, deliveries
-from digest.store.views import Attempt, load_delivery, load_stored_deliveries
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, states, store_digest
 
 LATER = MORNING + timedelta(minutes=5)

@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 from digest.config import load_config
 from digest.model.clock import ManualClock, SystemClock, monotonic
 from digest.plan.links import LinkMaker, make_links
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
+from digest.site import Site
 from digest.store import Store
 from digest.store.queries import FeedPlace, load_feed_places
 from digest.store.subscriptions import bump_feed_generation

@@ -8,15 +8,8 @@ from digest.compare import content_hash
 from digest.model.announcements import Change, Kind
 from digest.model.papers import ArxivId
 from digest.store import Store
-from digest.store.papers import (
-    assign_mailings,
-    count_announced,
-    load_known,
-    load_newest_paper,
-    load_unassigned,
-    save_changes,
-)
-from digest.store.runs import (
+from digest.store.changes import save_changes
+from digest.store.gaps import (
     GapState,
     close_found_gaps,
     count_gaps,
@@ -27,6 +20,7 @@ from digest.store.runs import (
     mark_gaps_asked,
     save_gaps,
 )
+from digest.store.papers import assign_mailings, count_announced, load_known, load_newest_paper, load_unassigned
 from tests.contract.store.made import DAY, NOW
 from tests.unit.made_up import make_paper
 

@@ -5,10 +5,9 @@ from datetime import datetime
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import Destination
 from digest.store import Store
-from digest.store.outbox import claim_deliveries
-from digest.store.outbox_sends import mark_unsent
-from digest.store.subscriptions import pause_subscription, set_next_due
-from digest.store.views import has_deliveries, has_turns
+from digest.store.attempts import mark_unsent
+from digest.store.outbox import claim_deliveries, has_deliveries
+from digest.store.subscriptions import has_turns, pause_subscription, set_next_due
 from tests.contract.store.made import (
     DAY,
     FEED,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from digest.store import Store, open_store
-from digest.store.database import INVARIANTS, load_violations
+from digest.store.backups import INVARIANTS, load_violations
 from tests.contract.store.filled import fill
 
 _FREE = """CREATE TABLE free AS SELECT * FROM {0}; DROP TABLE {0}; ALTER TABLE free RENAME TO {0};

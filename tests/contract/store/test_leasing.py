@@ -8,8 +8,8 @@ from digest.deliver.dispatch import Leases
 from digest.model.clock import SystemClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
 from digest.store import Store
+from digest.store.attempts import begin_sending, take_unknown
 from digest.store.outbox import CLAIM_LEASE, adopt_orphans, claim_deliveries, release_expired_claims
-from digest.store.outbox_sends import begin_sending, take_unknown
 from digest.store.schema import deliveries
 from tests.contract.store.made import MORNING, make_message, store_digest
 

@@ -15,6 +15,19 @@ from sqlalchemy import Connection
 from digest.config import load_config
 from digest.interest.libraries import read_libraries
 from digest.interest.step import Interests
+from digest.interest.tables import (
+    delete_libraries,
+    delete_like,
+    find_known,
+    load_libraries,
+    load_likes,
+    load_unasked,
+    save_answers,
+    save_counts,
+    save_library,
+    save_like,
+    write_likes_source,
+)
 from digest.match.step import match
 from digest.model.clock import ManualClock
 from digest.model.libraries import LibraryPaper, Opinion
@@ -24,22 +37,7 @@ from digest.plan.step import plan
 from digest.poll.record import PollReport
 from digest.serve.installation import open_site
 from digest.store import Store
-from digest.store.libraries import (
-    delete_libraries,
-    delete_like,
-    find_known,
-    load_least,
-    load_libraries,
-    load_likes,
-    load_unasked,
-    save_answers,
-    save_counts,
-    save_least,
-    save_library,
-    save_like,
-    write_likes_source,
-)
-from digest.store.subscriptions import load_subscriptions, sync_subscriptions
+from digest.store.subscriptions import load_least, load_subscriptions, save_least, sync_subscriptions
 from tests.contract.store.made import (
     DAY,
     NOW,

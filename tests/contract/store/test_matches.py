@@ -8,7 +8,7 @@ from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import FILE
 from digest.store import Store
-from digest.store.database import load_violations
+from digest.store.backups import load_violations
 from digest.store.matches import (
     MatchRow,
     close_first_digest,

@@ -16,9 +16,9 @@ from digest.match.step import match
 from digest.model.announcements import StoredChange
 from digest.model.clock import ManualClock
 from digest.model.subscriptions import FILE, ActiveRevision, QueryOutcome
-from digest.poll.installation import Site
 from digest.query import PaperIndex
 from digest.serve.installation import open_site
+from digest.site import Site
 from digest.store import Store
 from digest.store.dialect import unpack
 from digest.store.matches import load_matched_mark

@@ -12,9 +12,7 @@ from sqlalchemy import select
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
-from digest.store.database import load_violations
-from digest.store.outbox import adopt_orphans, claim_deliveries, release_claim
-from digest.store.outbox_sends import (
+from digest.store.attempts import (
     SETTLING_PAUSE,
     begin_sending,
     cancel_delivery,
@@ -26,6 +24,8 @@ from digest.store.outbox_sends import (
     settle_ready,
     take_unknown,
 )
+from digest.store.backups import load_violations
+from digest.store.outbox import adopt_orphans, claim_deliveries, release_claim
 from digest.store.schema import attempts, deliveries
 from digest.store.subscribers import save_unsubscription
 from tests.conftest import IS_NIGHTLY

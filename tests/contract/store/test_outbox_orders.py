@@ -9,11 +9,9 @@ import pytest
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
-from digest.store.database import load_violations
-from digest.store.dialect import make_storable
-from digest.store.outbox import claim_deliveries, next_claimable_at
-from digest.store.outbox_sends import (
+from digest.store.attempts import (
     cancel_delivery,
+    load_delivery,
     load_obstacle,
     mark_arrived,
     mark_sent,
@@ -23,8 +21,10 @@ from digest.store.outbox_sends import (
     settle_held,
     take_unknown,
 )
+from digest.store.backups import load_violations
+from digest.store.dialect import make_storable
+from digest.store.outbox import claim_deliveries, next_claimable_at
 from digest.store.subscribers import block_destination, remember_address
-from digest.store.views import load_delivery
 from tests.contract.store.made import MAIL, MORNING, SLACK, states, store_digest
 from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of
 

@@ -13,15 +13,14 @@ from digest.model.announcements import Change, Kind
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId
 from digest.store import Store
-from digest.store.papers import (
+from digest.store.changes import (
     load_changes,
     load_changes_after,
     load_earlier_changes,
-    load_known,
     load_latest_changes,
-    load_paper,
     save_changes,
 )
+from digest.store.papers import load_known, load_paper
 from digest.store.schema import changes, papers, versions
 from tests.contract.store.made import DAY, NOW, make_paper, recording, store_papers
 
@@ -145,7 +144,7 @@ def test_a_change_against_a_text_that_is_not_the_latest_any_more_is_refused(stor
 def test_the_latest_changes_come_in_order_of_announcement_newest_first(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("digest.store.papers._LATEST_BATCH", 2)
+    monkeypatch.setattr("digest.store.changes._LATEST_BATCH", 2)
     ids = ["2611.00002", "2611.00011", "2610.09999", "hep-th/9901001", "math/9901001", "2611.00003"]
     for text in ids:
         store_papers(store, [make_paper(id=ArxivId.parse(text))])

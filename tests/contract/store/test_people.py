@@ -16,18 +16,8 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
 from digest.config import load_config
-from digest.deliver.letters import queue_letters, take_request
-from digest.deliver.people import (
-    Preferences,
-    confirm_signup,
-    erase_person,
-    export_records,
-    load_preferences,
-    pause_own,
-    save_query,
-    undo_unsubscription,
-)
 from digest.interest.step import Interests
+from digest.interest.tables import save_like
 from digest.model.clock import ManualClock
 from digest.model.errors import UnknownName, UsageError
 from digest.model.libraries import LibraryPaper, Opinion
@@ -43,18 +33,28 @@ from digest.model.people import (
     Wish,
 )
 from digest.model.subscriptions import EVERYTHING
+from digest.people.letters import queue_letters, take_request
+from digest.people.preferences import (
+    Preferences,
+    confirm_signup,
+    erase_person,
+    export_records,
+    load_preferences,
+    pause_own,
+    save_query,
+    undo_unsubscription,
+)
+from digest.people.signups import count_request, delete_expired_signups, find_free, is_refusing, load_signup
 from digest.plan.links import make_links
-from digest.poll.installation import Site
 from digest.serve.configuration import sync_roster
 from digest.serve.installation import open_site
+from digest.site import Site
 from digest.store import Store
-from digest.store.database import load_violations
+from digest.store.backups import load_violations
 from digest.store.dialect import metadata
-from digest.store.libraries import save_least, save_like
 from digest.store.schema import digests, library_papers, near_days, request_counts, signups, subscriptions
-from digest.store.signups import count_request, delete_expired_signups, find_free, is_refusing, load_signup
 from digest.store.subscribers import save_resubscription, save_unsubscription
-from digest.store.subscriptions import load_subscriptions
+from digest.store.subscriptions import load_subscriptions, save_least
 from tests.fakes.config_file import write_config
 from tests.threads import do_together
 

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from digest.model.papers import ArxivId
 from digest.store import Store
-from digest.store.runs import quarantine_entries, start_run
+from digest.store.runs import count_quarantined, load_quarantined, quarantine_entries, start_run
 from digest.store.subscribers import DestinationState, load_places, save_unsubscription
-from digest.store.views import count_quarantined, load_quarantined
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
 
 ODD = (0, "it has no title", b"<entry>")

@@ -9,11 +9,11 @@ from digest.model.cadences import Cadence
 from digest.model.messages import DeliveryState, Occasion
 from digest.plan.restored import settle, take_all_as_sent
 from digest.store import Store
-from digest.store.database import load_sent_until, load_violations, mark_taken_as_sent
+from digest.store.attempts import mark_taken_as_sent, retry_delivery, take_unknown
+from digest.store.backups import load_sent_until, load_violations
 from digest.store.digests import load_summaries
 from digest.store.matches import load_pending_matches, load_seen_versions
 from digest.store.outbox import claim_deliveries
-from digest.store.outbox_sends import retry_delivery, take_unknown
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as table
 from digest.store.subscriptions import pause_subscription, resume_subscription, take_turns

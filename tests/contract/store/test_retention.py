@@ -13,14 +13,15 @@ from digest.model.messages import DeliveryState, Receipt
 from digest.model.subscriptions import QueryOutcome
 from digest.poll.record import store_changes
 from digest.store import Store
-from digest.store.database import delete_expired, load_violations
-from digest.store.libraries import save_least
+from digest.store.attempts import begin_sending, mark_sent
+from digest.store.backups import load_violations
+from digest.store.changes import load_changes_after, load_latest_changes
+from digest.store.gaps import load_announced_numbers
 from digest.store.matches import save_query_matches
-from digest.store.outbox import claim_deliveries
-from digest.store.outbox_sends import begin_sending, mark_sent
-from digest.store.papers import load_changes_after, load_forgotten, load_known, load_latest_changes
-from digest.store.runs import load_announced_numbers
+from digest.store.outbox import claim_deliveries, delete_expired
+from digest.store.papers import load_forgotten, load_known
 from digest.store.schema import attempts, changes, deliveries, digests, marks, matches, versions
+from digest.store.subscriptions import save_least
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -57,7 +58,7 @@ def count_kept(store: Store) -> dict[str, int]:
 def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("digest.store.database._PORTION", 2)
+    monkeypatch.setattr("digest.store.outbox.PORTION", 2)
     for slot in "123":
         store_digest(store, MAIL, slot=slot)
         send_one(store)
@@ -90,7 +91,7 @@ def forget(store: Store, days: int = 90) -> None:
 def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("digest.store.database._PORTION", 2)
+    monkeypatch.setattr("digest.store.outbox.PORTION", 2)
     ids = subscribe(store, make_subscription())
     stored = store_papers(store, [make_paper(number) for number in range(1, 8)])
     store_match(store, {ids["team"]: (stored[2].id,)})

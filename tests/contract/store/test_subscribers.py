@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from digest.deliver.unsubscribe import resubscribe_to, unsubscribe_from
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import DeliveryState
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.store import Store
-from digest.store.database import StoredToken, TokenPurpose, load_secret, load_token, make_token_row, save_tokens
+from digest.store.attempts import begin_sending
 from digest.store.outbox import claim_deliveries
-from digest.store.outbox_sends import begin_sending
 from digest.store.schema import consents, deliveries
 from digest.store.schema import subscribers as subscribers_table
 from digest.store.subscribers import (
@@ -23,6 +22,7 @@ from digest.store.subscribers import (
     save_unsubscription,
 )
 from digest.store.subscriptions import end_subscription, load_subscriptions
+from digest.store.tokens import StoredToken, TokenPurpose, load_secret, load_token, make_token_row, save_tokens
 from tests.contract.store.made import (
     DAY,
     MAIL,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from digest.model.subscriptions import FILE, QueryOutcome
 from digest.store import Store
-from digest.store.matches import begin_match_run, save_query_matches
+from digest.store.matches import begin_match_run, find_recorded, save_query_matches
 from digest.store.queries import active_revisions, sync_queries
-from digest.store.views import find_recorded
 from tests.contract.store.made import DAY, NOW
 
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.model.papers import ArxivId
-from digest.store.runs import load_open_gaps, mark_gaps_asked, quarantine_entries, save_gaps
+from digest.store.gaps import load_open_gaps, mark_gaps_asked, save_gaps
+from digest.store.runs import quarantine_entries
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import NOW, World
 

@@ -13,8 +13,8 @@ from digest.model.papers import ArxivId
 from digest.model.subscriptions import DueSubscription
 from digest.query import matches, parse_query
 from digest.store import open_store
-from digest.store.database import delete_expired
 from digest.store.digests import load_digest, load_summaries
+from digest.store.outbox import delete_expired
 from digest.store.papers import load_forgotten, load_paper, load_reach
 from digest.store.schema import papers
 from digest.store.subscriptions import load_subscriptions

@@ -12,9 +12,9 @@ import pytest
 from digest.config import load_config
 from digest.model.messages import Links
 from digest.plan.links import make_links
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
 from digest.serve.jobs import Jobs
+from digest.site import Site
 from digest.store.digests import load_digest, load_summaries
 from digest.store.subscriptions import load_subscriptions
 from tests.acceptance.made import made_up

@@ -16,7 +16,7 @@ import pytest
 
 from digest.model.clock import ManualClock, SystemClock
 from digest.store import open_store
-from digest.store.views import count_papers
+from digest.store.papers import count_papers
 from digest.store.workers import lock_file
 from tests.command_line import ROOT
 from tests.fakes.archive import read_demo_papers

@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import select
 
 from digest.config import load_config
-from digest.deliver.letters import queue_letters, take_request
-from digest.deliver.people import confirm_signup
 from digest.model.people import Ask, Wish
+from digest.people.letters import queue_letters, take_request
+from digest.people.preferences import confirm_signup
+from digest.people.signups import load_signup
 from digest.plan.links import make_links
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
+from digest.site import Site
 from digest.store.schema import signups
-from digest.store.signups import load_signup
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.lively import World
 

@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from digest.plan.links import LinkMaker
-from digest.poll.installation import Site
 from digest.serve.steps import run_pass
+from digest.site import Site
 from tests.fakes.mail import ReceivedMail
 from tests.integration.web.world import World, live_in, served
 

@@ -22,7 +22,7 @@ import digest.deliver
 import digest.web
 from digest.model.subscriptions import Destination
 from digest.store import schema
-from digest.store.database import KEPT_DAYS, delete_expired
+from digest.store.outbox import KEPT_DAYS, delete_expired
 from digest.web import create_app
 from digest.web.guards import BODY_LIMIT
 from tests.integration.web.conftest import ORIGIN, Desk, read_fields

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from digest.deliver.unsubscribe import resubscribe_to
 from digest.model.subscriptions import Destination
+from digest.people.unsubscription import resubscribe_to
 from digest.serve.steps import run_pass
 from digest.store.schema import consents, suppressions
 from tests.integration.web.conftest import ORIGIN, Desk

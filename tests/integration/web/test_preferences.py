@@ -8,9 +8,9 @@ from urllib.parse import urljoin
 
 import pytest
 
-from digest.deliver.people import erase_person, export_records
 from digest.model.announcements import Kind
 from digest.model.subscriptions import Abstracts
+from digest.people.preferences import erase_person, export_records
 from digest.store.digests import load_frozen
 from digest.web import preferences
 from tests.integration.web.conftest import Desk

@@ -9,7 +9,7 @@ import pytest
 
 from digest.inspect.stored import STORED
 from digest.model.subscriptions import Destination
-from digest.store.people import load_person
+from digest.people.tables import load_person
 from tests.integration.web.conftest import Desk
 from tests.integration.web.visitors import ME, ORIGIN, OTHER, House, Page, open_house, read_text
 from tests.integration.web.world import LATER, served

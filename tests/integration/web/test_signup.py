@@ -175,7 +175,7 @@ def test_no_more_queries_are_taken_than_arxivs_search_is_asked_for(
 ) -> None:
     config = office.site.config
     monkeypatch.setattr(office.site, "config", replace(config, arxiv=replace(config.arxiv, source="query")))
-    monkeypatch.setattr("digest.deliver.people.MOST_SEARCHED", 1)
+    monkeypatch.setattr("digest.people.preferences.MOST_SEARCHED", 1)
     refused = office.press(ask(office), answer="yes")
     assert refused.status_code == 400
     assert "No more saved queries are possible here Ask who runs this service." in read_text(refused)

@@ -14,13 +14,13 @@ from urllib.parse import urlencode, urljoin
 import httpx
 import lxml.html
 
-from digest.deliver.people import Preferences, load_preferences, save_wish
 from digest.model.people import Wish
 from digest.model.subscriptions import Destination, DestinationKind
+from digest.people.preferences import Preferences, load_preferences, save_wish
+from digest.people.tables import confirm_person
 from digest.plan.links import remember_preferences
-from digest.poll.installation import Site
 from digest.serve.steps import run_pass
-from digest.store.people import confirm_person
+from digest.site import Site
 from tests.integration.web.world import TO, World, live_in, served
 
 ORIGIN = {"Origin": "https://localhost:8000"}

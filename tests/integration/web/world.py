@@ -22,8 +22,8 @@ from digest.config import load_config
 from digest.model.clock import Clock, ManualClock, monotonic
 from digest.model.papers import Author
 from digest.plan.links import LinkMaker, make_links
-from digest.poll.installation import Site
 from digest.serve.installation import open_site
+from digest.site import Site
 from digest.web import WebServer, create_app
 from tests.command_line import run_digest
 from tests.fakes.archive import DemoPaper, plan_mailing

@@ -5,7 +5,7 @@ import re
 from digest.inspect.stored import STORED
 from digest.model.people import UNCONFIRMED
 from digest.store import schema
-from digest.store.database import KEPT_DAYS
+from digest.store.outbox import KEPT_DAYS
 
 _OTHERS = "papers versions changes marks gaps gate workers job_turns match_runs installation word_counts"
 NOTHING_OF_PEOPLE = set(_OTHERS.split(" "))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from digest.deliver.people import read_text
 from digest.inspect.query_volume import describe_rate
 from digest.inspect.trial import describe_mails, list_narrower, list_wider, view_problem
 from digest.model.errors import QueryError
+from digest.people.preferences import read_text
 from digest.query import parse_query
 from digest.query.canonical import print_tree
 from digest.render.contexts import ProblemView

@@ -16,7 +16,6 @@ from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
 from digest.model.subscriptions import EVERYTHING, Destination, write_title
 from digest.plan.turns import next_due
-from digest.store.database import TokenPurpose, load_token
 from digest.store.subscribers import (
     LETTERS,
     load_departures,
@@ -26,6 +25,7 @@ from digest.store.subscribers import (
     save_unsubscription,
 )
 from digest.store.subscriptions import load_subscriptions, set_next_due
+from digest.store.tokens import TokenPurpose, load_token
 
 ONE_CLICK = "one-click"
 """How somebody left who pressed the button of their mail program (RFC 8058)."""

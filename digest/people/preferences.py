@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from digest.config import Config
-from digest.deliver.unsubscribe import PAGE, resubscribe_to
 from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.errors import QueryError, UnknownName, UsageError
@@ -29,12 +28,8 @@ from digest.model.subscriptions import (
     SubscriptionState,
     is_personal,
 )
-from digest.plan import turns
-from digest.plan.links import LinkMaker, make_links, remember_preferences
-from digest.plan.turns import first_due, next_due
-from digest.query import Query, parse_query
-from digest.store.matches import load_pending_matches
-from digest.store.people import (
+from digest.people.signups import StoredSignup, delete_signup
+from digest.people.tables import (
     Membership,
     Person,
     change_address,
@@ -52,8 +47,13 @@ from digest.store.people import (
     save_membership,
     set_owner,
 )
+from digest.people.unsubscription import PAGE, resubscribe_to
+from digest.plan import turns
+from digest.plan.links import LinkMaker, make_links, remember_preferences
+from digest.plan.turns import first_due, next_due
+from digest.query import Query, parse_query
+from digest.store.matches import load_pending_matches
 from digest.store.queries import active_revisions, sync_queries
-from digest.store.signups import StoredSignup, delete_signup
 from digest.store.subscribers import LETTERS, load_departures, save_resubscription, save_unsubscription
 from digest.store.subscriptions import (
     load_subscriptions,

@@ -1,17 +1,32 @@
-"""Writes what becomes of a delivery: the intent to send it, the mark behind that, and the operator's word."""
+"""Attempts to send: what begins, what is marked after it, and what the operator decides about a delivery."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    and_,
+    func,
+    insert,
+    select,
+    update,
+)
 
+from digest.model.errors import UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.subscriptions import Destination, DestinationKind
-from digest.store.dialect import database_clock, make_storable
+from digest.store.dialect import (
+    database_clock,
+    in_chunks,
+    make_storable,
+)
 from digest.store.outbox import (
     CLAIM_LEASE,
     IN_DOUBT,
@@ -22,9 +37,15 @@ from digest.store.outbox import (
     load_deliveries_of,
     take_step,
 )
-from digest.store.schema import ACTIVE_DELIVERY, STUCK_DELIVERY, attempts, deliveries
+from digest.store.schema import (
+    ACTIVE_DELIVERY,
+    STUCK_DELIVERY,
+    attempts,
+    deliveries,
+    digests,
+    subscriptions,
+)
 from digest.store.subscribers import load_refusal, unblock_destination
-from digest.store.views import require_delivery
 
 SETTLING_PAUSE = timedelta(minutes=2)
 """How long a delivery that is being checked is not given to another process."""
@@ -406,3 +427,130 @@ def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
     revive = update(deliveries).where(is_behind(row.digest_id, row.destination, row.part), never_tried)
     conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
     return True
+
+
+TAKEN_AS_SENT = "taken as sent before the database was restored"
+
+
+def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
+    """End the deliveries that were due by a moment, since the database before sent them; return how many."""
+    due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= until)
+    ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
+    ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
+    for chunk in in_chunks(ids):
+        open_ = attempts.c.outcome.in_((DeliveryState.SENDING, DeliveryState.UNKNOWN))
+        close = update(attempts).where(attempts.c.delivery_id.in_(chunk), open_)
+        conn.execute(close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT))
+    return len(ids)
+
+
+_LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDelivery:
+    """A delivery with what surrounds it.
+
+    Attributes:
+        sending_at: when its latest attempt began (UTC); None before the first.
+        ended_at: when it reached its last state (UTC); None before.
+    """
+
+    delivery: Delivery
+    subscription: str
+    slot: str
+    sending_at: datetime | None
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One time the network was touched for a delivery.
+
+    Attributes:
+        number: from 1.
+        started_at: when the intent was recorded (UTC).
+        ended_at: when an answer was (UTC); None while none is.
+        outcome: the state it led to; `sending` while it lasts, `repeated` where it may have arrived and
+            the same was sent again, `in doubt` where it may have and a person has to say.
+    """
+
+    number: int
+    started_at: datetime
+    ended_at: datetime | None
+    outcome: str
+    detail: str
+
+
+def load_stored_deliveries(
+    conn: Connection, states: Collection[DeliveryState] | None = None, *, limit: int = 50
+) -> list[StoredDelivery]:
+    """Return the latest deliveries, newest first; of some states only where named."""
+    found = _with_surroundings().order_by(deliveries.c.id.desc()).limit(limit)
+    if states is not None:
+        found = found.where(deliveries.c.state.in_(states))
+    return _read_deliveries(conn, conn.execute(found).all())
+
+
+def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, list[Attempt]]:
+    """Return a delivery with every attempt.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
+    require_delivery(conn, delivery_id)
+    (stored,) = _read_deliveries(
+        conn, conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all()
+    )
+    tries = select(attempts).where(attempts.c.delivery_id == delivery_id).order_by(attempts.c.number)
+    return stored, [
+        Attempt(row.number, row.started_at, row.ended_at, row.outcome, row.detail) for row in conn.execute(tries)
+    ]
+
+
+def count_tries(conn: Connection, delivery: Delivery) -> tuple[int, datetime]:
+    """Return how often a delivery was tried since it was planned or an operator last had it sent, and since when.
+
+    A try that ended it, or had it wait for the operator, is one that only an operator lets others follow.
+    """
+    found = (
+        select(attempts.c.outcome, attempts.c.started_at)
+        .where(attempts.c.delivery_id == delivery.id)
+        .order_by(attempts.c.number.desc())
+    )
+    tries = list(takewhile(lambda row: row.outcome not in _LAST_WORDS, conn.execute(found)))
+    return len(tries), tries[-1].started_at if tries else delivery.created_at
+
+
+def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:
+    """Return a delivery's row.
+
+    Raises:
+        UnknownName: there is no such delivery.
+    """
+    row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
+    if row is None:
+        raise UnknownName(f"there is no delivery {delivery_id}", hint="`digest delivery list` shows them.")
+    return row
+
+
+def _with_surroundings() -> Select[tuple[Any, ...]]:
+    return (
+        select(deliveries, subscriptions.c.name.label("subscription"), digests.c.slot)
+        .join(digests, digests.c.id == deliveries.c.digest_id)
+        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
+    )
+
+
+def _read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredDelivery]:
+    return [
+        StoredDelivery(delivery, row.subscription, row.slot, row.sending_at, row.ended_at)
+        for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True)
+    ]
+
+
+def load_deliveries(conn: Connection, digest_id: int) -> list[tuple[StoredDelivery, list[Attempt]]]:
+    """Return the deliveries of a digest with every attempt, by destination and part."""
+    ids = select(deliveries.c.id).where(deliveries.c.digest_id == digest_id)
+    order = (deliveries.c.destination, deliveries.c.part)
+    return [load_delivery(conn, id_) for id_ in conn.execute(ids.order_by(*order)).scalars().all()]

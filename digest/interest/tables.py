@@ -1,4 +1,4 @@
-"""Libraries as they were last read, what people like, how often words are met, and how near each day came."""
+"""The tables of libraries: as they were last read, what readers like, and how often a word is met."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
 from digest.store.dialect import dialect_insert, make_storable, select_by
 from digest.store.schema import libraries, library_papers, near_days, papers, subscriptions, versions, word_counts
+from digest.store.subscriptions import forget_days
 
 LIKES = "likes:"
 """How the source of what somebody likes begins."""
@@ -274,31 +275,6 @@ def save_counts(conn: Connection, counts: bytes, number: int, at: datetime) -> N
     conn.execute(delete(word_counts))
     conn.execute(delete(near_days))
     conn.execute(insert(word_counts), {"made_at": at, "papers": number, "counts": counts})
-
-
-def forget_days(conn: Connection, which: ColumnElement[bool]) -> None:
-    """Forget what the top tenth of each day is for some subscriptions, since what is near to them has changed."""
-    theirs = select(subscriptions.c.id).where(which)
-    conn.execute(delete(near_days).where(near_days.c.subscription_id.in_(theirs)))
-
-
-def load_least(conn: Connection, subscription_id: int, day: date) -> int | None:
-    """Return the smallest nearness in the top tenth of an announcement; None if it was not stored."""
-    found = select(near_days.c.least).where(
-        near_days.c.subscription_id == subscription_id, near_days.c.announced_on == day
-    )
-    return conn.execute(found).scalar_one_or_none()
-
-
-def save_least(conn: Connection, day: date, least: Mapping[int, int]) -> None:
-    """Store the smallest nearness in the top tenth of an announcement, by subscription."""
-    keep = dialect_insert(conn, near_days)
-    told = {"least": keep.excluded.least}
-    rows = [{"announced_on": day, "subscription_id": key, "least": value} for key, value in least.items()]
-    if rows:
-        conn.execute(
-            keep.on_conflict_do_update(index_elements=["announced_on", "subscription_id"], set_=told), rows
-        )
 
 
 def load_sources(conn: Connection) -> list[str]:

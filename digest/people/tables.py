@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, not_, or_, select, update
 
+from digest.interest.tables import is_liked_by, read_likes_source, write_likes_source
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
 from digest.model.subscriptions import (
@@ -19,9 +20,7 @@ from digest.model.subscriptions import (
     SubscriptionState,
     write_origin,
 )
-from digest.store.database import TokenPurpose
 from digest.store.dialect import dialect_insert
-from digest.store.libraries import is_liked_by, read_likes_source, write_likes_source
 from digest.store.queries import current_revision
 from digest.store.schema import (
     attempts,
@@ -44,6 +43,7 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState
 from digest.store.subscriptions import NO_FIRST_DIGEST
+from digest.store.tokens import TokenPurpose
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""The database as a whole: what must be true of it, what is deleted when it is old, its secrets, and its copies.
+"""Copies of the database, and what must be true of any: asked of each backup, each move, and by `digest db check`.
 
-What must be true is asked after a move, of every backup and by `digest db check`; any count but zero is a fault of
-ours, or of a disk. Copies are backups of SQLite, and the move to PostgreSQL, which has its own tools for backups.
+A count that is not zero is a fault of ours, or of a disk. Copies are backups of SQLite, and the move to
+PostgreSQL, which has its own tools for backups.
 """
 
 from __future__ import annotations
@@ -9,24 +9,20 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
-from functools import partial
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
-from sqlalchemy import Connection, delete, exists, false, func, insert, make_url, or_, select, text, tuple_, update
+from sqlalchemy import Connection, func, insert, make_url, select, text, update
 
 from digest.model.errors import StoreError, UsageError
-from digest.model.messages import DeliveryState
-from digest.store.dialect import be_patient, dialect_insert, in_chunks, metadata
+from digest.store.dialect import be_patient, metadata
 from digest.store.engine import Store, connect, current_revision, explain_file, migrate, open_store
-from digest.store.papers import forget_unmatched
-from digest.store.schema import ACTIVE_DELIVERY, attempts, deliveries, gate, installation, marks, near_days, tokens
+from digest.store.outbox import PORTION
+from digest.store.schema import gate, installation, marks
 from digest.store.workers import lock_file
 
 INVARIANTS: Mapping[str, str] = MappingProxyType(
@@ -148,81 +144,6 @@ def _find_damage(conn: Connection) -> Iterator[Violation]:
         yield Violation(f"every reference leads somewhere ({orphans[0][0]} to {orphans[0][2]})", len(orphans))
 
 
-KEPT_DAYS = {"rendered bytes": 7, "deliveries": 180, "top tenths of announcements": 180}
-"""How many days each is kept from the end of a digest's deliveries.
-Papers that matched, matches and digests are kept for ever."""
-
-_PORTION = 500
-"""Rows deleted in one transaction, so that others need not wait long, or copied at once."""
-
-
-def delete_expired(store: Store, now: datetime, *, unmatched_days: int = 0) -> dict[str, int]:
-    """Delete what is older than `KEPT_DAYS` at a moment (UTC); return how much of each.
-
-    Deliveries go with all others of their digest, once the last of them has had its time. Papers that matched
-    nothing are forgotten after their own days, 0 for never.
-    """
-    if unmatched_days:
-        forget = partial(forget_unmatched, at=now, limit=_PORTION)
-        _delete_all(store, forget, now - timedelta(unmatched_days))
-    return {kind: _delete_all(store, _DELETIONS[kind], now - timedelta(days)) for kind, days in KEPT_DAYS.items()}
-
-
-def _delete_all(store: Store, delete_portion: Callable[[Connection, datetime], int], before: datetime) -> int:
-    total, last = 0, _PORTION
-    while last == _PORTION:
-        with store.begin() as conn:
-            last = delete_portion(conn, before)
-        total += last
-    return total
-
-
-def _delete_bytes(conn: Connection, before: datetime) -> int:
-    is_old = (deliveries.c.body.is_not(None), deliveries.c.ended_at < before)
-    old = select(deliveries.c.id).where(*is_old).limit(_PORTION)
-    return conn.execute(
-        update(deliveries).where(deliveries.c.id.in_(old)).values(body=None, media_type=None)
-    ).rowcount
-
-
-def _delete_deliveries(conn: Connection, before: datetime) -> int:
-    other = deliveries.alias("other")
-    is_late = or_(other.c.ended_at.is_(None), other.c.ended_at >= before)
-    old = (
-        select(deliveries.c.digest_id)
-        .where(deliveries.c.ended_at < before)
-        .where(~exists().where(other.c.digest_id == deliveries.c.digest_id, is_late))
-        .distinct()
-        .limit(_PORTION)
-    )
-    digest_ids = conn.execute(old).scalars().all()
-    theirs = deliveries.c.digest_id.in_(digest_ids)
-    conn.execute(delete(attempts).where(attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))))
-    conn.execute(delete(deliveries).where(theirs))
-    return len(digest_ids)
-
-
-def _delete_near_days(conn: Connection, before: datetime) -> int:
-    keys = (near_days.c.announced_on, near_days.c.subscription_id)
-    old = select(*keys).where(near_days.c.announced_on < before.date()).limit(_PORTION)
-    return conn.execute(delete(near_days).where(tuple_(*keys).in_(old))).rowcount
-
-
-_DELETIONS = {
-    "rendered bytes": _delete_bytes,
-    "deliveries": _delete_deliveries,
-    "top tenths of announcements": _delete_near_days,
-}
-
-
-TAKEN_AS_SENT = "taken as sent before the database was restored"
-
-
-def try_writing(conn: Connection) -> None:
-    """Do all that a write needs and change nothing: an error tells why nothing can be written."""
-    conn.execute(update(installation).where(false()).values(sent_until=None))
-
-
 def load_sent_until(conn: Connection) -> datetime | None:
     """Return until when all that was due had gone out before a restore (UTC); None if there was none.
 
@@ -236,82 +157,6 @@ def load_sent_until(conn: Connection) -> datetime | None:
 def set_sent_until(conn: Connection, until: datetime) -> None:
     """Keep until when all that was due had gone out (UTC); see `load_sent_until`."""
     conn.execute(update(installation).values(sent_until=until))
-
-
-def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
-    """End the deliveries that were due by a moment, since the database before sent them; return how many."""
-    due = update(deliveries).where(ACTIVE_DELIVERY, deliveries.c.not_before <= until)
-    ended = {"state": DeliveryState.SUPPRESSED, "ended_at": at, "lease_until": None, "last_error": TAKEN_AS_SENT}
-    ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
-    for chunk in in_chunks(ids):
-        open_ = attempts.c.outcome.in_((DeliveryState.SENDING, DeliveryState.UNKNOWN))
-        close = update(attempts).where(attempts.c.delivery_id.in_(chunk), open_)
-        conn.execute(close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT))
-    return len(ids)
-
-
-class TokenPurpose(StrEnum):
-    """What a token opens, and nothing else. `ENDED`: nothing any more, for good."""
-
-    LEAVE = "leave"
-    WEB = "web"
-    PREFERENCES = "preferences"
-    ARCHIVE = "archive"
-    ENDED = "ended"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredToken:
-    """What a token stands for.
-
-    Attributes:
-        destination: whose it is, as `kind:address`; "" where it belongs to no destination.
-        subscription: which subscription it is about; "" for all.
-        digest_id: which digest it shows; None where it shows none.
-    """
-
-    purpose: TokenPurpose
-    destination: str
-    subscription: str
-    digest_id: int | None
-
-
-def save_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
-    """Keep what tokens stand for from a moment (UTC) on, in one statement; each as `make_token_row` wrote it."""
-    if rows:
-        keep = dialect_insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"])
-        conn.execute(keep, [row | {"created_at": at} for row in rows])
-
-
-def make_token_row(
-    token_hash: str,
-    purpose: str,
-    *,
-    destination: str = "",
-    subscription: str = "",
-    digest_id: int | None = None,
-) -> dict[str, Any]:
-    """Return what is kept of a token, by its hash (`digest.model.secrets.token_hash`)."""
-    return {
-        "hash": token_hash,
-        "purpose": TokenPurpose(purpose).value,
-        "destination": destination,
-        "subscription": subscription,
-        "digest_id": digest_id,
-    }
-
-
-def load_token(conn: Connection, token_hash: str) -> StoredToken | None:
-    """Return what a token stands for; None where it is unknown."""
-    row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
-    if row is None:
-        return None
-    return StoredToken(TokenPurpose(row.purpose), row.destination, row.subscription, row.digest_id)
-
-
-def load_secret(conn: Connection) -> str:
-    """Return the secret this installation was given when its tables were made."""
-    return str(conn.execute(select(installation.c.secret)).scalar_one())
 
 
 FOLDER = "backups"
@@ -445,7 +290,7 @@ def copy_store(source: Store, url: str, tell: Callable[[str, int], None]) -> dic
         for table in metadata.sorted_tables:
             rows, through = select(table).order_by(*table.primary_key.columns), 0
             tell(table.name, through)
-            for batch in out.execute(rows.execution_options(yield_per=_PORTION)).mappings().partitions():
+            for batch in out.execute(rows.execution_options(yield_per=PORTION)).mappings().partitions():
                 into.execute(insert(table), [dict(row) for row in batch])
                 through += len(batch)
                 tell(table.name, through)

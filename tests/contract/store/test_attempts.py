@@ -12,10 +12,9 @@ from sqlalchemy import Connection, event
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.subscriptions import Destination, DestinationKind
 from digest.store import Store
-from digest.store.outbox import claim_deliveries, renew_claims
-from digest.store.outbox_sends import begin_sending, hold_failed, load_holds, mark_sent, mark_unsent
+from digest.store.attempts import begin_sending, hold_failed, load_holds, mark_sent, mark_unsent
+from digest.store.outbox import claim_deliveries, load_open_outbox, renew_claims
 from digest.store.subscribers import REFUSED, load_last_failures, load_refused, save_unsubscription
-from digest.store.views import load_open_outbox
 from tests.contract.store.made import MORNING, make_message, store_digest
 
 READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(6)]

@@ -18,11 +18,7 @@ from digest.model import secrets
 from digest.model.messages import Coverage, Delivery, DeliveryPlan, Digest, Message, Occasion
 from digest.model.people import FRESH, LETTERS_TO_ADDRESS, REQUESTS, REQUESTS_OF_NETWORK, REQUESTS_WIDE, Ask, Wish
 from digest.model.subscriptions import Destination
-from digest.plan.links import LinkMaker, find_generation, make_links, remember_preferences
-from digest.poll.installation import Site
-from digest.store.digests import DigestDraft, save_digests
-from digest.store.people import load_memberships
-from digest.store.signups import (
+from digest.people.signups import (
     REFUSED,
     StoredSignup,
     count_request,
@@ -35,6 +31,10 @@ from digest.store.signups import (
     start_counting,
     take_asked,
 )
+from digest.people.tables import load_memberships
+from digest.plan.links import LinkMaker, find_generation, make_links, remember_preferences
+from digest.site import Site
+from digest.store.digests import DigestDraft, save_digests
 from digest.store.subscribers import LETTERS, load_departures
 
 if TYPE_CHECKING:

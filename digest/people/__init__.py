@@ -1,0 +1,1 @@
+"""What a reader may do: sign up, change what they get, unsubscribe, and be forgotten."""

@@ -1,0 +1,166 @@
+"""Changes: what is new in the texts of papers, numbered in the order in which it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, func, select, tuple_, update
+
+from digest.model.announcements import Change, Kind, StoredChange, find_announcement
+from digest.model.papers import Paper
+from digest.store.dialect import dialect_insert, in_chunks, select_by
+from digest.store.papers import STORED, load_versions, move_latest, save_papers, save_texts, write_paper
+from digest.store.schema import changes as changes_table
+from digest.store.schema import marks, papers, poll_runs
+
+
+def allocate_changes(conn: Connection, count: int) -> int:
+    """Take so many change ids in a row; return the first.
+
+    The row stays locked until the transaction ends, so ids become visible in growing order on PostgreSQL
+    too: a reader that sees change N sees every change before it. A sequence would not promise that.
+    """
+    advance = (
+        update(marks).where(marks.c.name == STORED).values(value=marks.c.value + count).returning(marks.c.value)
+    )
+    return int(conn.execute(advance).scalar_one()) - count + 1
+
+
+_LATEST_BATCH = 500
+
+
+def save_changes(
+    conn: Connection,
+    changes: Sequence[Change],
+    hash_text: Callable[[Paper], str],
+    *,
+    run_id: int,
+    at: datetime,
+    as_of: datetime | None = None,
+) -> tuple[StoredChange, ...]:
+    """Store findings: papers, the texts that are new, and numbered changes, in a few statements for all.
+
+    Call it in the transaction in which `load_known` read what the changes were compared with.
+
+    Args:
+        changes: at most one for each paper.
+        hash_text: `digest.compare.content_hash`: texts that hash alike are one text.
+        as_of: arXiv's own time of the answer (UTC).
+
+    Raises:
+        StoreBusy: another process stored one of these papers in the meantime: roll back and read again.
+    """
+    if not changes:
+        return ()
+    keys = save_papers(conn, changes)
+    rows = [write_paper(change.paper, keys[change.paper.id], hash_text(change.paper)) for change in changes]
+    texts, came_back = save_texts(conn, rows)
+    move_latest(conn, changes, keys, texts, as_of)
+    first = allocate_changes(conn, len(changes))
+    as_stored = load_versions(conn, came_back)
+    stored = tuple(
+        StoredChange(
+            id=number,
+            kind=change.kind,
+            paper=as_stored.get(texts[keys[change.paper.id]], change.paper),
+            previous=change.known.paper if change.known else None,
+            fields=change.fields,
+            run_id=run_id,
+            found_at=at,
+            paper_key=keys[change.paper.id],
+            text_key=texts[keys[change.paper.id]],
+            previous_key=change.known.version_id if change.known else 0,
+            announced_on=find_announcement(at, change.paper.datestamp),
+        )
+        for number, change in enumerate(changes, start=first)
+    )
+    conn.execute(dialect_insert(conn, changes_table), list(map(_write_change, stored)))
+    return stored
+
+
+def load_changes(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange]:
+    """Return changes by id; unknown ids are missing."""
+    rows = select_by(conn, select(changes_table), changes_table.c.id, sorted(ids))
+    return {change.id: change for change in _assemble(conn, sorted(rows, key=lambda row: row.id))}
+
+
+def load_changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:
+    """Return the changes found after one, in order, at most `limit`."""
+    found = select(changes_table).where(changes_table.c.id > change_id)
+    return _read_changes(conn, found.order_by(changes_table.c.id).limit(limit))
+
+
+def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
+    """Yield the newest change of each paper, the paper announced last first; stop when you have enough."""
+    order = (papers.c.month, papers.c.number, papers.c.id)
+    newest = select(func.max(changes_table.c.id)).where(changes_table.c.paper_id == papers.c.id)
+    page = (
+        select(changes_table, papers.c.month, papers.c.number)
+        .join(papers, papers.c.id == changes_table.c.paper_id)
+        .where(changes_table.c.id == newest.correlate(papers).scalar_subquery())
+        .order_by(*(column.desc() for column in order))
+        .limit(_LATEST_BATCH)
+    )
+    rows: Sequence[Row[Any]] = conn.execute(page).all()
+    while rows:
+        yield from _assemble(conn, rows)
+        last = rows[-1]
+        rows = conn.execute(page.where(tuple_(*order) < (last.month, last.number, last.paper_id))).all()
+
+
+def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
+    """Return the cross-lists that runs found which began after a moment (UTC), in order."""
+    first = select(func.min(poll_runs.c.id)).where(poll_runs.c.started_at > after).scalar_subquery()
+    found = select(changes_table).where(changes_table.c.run_id >= first, changes_table.c.kind == Kind.CROSS_LIST)
+    return _read_changes(conn, found.order_by(changes_table.c.id))
+
+
+def load_earlier_changes(conn: Connection, paper_keys: Iterable[int]) -> dict[int, tuple[StoredChange, ...]]:
+    """Return every change of some papers by paper key, oldest first."""
+    history: dict[int, tuple[StoredChange, ...]] = {}
+    for chunk in in_chunks(paper_keys):
+        found = select(changes_table).where(changes_table.c.paper_id.in_(chunk)).order_by(changes_table.c.id)
+        for change in _read_changes(conn, found):
+            history[change.paper_key] = (*history.get(change.paper_key, ()), change)
+    return history
+
+
+def _write_change(change: StoredChange) -> dict[str, Any]:
+    return {
+        "id": change.id,
+        "paper_id": change.paper_key,
+        "version_id": change.text_key,
+        "previous_version_id": change.previous_key or None,
+        "kind": str(change.kind),
+        "fields": " ".join(change.fields),
+        "run_id": change.run_id,
+        "found_at": change.found_at,
+        "announced_on": change.announced_on,
+    }
+
+
+def _read_changes(conn: Connection, found: Select[Any]) -> list[StoredChange]:
+    return _assemble(conn, conn.execute(found).all())
+
+
+def _assemble(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredChange]:
+    keys = {row.version_id for row in rows} | {row.previous_version_id for row in rows} - {None}
+    texts = load_versions(conn, sorted(keys))
+    return [
+        StoredChange(
+            id=row.id,
+            kind=Kind(row.kind),
+            paper=texts[row.version_id],
+            previous=texts[row.previous_version_id] if row.previous_version_id else None,
+            fields=tuple(row.fields.split()),
+            run_id=row.run_id,
+            found_at=row.found_at,
+            paper_key=row.paper_id,
+            text_key=row.version_id,
+            previous_key=row.previous_version_id or 0,
+            announced_on=row.announced_on,
+        )
+        for row in rows
+    ]

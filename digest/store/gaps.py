@@ -1,0 +1,148 @@
+"""Missing ids: numbers that arXiv gave to papers which no answer has brought yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    select,
+    update,
+)
+
+from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
+from digest.model.polls import Gap
+from digest.store.dialect import dialect_insert
+from digest.store.schema import gaps, papers
+
+
+class GapState(StrEnum):
+    """What became of a missing id."""
+
+    OPEN = "open"
+    FOUND = "found"
+    GIVEN_UP = "given up"
+
+
+@dataclass(frozen=True, slots=True)
+class GapLine:
+    """A missing id as the ledger keeps it; for the fields see `Gap`.
+
+    Attributes:
+        ended_at: since when it is found or given up (UTC); None while it is open.
+        reason: why it is given up, "" otherwise.
+    """
+
+    gap: Gap
+    state: GapState
+    ended_at: datetime | None
+    reason: str
+
+
+def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
+    """Return the numbers stored of the last two months, by month; ids of odd spellings are left out."""
+    latest = select(papers.c.month).where(papers.c.archive == "").distinct()
+    found: dict[int, set[int]] = {}
+    for month in conn.execute(latest.order_by(papers.c.month.desc()).limit(2)).scalars():
+        length = len("YYMM.") + (5 if month >= FIVE_DIGITS_SINCE else 4)
+        numbers = select(papers.c.number).where(
+            papers.c.month == month, papers.c.archive == "", func.length(papers.c.arxiv_id) == length
+        )
+        found[month] = set(conn.execute(numbers).scalars())
+    return found
+
+
+def save_gaps(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
+    """Note ids that are missing; return how many of them are open now and were not before."""
+    rows = [
+        {
+            "month": id_.month,
+            "number": id_.number,
+            "state": GapState.OPEN,
+            "missed_at": at,
+            "asks": 0,
+            "reason": "",
+        }
+        for id_ in ids
+        if not id_.archive
+    ]
+    if not rows:
+        return 0
+    add = dialect_insert(conn, gaps).on_conflict_do_nothing(index_elements=["month", "number"])
+    return len(conn.execute(add.returning(gaps.c.number), rows).all())
+
+
+def load_open_gaps(conn: Connection) -> list[Gap]:
+    """Return the ids that are missing now, in order."""
+    found = select(gaps).where(gaps.c.state == GapState.OPEN).order_by(gaps.c.month, gaps.c.number)
+    return [_read_gap(row) for row in conn.execute(found)]
+
+
+def load_gaps(conn: Connection, *, limit: int = 100) -> list[GapLine]:
+    """Return missing ids with what became of them, the newest first."""
+    found = select(gaps).order_by(gaps.c.month.desc(), gaps.c.number.desc()).limit(limit)
+    return [GapLine(_read_gap(row), GapState(row.state), row.ended_at, row.reason) for row in conn.execute(found)]
+
+
+def count_gaps(conn: Connection) -> dict[GapState, int]:
+    """Count the missing ids by what became of them; states without any are left out."""
+    counted = select(gaps.c.state, func.count()).group_by(gaps.c.state)
+    return {GapState(row[0]): row[1] for row in conn.execute(counted)}
+
+
+def close_found_gaps(conn: Connection, at: datetime) -> int:
+    """Note which of the ids that were missing or given up are stored by now; return how many."""
+    is_stored = exists().where(
+        and_(
+            papers.c.month == gaps.c.month,
+            papers.c.number == gaps.c.number,
+            papers.c.archive == "",
+            func.length(papers.c.arxiv_id) == case((gaps.c.month >= FIVE_DIGITS_SINCE, 10), else_=9),
+        )
+    )
+    found = (
+        update(gaps)
+        .where(gaps.c.state != GapState.FOUND, is_stored)
+        .values(state=GapState.FOUND, ended_at=at, reason="")
+    )
+    return conn.execute(found).rowcount
+
+
+def mark_gaps_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
+    """Note that arXiv was asked for ids once more."""
+    _set(conn, asked, {"asks": gaps.c.asks + 1, "asked_at": at}, {})
+
+
+def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
+    """Give ids up, each with the reason."""
+    pairs = list(given_up)
+    reasons = {gap.id: reason for gap, reason in pairs}
+    _set(
+        conn,
+        (gap for gap, _ in pairs),
+        {"state": GapState.GIVEN_UP, "ended_at": at, "reason": bindparam("why")},
+        {id_: {"why": reason} for id_, reason in reasons.items()},
+    )
+
+
+def _set(
+    conn: Connection, some: Iterable[Gap], values: dict[str, Any], own: dict[ArxivId, dict[str, str]]
+) -> None:
+    rows = [{"m": gap.id.month, "n": gap.id.number, **own.get(gap.id, {})} for gap in some]
+    if rows:
+        is_it = (gaps.c.month == bindparam("m"), gaps.c.number == bindparam("n"), gaps.c.state == GapState.OPEN)
+        conn.execute(update(gaps).where(*is_it).values(values), rows)
+
+
+def _read_gap(row: Any) -> Gap:  # noqa: ANN401 - a row of the table, whatever was selected beside it
+    digits = 5 if row.month >= FIVE_DIGITS_SINCE else 4
+    return Gap(ArxivId(row.month, row.number, digits=digits), row.missed_at, row.asks, row.asked_at)
