@@ -29,6 +29,7 @@ from digest.query.names import NamePattern, PersonPattern, fold_as_arxiv
 from digest.query.queries import Query
 from digest.query.tokens import Operator
 from digest.query.tree import (
+    WORD_PREFIXES,
     And,
     Condition,
     Node,
@@ -110,12 +111,12 @@ def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: 
         case Prefix.SUBMITTED:
             start, end = split_range(condition.text)
             return f"submittedDate:[{max(start, _FIRST_MINUTE)} TO {min(end, _LAST_MINUTE)}]"
-        case Prefix.LICENCE:  # arXiv can't be asked: here it is decided
-            return _EVERYTHING if is_wanted else _NOTHING
         case Prefix.ID | Prefix.DOI as prefix:
             return _write_term(prefix, condition.text)
-        case _:
+        case prefix if prefix in WORD_PREFIXES:
             return _write_words(condition, is_wanted=is_wanted)
+        case _:  # arXiv can't be asked: here it is decided
+            return _EVERYTHING if is_wanted else _NOTHING
 
 
 def _write_term(prefix: Prefix, text: str) -> str:

@@ -385,6 +385,13 @@ TEXTS: Mapping[Prefix, str] = {
 
 STEMMED = frozenset((Prefix.TITLE, Prefix.ABSTRACT))
 
+VALUES: Mapping[Prefix, Callable[[AnalysedPaper], Collection[str]]] = {
+    Prefix.ID: lambda paper: paper.ids,
+    Prefix.DOI: lambda paper: paper.dois,
+    Prefix.LICENCE: lambda paper: (spell_licence(paper.paper.license),),
+}
+"""The prefixes that take one whole value -> the values that a paper has, in lower case."""
+
 
 def compile_tree(node: Node) -> Test:
     """Return a function that tells whether a paper meets the tree."""
@@ -428,9 +435,8 @@ def _join_tests(tests: tuple[Test, ...], *, decides: bool = True) -> Test:
     return is_met
 
 
-def compile_condition(condition: Condition) -> Test:  # noqa: PLR0911 - one for each kind
+def compile_condition(condition: Condition) -> Test:
     """Return a function that tells whether a paper meets one condition."""
-    text, folded = condition.text, condition.text.casefold()
     match condition.prefix:
         case Prefix.ALL:
             return _compile_all(condition)
@@ -440,15 +446,12 @@ def compile_condition(condition: Condition) -> Test:  # noqa: PLR0911 - one for 
             return tests[0] if len(tests) == 1 else _join_tests(tests)
         case Prefix.CATEGORY:
             return _compile_category(condition)
-        case Prefix.ID:
-            return lambda paper: folded in paper.ids
-        case Prefix.DOI:
-            return lambda paper: folded in paper.dois
-        case Prefix.LICENCE:
-            return lambda paper: spell_licence(paper.paper.license) == text
         case Prefix.SUBMITTED:
-            start, end = split_range(text)
+            start, end = split_range(condition.text)
             return lambda paper: start <= paper.submitted_minute <= end
+        case prefix if prefix in VALUES:
+            value, list_values = condition.text.casefold(), VALUES[prefix]
+            return lambda paper: value in list_values(paper)
         case _:
             return _compile_words(condition)
 

@@ -22,7 +22,7 @@ from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from digest.model import taxonomy
-from digest.query.evaluation import STEMMED, TEXTS, Run, WordPattern, analyse, read_name
+from digest.query.evaluation import STEMMED, TEXTS, VALUES, Run, WordPattern, analyse, read_name
 from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
 from digest.query.queries import Query
 from digest.query.tree import (
@@ -33,7 +33,6 @@ from digest.query.tree import (
     Or,
     Prefix,
     Shape,
-    spell_licence,
     split_range,
     spread_condition,
 )
@@ -262,13 +261,15 @@ def _name_categories(paper: Paper) -> list[str]:
     return [name for category in paper.categories for name in taxonomy.names_of(category)]
 
 
+def _list_values(prefix: Prefix, paper: Paper) -> Iterable[str]:
+    return VALUES[prefix](analyse(paper))
+
+
 _ARCHIVE: Final = "archive"
 _VALUES: Mapping[str, Callable[[Paper], Iterable[str]]] = {
     Prefix.CATEGORY: lambda paper: map(str.casefold, _name_categories(paper)),
     _ARCHIVE: lambda paper: map(taxonomy.archive_of, _name_categories(paper)),
-    Prefix.ID: lambda paper: analyse(paper).ids,
-    Prefix.DOI: lambda paper: analyse(paper).dois,
-    Prefix.LICENCE: lambda paper: (spell_licence(paper.license),),
+    **{prefix: partial(_list_values, prefix) for prefix in VALUES},
 }
 
 

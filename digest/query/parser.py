@@ -361,8 +361,7 @@ _READERS: Mapping[Prefix, Callable[[QuerySource, TermToken, Prefix], Condition |
 }
 
 
-_OF_VALUES = frozenset((Prefix.PERSON, Prefix.CATEGORY, Prefix.ID, Prefix.DOI, Prefix.LICENCE, Prefix.SUBMITTED))
-_PHRASED = frozenset((None, *Prefix)) - _OF_VALUES
+_PHRASED = frozenset((None, *(prefix for prefix, read in _READERS.items() if read in (_read_words, _read_author))))
 """What may stand before words that are meant side by side, or as one name."""
 
 _PLAIN_WORD = re.compile(r"'?\w[\w.'’+-]*")

@@ -140,11 +140,11 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
         case Prefix.DOI:
             index = paper.dois.get(condition.text.casefold())
             return _mark_whole(Field.DOIS, paper.paper.dois, () if index is None else (index,))
-        case Prefix.LICENCE | Prefix.SUBMITTED | Prefix.ALL:
-            return ()
-        case prefix:
+        case prefix if prefix in TEXTS:
             found = _read_words(condition, prefix).find(getattr(paper, TEXTS[prefix]))
             return [Span(Field(TEXTS[prefix]), start, end) for start, end in found]
+        case _:  # no field of a paper shows it
+            return ()
 
 
 def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:
