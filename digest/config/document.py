@@ -47,7 +47,7 @@ FILE_NAME = "digest.toml"
 ONLY = "digest"
 """The name of the only subscription, whose settings are at the top of the file."""
 
-_OTHER_KEYS = ("queries", "subscriptions", "webhooks", DestinationKind.DISCORD)
+_OTHER_KEYS = ("queries", "subscriptions", "webhooks", *(one.table for one in INCOMING.values()))
 """Tables of the operator's own names."""
 
 _ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url")

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from digest.config import addresses, values
 from digest.model.cadences import Cadence, QuietHours, choose_zone
 from digest.model.subscriptions import (
+    FORMS,
     Abstracts,
     Archive,
     Destination,
@@ -304,7 +305,7 @@ class AlarmSettings:
     to: tuple[Destination, ...] = declare(
         addresses.read_operator_places,
         [],
-        "Where alarms go: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, file:…, console.",
+        "Where alarms go: any destination but `feed`, such as mailto:… or slack:#….",
         resolve=addresses.resolve_destinations,
     )
     ping_url: str = declare(
@@ -571,8 +572,7 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         addresses.read_destinations,
         None,
-        "One destination or a list: mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, "
-        "file:…, console. mailto:@members.txt is a file of mail addresses, one a line.",
+        f"One destination or a list: {FORMS}. mailto:@members.txt is a file of mail addresses, one a line.",
         name="to",
         resolve=addresses.resolve_destinations,
     ),

@@ -104,7 +104,7 @@ _SHAPES = (
 
 _QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
 _VALUES = (
-    (re.compile(r"\b(?:mailto|slack|slack-webhook|discord|file):[^\s,;]+"), "…"),
+    (re.compile(rf"\b(?:{'|'.join(DestinationKind)}):[^\s,;]+"), "…"),
     (re.compile(r"\b(https?|postgresql)://[^\s,;)\"'`]+"), r"\1://…"),
 )
 """Values of the file, as mistakes in it repeat them."""

@@ -62,7 +62,13 @@ class DestinationKind(StrEnum):
 SLACK_KINDS = (DestinationKind.SLACK, DestinationKind.SLACK_WEBHOOK)
 """Ways to Slack, which takes one message a second and channel: a digest goes there in several."""
 
-_PLACES = "Write mailto:…, slack:#…, slack-webhook:name, discord:name, webhook:name, feed, file:… or console."
+_ADDRESSES = {
+    **dict.fromkeys((DestinationKind.MAIL, DestinationKind.FILE), ":…"),
+    **dict.fromkeys((DestinationKind.FEED, DestinationKind.CONSOLE), ""),
+    DestinationKind.SLACK: ":#…",
+}
+FORMS = ", ".join(f"{kind}{_ADDRESSES.get(kind, ':name')}" for kind in DestinationKind)
+"""How destinations are written: most by a name that the configuration gives to an address."""
 
 OWN_PLACES = (DestinationKind.CONSOLE, DestinationKind.FILE, DestinationKind.FEED)
 """Destinations that show nothing to anybody but their owner."""
@@ -93,10 +99,10 @@ class Destination:
         try:
             kind = DestinationKind(word.lower())
         except ValueError:
-            raise ConfigurationError(f"{text!r} is not a destination", hint=_PLACES) from None
-        takes_address = kind not in (DestinationKind.FEED, DestinationKind.CONSOLE)
+            raise ConfigurationError(f"{text!r} is not a destination", hint=f"Write {FORMS}.") from None
+        takes_address = _ADDRESSES.get(kind) != ""
         if takes_address and not address.strip():
-            raise ConfigurationError(f"{text!r} has no address after {word}:", hint=_PLACES)
+            raise ConfigurationError(f"{text!r} has no address after {word}:", hint=f"Write {FORMS}.")
         if not takes_address and colon:
             raise ConfigurationError(f"{word} has no address", hint=f"Write just {kind}.")
         return cls(kind, address.strip())
