@@ -1,7 +1,7 @@
 """Makes tokens in addresses and the keys by which a delivery is known again, and masks secrets. All pure.
 
-A token is derived rather than drawn, so that the same link stands in every part and every retry of a
-digest; what is stored is its hash alone, so that a stolen database opens no link.
+A token is derived rather than drawn, so that every part and every retry of a digest has the same link. The store
+finds a token by its hash. The secret that tokens derive from is in the database, too: who has that can make them.
 """
 
 from __future__ import annotations
